@@ -1,0 +1,63 @@
+"""Errors a person can act on.
+
+Every error of blendp is also a builtin one (``ValueError``, ``TypeError``), says in one sentence what is
+wrong and what to do, and carries the offending object for programs.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+
+class ParameterError(ValueError):
+    """A parameter outside its legal range."""
+
+    def __init__(self, parameter: str, value: object, legal: str, remedy: str) -> None:
+        """Say which parameter, its value, the legal range, and what to do."""
+        self.parameter = parameter
+        self.value = value
+        self.legal = legal
+        self.remedy = remedy
+        super().__init__(f"{parameter} = {value!r} is not allowed: it must be {legal}. {remedy}")
+
+
+class LogError(ValueError):
+    """A log that cannot be read, or has too many broken rows."""
+
+
+class OutputExistsError(FileExistsError):
+    """An output that would overwrite an earlier result."""
+
+
+class RandomnessError(TypeError):
+    """Simulation randomness where released randomness is due."""
+
+
+def require_number(
+    parameter: str,
+    value: Any,
+    *,
+    above: float = -math.inf,
+    below: float = math.inf,
+    least: float = -math.inf,
+    most: float = math.inf,
+    legal: str,
+    remedy: str,
+) -> None:
+    """Raise :class:`ParameterError` unless ``value`` is a finite number with above < value < below and least <= value <= most."""
+    fine = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    if not fine or not (above < value < below and least <= value <= most):
+        raise ParameterError(parameter, value, legal, remedy)
+
+
+def require_count(parameter: str, value: Any, *, least: int, remedy: str) -> None:
+    """Raise :class:`ParameterError` unless ``value`` is a whole number of at least ``least``."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise ParameterError(parameter, value, f"a whole number of at least {least}", remedy)
+
+
+def require_choice(parameter: str, value: Any, choices: tuple[str, ...], remedy: str = "") -> None:
+    """Raise :class:`ParameterError` unless ``value`` is one of ``choices``."""
+    if value not in choices:
+        raise ParameterError(parameter, value, "one of " + ", ".join(choices), remedy or "Pick one of these.")
