@@ -1,1 +1,57 @@
-"""blendp."""
+"""blendp: learn what is popular without learning what any person did.
+
+A guided tour::
+
+    import blendp
+
+    log = blendp.read_log("log.csv")                                # or blendp.log_of_table(arrow_table)
+    release = blendp.run(log, blendp.Parameters(epsilon=4, delta=1e-5), opt_in=0.05)
+    print(release)                                                  # release.records(), release.trends(), ...
+
+* :class:`Parameters` and :class:`Budget` say what each person is promised, and how the method is set.
+* :func:`run` gives a :class:`Release`, drawn with :class:`ReleaseRandom` (cryptographic): it may be published.
+  :func:`simulate` gives a :class:`Simulation`, drawn with :class:`SimulationRandom` (seeded): an experiment.
+* :class:`HeadList` is the list of records that clients are asked about; :func:`make_reports` is what a client's
+  device does with it.
+* :func:`evaluate` compares a method with a log's own truth; it is not private.
+* :func:`population` makes synthetic logs.
+
+Errors are :class:`ParameterError`, :class:`LogError`, :class:`OutputExistsError` and :class:`RandomnessError`.
+"""
+
+from blendp._version import __version__
+from blendp.client import Report, make_reports
+from blendp.errors import LogError, OutputExistsError, ParameterError, RandomnessError
+from blendp.evaluation import Evaluation, evaluate
+from blendp.headlist import HeadList
+from blendp.logs import Columns, log_of_table, read_log
+from blendp.logs.synthetic import population
+from blendp.methods import Outcome, Parameters, Release, Simulation, run, simulate
+from blendp.privacy import Budget
+from blendp.randomness import ReleaseRandom, SimulationRandom
+
+__all__ = [
+    "Budget",
+    "Columns",
+    "Evaluation",
+    "HeadList",
+    "LogError",
+    "Outcome",
+    "OutputExistsError",
+    "ParameterError",
+    "Parameters",
+    "RandomnessError",
+    "Release",
+    "ReleaseRandom",
+    "Report",
+    "Simulation",
+    "SimulationRandom",
+    "__version__",
+    "evaluate",
+    "log_of_table",
+    "make_reports",
+    "population",
+    "read_log",
+    "run",
+    "simulate",
+]

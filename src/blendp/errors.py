@@ -45,7 +45,7 @@ def require_number(
     legal: str,
     remedy: str,
 ) -> None:
-    """Raise :class:`ParameterError` unless ``value`` is a finite number with above < value < below and least <= value <= most."""
+    """Raise :class:`ParameterError` unless ``value`` is a finite number within all the bounds given."""
     fine = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
     if not fine or not (above < value < below and least <= value <= most):
         raise ParameterError(parameter, value, legal, remedy)

@@ -1,1 +1,5 @@
-"""TBD."""
+"""The device side: what leaves it is already randomised (figure 6)."""
+
+from blendp.client.report import Report, make_reports
+
+__all__ = ["Report", "make_reports"]

@@ -72,9 +72,11 @@ class HeadList:
             raise ParameterError("entries", queries[:5], "distinct and sorted by query", "Use HeadList.of_records.")
         if any(bool(entry.urls) != (self.levels == 2) for entry in self.entries):
             raise ParameterError(
-                "entries", self.levels, "queries with URLs in a two-level list, without in a one-level list",
+                "entries",
+                self.levels,
+                "queries with URLs in a two-level list, without in a one-level list",
                 "Use HeadList.of_records.",
-            )  # fmt: skip
+            )
         object.__setattr__(self, "_row", {query: row for row, query in enumerate(queries)})
 
     @classmethod

@@ -1,0 +1,65 @@
+"""``blendp demo``: the whole job on a synthetic population."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument, Option
+
+from blendp import evaluation
+from blendp.cli.console import results, steps
+from blendp.logs import log_of_table
+from blendp.logs.synthetic import population
+from blendp.methods import Parameters
+from blendp.report import ReportTruth, render_report
+from blendp.report.files import whole_directory
+from blendp.report.terminal import records_table, scores_table, summary
+
+EXAMPLES = """Examples:
+
+- `blendp demo`
+- `blendp demo yandex --users 1000000 --seed 3 --out my-demo`
+"""
+
+DEFAULTS = {"aol": (Parameters(), 0.05), "yandex": (Parameters(delta=1e-7, size=500), 0.03)}
+"""The parameters of the paper's figure 11, and the share of users who opt in."""
+
+
+def demo(
+    name: Annotated[str, Argument(help="aol or yandex.", metavar="[aol|yandex]")] = "aol",
+    users: Annotated[int | None, Option(help="How many people (as many as the real log has, if none is said).")] = None,
+    seed: Annotated[int, Option(help="The same seed gives the same result.")] = 0,
+    out: Annotated[Path | None, Option(help="Directory for report.html (a new one if none is said).")] = None,
+) -> None:
+    """Make a population, run the published method on it, and compare with the truth.
+
+    The people are invented, so the truth may be shown beside the estimates; a real release never has it.
+    """
+    people = population(name, users, seed=seed)
+    parameters, opt_in = DEFAULTS[people.name]
+    with steps(4) as start:
+        start(f"making {people.users:,} people")
+        table = people.table()
+        start("loading their log")
+        log = log_of_table(table)
+        start("list, reports, estimates")
+        done = evaluation.evaluate(log, parameters, opt_in=opt_in, seed=seed)
+        start("drawing the report")
+        trial, figures = done.trials[0], done.to_dict()
+        scores = {"L1": figures["l1"], "NDCG": figures["ndcg"], "NDCG, random order": figures["ndcg_random"]}
+        truth = ReportTruth(trial.head.cells, trial.head.queries, scores)
+        page = render_report(trial.outcome, title=f"blendp demo: a synthetic {name} population", truth=truth)
+        target = out or next(path for path in _names() if not path.exists())
+        with whole_directory(target) as made:
+            (made / "report.html").write_text(page, encoding="utf-8")
+    results.print(summary(trial.outcome))
+    results.print(records_table(trial.outcome, trial.head))
+    results.print(scores_table(figures))
+    results.print(f"Report: {target / 'report.html'}", highlight=False, markup=False, soft_wrap=True)
+
+
+def _names() -> itertools.chain[Path]:
+    """blendp-demo, blendp-demo-2, blendp-demo-3 ..."""
+    return itertools.chain([Path("blendp-demo")], (Path(f"blendp-demo-{i}") for i in itertools.count(2)))

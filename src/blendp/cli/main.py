@@ -1,0 +1,75 @@
+"""The ``blendp`` command: its sub-commands, and what its exit codes mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import typer
+
+from blendp._version import __version__
+from blendp.cli import demo, evaluate, run, simulate
+from blendp.cli.console import errors
+from blendp.errors import LogError, OutputExistsError, ParameterError
+
+BAD_PARAMETER, BAD_LOG, OUTPUT_EXISTS, SYSTEM, INTERRUPTED = 2, 3, 4, 5, 130
+
+app = typer.Typer(
+    name="blendp",
+    help="Learn what is popular without learning what any person did.\n\n"
+    "A few people trust the curator (opt-in); everybody else randomises before sending (clients); "
+    "both estimates are blended.",
+    epilog="Exit codes: 0 done, 2 parameter, 3 log, 4 output exists, 5 disk or system, 130 interrupted.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+)
+
+
+def _explained(command: Callable[..., None]) -> Callable[..., None]:
+    """Turn every foreseeable failure of a command into one sentence and an exit code of its own."""
+
+    @wraps(command)
+    def explained(*arguments: Any, **options: Any) -> None:
+        try:
+            command(*arguments, **options)
+        except KeyboardInterrupt:
+            errors.print("Interrupted: nothing was written.", style="yellow")
+            raise typer.Exit(INTERRUPTED) from None
+        except (ParameterError, LogError, OSError) as error:
+            errors.print(f"Error: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
+            raise typer.Exit(_code(error)) from None
+
+    return explained
+
+
+def _code(error: Exception) -> int:
+    if isinstance(error, ParameterError):
+        return BAD_PARAMETER
+    if isinstance(error, LogError):
+        return BAD_LOG
+    return OUTPUT_EXISTS if isinstance(error, OutputExistsError) else SYSTEM
+
+
+for name, module in {"demo": demo, "simulate": simulate, "run": run, "evaluate": evaluate}.items():
+    app.command(name, epilog=module.EXAMPLES)(_explained(getattr(module, name)))
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"blendp {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _blendp(
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Show the version."),
+) -> None:
+    """Learn what is popular without learning what any person did."""
+
+
+def main() -> None:
+    """Run the command."""
+    app()

@@ -1,0 +1,58 @@
+"""``blendp run``: a release from a log."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from typer import Option
+
+from blendp import methods
+from blendp.cli.console import errors, print_json, results, steps
+from blendp.cli.options import OUTPUT, Job, takes_job
+from blendp.report import release_card, rows_for_json, write_release
+from blendp.report.files import refuse_existing
+from blendp.report.terminal import records_table, summary
+
+EXAMPLES = """Examples:
+
+- `blendp run log.csv --opt-in 0.05 --epsilon 4 --delta 1e-5 --size 50 --out release`
+- `blendp run user-ct-test-collection-*.txt.gz --format aol --out aol`
+- `blendp run staff.parquet --opt-in-column is_staff --json`
+"""
+
+
+@takes_job
+def run(
+    job: Job,
+    out: Annotated[Path, Option(help="Directory for the results.", rich_help_panel=OUTPUT)] = Path("blendp-out"),
+    overwrite: Annotated[
+        bool, Option("--overwrite", help="Replace an earlier result in --out.", rich_help_panel=OUTPUT)
+    ] = False,
+    as_json: Annotated[bool, Option("--json", help="Print JSON for programs.", rich_help_panel=OUTPUT)] = False,
+) -> None:
+    """Release the popular records of a log.
+
+    Writes estimates.csv, trends.csv, head_list.json, release.json and report.html. Everything written is
+    protected by the promise in release.json.
+
+    This command plays BOTH sides on a log that one party already holds: it splits the users, makes the list, and
+    randomises the clients' records itself. In a deployment clients randomise on their own devices, and the log of
+    all users exists nowhere.
+    """
+    parameters, opt_in = job.parameters(), job.who_opts_in()
+    refuse_existing(out, overwrite=overwrite)
+    with steps(7) as start:
+        start("reading the log")
+        log = job.read()
+        release = methods.run(log, parameters, opt_in=opt_in, progress=start)
+        start("writing the results")
+        write_release(release, out, source=job.source(), overwrite=overwrite)
+    errors.print(str(log.quality), style="dim", markup=False, highlight=False)
+    if as_json:
+        tables = {"estimates": rows_for_json(release.records()), "trends": rows_for_json(release.trends())}
+        print_json({**release_card(release, job.source()), **tables, "out": str(out)})
+        return
+    results.print(summary(release))
+    results.print(records_table(release))
+    results.print(f"Results in {out}: open {out / 'report.html'}", highlight=False, markup=False, soft_wrap=True)

@@ -1,0 +1,99 @@
+"""Counting the listed records among the opt-in users who did not make the list, and keeping the largest.
+
+EstimateOptinProbabilities (figure 4), lines 5-15: count, add noise, keep the M largest, fold the others into the
+wildcards. Everything after the noise is post-processing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blendp.errors import require_choice, require_count
+from blendp.headlist import HeadList
+from blendp.mechanisms import DiscreteLaplace
+from blendp.randomness import Random
+
+WILDCARDS = ("shared", "figure-4")
+"""What an opt-in record <q,u'> with a listed query and an unlisted URL counts for.
+
+``shared``: for <q,*>, as on the clients' side, so that both groups estimate the same thing.
+``figure-4``: for <*,*>, as printed; then the opt-in group says nothing about <q,*>.
+"""
+
+TRIM_UNITS = ("record", "query")
+
+
+@dataclass(frozen=True)
+class NoisyCounts:
+    """Released counts of a list's cells.
+
+    ``terms`` tells how many independent noises each count carries: 1, more where counts were folded together, 0
+    where nothing was counted.
+    """
+
+    head_list: HeadList
+    counts: NDArray[np.int64]
+    terms: NDArray[np.int64]
+    users: int
+    records_per_user: int
+    noise: DiscreteLaplace
+
+
+def add_noise(
+    head_list: HeadList, cells: NDArray[np.int64], noise: DiscreteLaplace, random: Random, wildcard: str = "shared"
+) -> NoisyCounts:
+    """Count the users' cells and add noise to every count.
+
+    ``cells`` has a row for every user and a column for every record taken from them, so the number of records is
+    public and replacing one user moves the counts by at most 2m in L1.
+    """
+    require_choice("wildcard", wildcard, WILDCARDS)
+    counts = np.bincount(cells.ravel(), minlength=head_list.cells).astype(np.int64)
+    terms = np.ones(head_list.cells, dtype=np.int64)
+    if wildcard == "figure-4":
+        unlisted = np.ones(head_list.cells, dtype=bool)
+        unlisted[head_list.record_cells] = False
+        unlisted[-1] = False
+        counts[-1] += counts[unlisted].sum()
+        counts[unlisted] = 0
+        terms[unlisted] = 0
+    drawn = noise.draw(head_list.cells, random)
+    return NoisyCounts(head_list, counts + drawn * terms, terms, cells.shape[0], cells.shape[1], noise)
+
+
+def trim(noisy: NoisyCounts, size: int | None, unit: str = "record") -> NoisyCounts:
+    """Keep the ``size`` records (or queries) with the largest noisy counts; fold the others into the wildcards.
+
+    Ties are broken by the list's canonical order, so the result depends on the released counts only.
+    """
+    require_choice("trim_unit", unit, TRIM_UNITS)
+    whole = noisy.head_list
+    held = whole.records if unit == "record" else whole.queries
+    if size is None or size >= held:
+        return noisy
+    require_count("size", size, least=1, remedy="Ask for at least one record.")
+    if unit == "record":
+        weight = noisy.counts[whole.record_cells]
+        kept = whole.record_cells[np.argsort(-weight, kind="stable")[:size]]
+    else:
+        weight = np.bincount(whole.query_of_cell, weights=noisy.counts)[:-1]
+        rows = np.argsort(-weight, kind="stable")[:size]
+        kept = whole.record_cells[np.isin(whole.query_of_cell[whole.record_cells], rows)]
+    labels = whole.labels
+    trimmed = HeadList.of_records([(str(labels[i][0]), labels[i][1]) for i in kept], whole.levels)
+    target = np.array([trimmed.cell_of(*label) for label in labels])
+    if not noisy.terms.all():
+        lost = np.ones(whole.cells, dtype=bool)
+        lost[kept] = False
+        target[lost] = trimmed.cells - 1
+    return NoisyCounts(
+        trimmed,
+        np.bincount(target, weights=noisy.counts, minlength=trimmed.cells).astype(np.int64),
+        np.bincount(target, weights=noisy.terms, minlength=trimmed.cells).astype(np.int64),
+        noisy.users,
+        noisy.records_per_user,
+        noisy.noise,
+    )

@@ -1,0 +1,95 @@
+"""Putting the two groups together (figure 7)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blendp.estimate.group import Level
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Blend:
+    """The blended probabilities of one level.
+
+    where:
+        probability    is unbiased up to the choice of the weight, and may be negative,
+        variance       is that of ``probability``,
+        weight_opt_in  is the opt-in group's share in it; the clients have the rest.
+    """
+
+    probability: Array
+    variance: Array
+    weight_opt_in: Array
+
+    def __post_init__(self) -> None:
+        """Freeze the arrays."""
+        for array in (self.probability, self.variance, self.weight_opt_in):
+            array.setflags(write=False)
+
+    @property
+    def std_error(self) -> Array:
+        """The square root of the variance; nan where a printed formula makes it negative."""
+        with np.errstate(invalid="ignore"):
+            return np.sqrt(self.variance)
+
+
+def blend(opt_in: Level, client: Level, opt_in_users: int, variance: str = "mended") -> Blend:
+    """The weighted mean of the two groups' estimates.
+
+        p = w p_O + (1 - w) p_C,    w = v_C/(v_O + v_C),    Var(p) = w^2 v_O + (1 - w)^2 v_C
+
+    where:
+        v_C  is the clients' variance, at least what the noise alone gives,
+        v_O  is the opt-in group's variance at a probability x, floor + x (1 - x)/n_O.
+
+    x is first the clients' estimate, then the blend that it gives (both cut to [0, 1]): an opt-in estimate must not
+    choose its own weight, or estimates that happen to be low would be trusted most. In Var(p) x counts one person
+    more, x + 1/n_O, so that intervals hold for records that hardly anybody in the opt-in group has. Where one group
+    says nothing, or its variance is unknown, the other has all the weight; where both are unknown the clients'
+    estimate stands.
+
+    ``variance`` "journal" and "conference" take w from the plug-in variances as they are, also where that makes it
+    fall outside [0, 1].
+    """
+    if variance != "mended":
+        return _printed(opt_in, client)
+    p_o, p_c = opt_in.probability, client.probability
+    v_c = np.maximum(client.variance, client.floor)
+    knows_o, knows_c = np.isfinite(opt_in.variance), np.isfinite(v_c)
+
+    people = max(opt_in_users, 1)
+
+    def v_o(x: Array, more: int = 0) -> Array:
+        x = np.clip(x, 0.0, 1.0)
+        return np.asarray(opt_in.floor + (x + more / people) * (1 - x) / people)
+
+    def weight(x: Array) -> Array:
+        with np.errstate(invalid="ignore"):
+            both = v_c / (v_o(x) + v_c)
+        return np.where(knows_o & knows_c, both, np.where(knows_o & ~knows_c, 1.0, 0.0))
+
+    w = weight(np.where(knows_c, p_c, p_o))
+    w = weight(_mean(w, p_o, p_c))
+    p = _mean(w, p_o, p_c)
+    v = _mean(w**2, v_o(p, more=1), v_c, (1 - w) ** 2)
+    p = np.where(np.isnan(p), p_o, p)
+    return Blend(p, np.where(knows_o | knows_c, v, np.inf), w)
+
+
+def _mean(w: Array, first: Array, second: Array, rest: Array | None = None) -> Array:
+    """w first + rest second, where a term of weight 0 counts for 0 even if its value is not finite."""
+    rest = 1 - w if rest is None else rest
+    with np.errstate(invalid="ignore"):
+        return np.where(w == 0, 0.0, w * first) + np.where(rest == 0, 0.0, rest * second)
+
+
+def _printed(opt_in: Level, client: Level) -> Blend:
+    v_o, v_c = opt_in.variance, client.variance
+    with np.errstate(invalid="ignore", divide="ignore"):
+        w = np.where(np.isinf(v_o), 0.0, np.where(np.isinf(v_c), 1.0, v_c / (v_o + v_c)))
+    return Blend(_mean(w, opt_in.probability, client.probability), _mean(w**2, v_o, v_c, (1 - w) ** 2), w)

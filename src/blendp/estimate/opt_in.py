@@ -1,0 +1,59 @@
+"""Probabilities from the curator's noisy counts (theorem 4.5)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blendp.curator import NoisyCounts
+from blendp.estimate.group import GroupEstimate, Level, nothing
+
+
+def opt_in_estimate(noisy: NoisyCounts, variance: str = "mended") -> GroupEstimate:
+    """The opt-in group's estimate of every cell and query.
+
+        p = Z/(n m),    v = (p (1 - p) + n W)/(n - 1),    W = d s^2/(n m)^2
+
+    where:
+        Z    is the noisy count, the sum of d noisy counts where cells were folded together,
+        n, m are the users and the records taken from each,
+        s^2  is the variance of one noise.
+
+    For m = 1, E[v] is exactly the variance of p: E[p(1-p)] = (n-1) Var(p) - n W. For m > 1 the records of one user
+    may be alike, and v estimates the largest variance that a user mean in [0, 1] can have, so it is never too small
+    on average. With n < 2 the variance is unknown (inf); with n = 0 nothing is said (nan).
+
+    ``variance`` other than "mended" takes the printed formula, v = p(1-p)/(N-1) + 2 b^2/(N(N-1)) with N = n m: one
+    noise of the continuous Laplace law, whatever was folded.
+    """
+    query_of_cell = noisy.head_list.query_of_cell
+    return GroupEstimate(
+        noisy.users,
+        _level(noisy.counts, noisy.terms, noisy, variance),
+        _level(
+            np.bincount(query_of_cell, weights=noisy.counts),
+            np.bincount(query_of_cell, weights=noisy.terms),
+            noisy,
+            variance,
+        ),
+    )
+
+
+def _level(
+    counts: NDArray[np.int64] | NDArray[np.float64],
+    terms: NDArray[np.int64] | NDArray[np.float64],
+    noisy: NoisyCounts,
+    variance: str,
+) -> Level:
+    users, records = noisy.users, noisy.users * noisy.records_per_user
+    if not records:
+        return nothing(len(counts))
+    p = np.where(terms > 0, counts / records, np.nan)
+    floor = np.where(terms > 0, terms * noisy.noise.variance / records**2, np.inf)
+    if users < 2:
+        v = np.full(len(p), np.inf)
+    elif variance == "mended":
+        v = (p * (1 - p) + users * floor) / (users - 1)
+    else:
+        v = p * (1 - p) / (records - 1) + 2 * noisy.noise.scale**2 / (records * (records - 1))
+    return Level(p, np.where(terms > 0, v, np.inf), floor)

@@ -1,0 +1,6 @@
+"""How good are the results? Comparisons with the log's own truth: never private, never part of a release."""
+
+from blendp.evaluation.metrics import Scores, score
+from blendp.evaluation.trials import Evaluation, evaluate
+
+__all__ = ["Evaluation", "Scores", "evaluate", "score"]

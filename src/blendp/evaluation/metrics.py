@@ -1,0 +1,140 @@
+"""The two measures of the paper's section 5.1: L1 of query probabilities, and the NDCG of NDCGs.
+
+    DCG_k   = sum_{i <= k} (2^rel_i - 1)/log2(i + 1),     NDCG = DCG_k of the estimated order / DCG_k of the ideal order
+    DCG^Q_k = sum_{i <= k} (2^rel_i - 1)/log2(i + 1) NDCG^i
+
+where:
+    rel_i   is the true probability of the item at place i, rescaled so that the ideal items' sum to 1,
+    NDCG^i  is the NDCG of the URLs of the query at place i.
+
+Wildcards are left out before rescaling.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blendp.engines import Truth
+from blendp.estimate import Level
+from blendp.headlist import HeadList
+from blendp.methods import Outcome
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Scores:
+    """How close one set of estimates is to the truth."""
+
+    l1: float
+    """L1 over the listed queries, both vectors rescaled to sum to 1: 0 is perfect, 2 the worst."""
+
+    ndcg: float
+    """Against the true head of the whole log: a missing record costs."""
+
+    ndcg_list: float
+    """Against the best order of the list itself."""
+
+    ndcg_random: float
+    """What ``ndcg`` is on average for the same list in random order."""
+
+    ndcg_list_random: float
+    """What ``ndcg_list`` is on average for the list in random order."""
+
+
+@dataclass(frozen=True)
+class TrueHead:
+    """The truth about one list: of its cells and queries, and of the head it should have found."""
+
+    cells: Array
+    queries: Array
+    ideal_queries: Array
+    """The true probabilities of the most popular queries, as many as the true head has."""
+
+    ideal_urls: tuple[Array, ...]
+    """For every listed query the true probabilities of its most popular URLs, as many as the true head has (or one)."""
+
+
+def true_head(head_list: HeadList, located: NDArray[np.int64], truth: Truth, size: int) -> TrueHead:
+    """Compare a list with the ``size`` most popular records of the log that ``located`` maps to the list's cells."""
+    cells = np.bincount(located[:-1], weights=truth.record, minlength=head_list.cells)
+    cells[-1] += 1 - truth.record.sum()
+    queries = np.bincount(head_list.query_of_cell, weights=cells)
+    in_head = truth.query_id[truth.head(size)]
+    per_query = np.bincount(in_head, minlength=len(truth.query))
+    ideal_queries = np.sort(truth.query)[::-1][: np.count_nonzero(per_query)]
+    rows = head_list.query_of_cell[located[:-1]]
+    listed = np.flatnonzero(rows < head_list.queries)
+    listed = listed[np.argsort(rows[listed], kind="stable")]
+    edges = np.searchsorted(rows[listed], np.arange(head_list.queries + 1))
+    ideal_urls = []
+    for start, stop in pairwise(edges):
+        records = listed[start:stop]
+        wanted = max(1, int(per_query[truth.query_id[records[0]]]))
+        ideal_urls.append(np.sort(truth.record[records])[::-1][:wanted])
+    return TrueHead(cells, queries, ideal_queries, tuple(ideal_urls))
+
+
+def score(outcome: Outcome, head: TrueHead) -> Scores:
+    """The scores of the published estimates."""
+    return score_estimates(outcome.head_list, outcome.cell_probability, outcome.query_probability, head)
+
+
+def score_group(head_list: HeadList, cells: Level, queries: Level, head: TrueHead) -> Scores:
+    """The scores of one group's own estimates."""
+    return score_estimates(head_list, cells.probability, queries.probability, head)
+
+
+def score_estimates(head_list: HeadList, cells: Array, queries: Array, head: TrueHead) -> Scores:
+    """The scores of any estimates of the list's cells and queries; what is nan ranks last."""
+    if not head_list.queries:
+        return Scores(np.nan, 0.0, np.nan, 0.0, np.nan)
+    ranks = _falling(queries[:-1])
+    per_query = []
+    for row in range(head_list.queries):
+        start, urls = int(head_list.first_cell[row]), len(head_list.entries[row].urls)
+        true = head.cells[start : start + urls]
+        order = _falling(cells[start : start + urls])
+        per_query.append((*_ndcg(true[order], head.ideal_urls[row]), *_ndcg(true[order], np.sort(true)[::-1])))
+    ndcg_q, random_q, ndcg_list_q, random_list_q = (np.array(column) for column in zip(*per_query, strict=True))
+    true_q = head.queries[:-1]
+    best_q = np.sort(true_q)[::-1]
+    ndcg, _ = _ndcg(true_q[ranks], head.ideal_queries, ndcg_q[ranks])
+    ndcg_list, _ = _ndcg(true_q[ranks], best_q, ndcg_list_q[ranks])
+    _, ndcg_random = _ndcg(true_q, head.ideal_queries, random_q)
+    _, ndcg_list_random = _ndcg(true_q, best_q, random_list_q)
+    return Scores(l1(queries[:-1], true_q), ndcg, ndcg_list, ndcg_random, ndcg_list_random)
+
+
+def l1(estimates: Array, truth: Array) -> float:
+    """sum |p_i/sum p - t_i/sum t|; estimates whose sum is not above 0 count as all 0."""
+    total = float(np.nansum(estimates))
+    scaled = np.nan_to_num(estimates) / total if total > 0 else np.zeros_like(truth)
+    return float(np.abs(scaled - truth / truth.sum()).sum())
+
+
+def _falling(values: Array) -> NDArray[np.int64]:
+    """The order from the largest value to the smallest, nan last, ties as they stand."""
+    return np.argsort(-np.nan_to_num(values, nan=-np.inf), kind="stable")
+
+
+def _ndcg(true: Array, ideal: Array, quality: Array | float = 1.0) -> tuple[float, float]:
+    """The NDCG of items with these true probabilities in this order, and its mean over all orders.
+
+    ``quality`` multiplies each item's gain (the NDCG of its URLs). Items without URLs (a one-level list) score 1.
+    """
+    if not len(true):
+        return 1.0, 1.0
+    total = ideal.sum()
+    if total <= 0:
+        return 1.0, 1.0
+    discounts = 1 / np.log2(np.arange(2, len(ideal) + 2))
+    best = float(((np.exp2(ideal / total) - 1) * discounts).sum())
+    gains = (np.exp2(true / total) - 1) * quality
+    places = min(len(true), len(ideal))
+    reached = float((gains[:places] * discounts[:places]).sum())
+    return reached / best, float(gains.mean() * discounts[:places].sum()) / best

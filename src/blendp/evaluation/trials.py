@@ -1,0 +1,123 @@
+"""Running a method several times on a log whose truth is known."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from blendp.engines import Truth
+from blendp.errors import require_count
+from blendp.evaluation.metrics import Scores, TrueHead, score, score_group, true_head
+from blendp.methods import Parameters, Simulation, simulate
+from blendp.methods.published import Log, OptIn
+from blendp.randomness import SimulationRandom
+
+
+class TrueLog(Log, Protocol):
+    """A log that also tells its truth."""
+
+    def truth(self) -> Truth:
+        """The probability of every record: a uniformly drawn record of a uniformly drawn user."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One run, with the scores of the blend and of each group alone."""
+
+    outcome: Simulation
+    head: TrueHead
+    blended: Scores
+    opt_in: Scores
+    client: Scores
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Several independent runs. Computed from the raw log without protection: not private."""
+
+    parameters: Parameters
+    seed: int
+    trials: tuple[Trial, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Means over the runs, with their standard errors beside them under ``std_error``."""
+        runs = [_figures(trial) for trial in self.trials]
+        means, errors = _summary(runs)
+        return {
+            "private": False,
+            "method": self.parameters.method,
+            "epsilon": self.parameters.epsilon,
+            "delta": self.parameters.delta,
+            **means,
+            "std_error": errors,
+            "repeat": len(runs),
+            "seed": self.seed,
+            "parameters": self.parameters.to_dict(),
+            "users": asdict(self.trials[0].outcome.groups),
+        }
+
+
+def evaluate(
+    log: TrueLog,
+    parameters: Parameters | None = None,
+    *,
+    opt_in: OptIn = None,
+    repeat: int = 1,
+    seed: int = 0,
+    progress: Callable[[int], None] | None = None,
+) -> Evaluation:
+    """Run the method ``repeat`` times with independent randomness and compare each result with the log's truth."""
+    require_count("repeat", repeat, least=1, remedy="Ask for at least one run.")
+    parameters = parameters or Parameters()
+    truth = log.truth()
+    random = SimulationRandom(seed)
+    trials = []
+    for run in range(repeat):
+        trials.append(_trial(log, truth, parameters, opt_in, random.spawn()))
+        if progress is not None:
+            progress(run + 1)
+    return Evaluation(parameters, seed, tuple(trials))
+
+
+def _trial(log: TrueLog, truth: Truth, parameters: Parameters, opt_in: OptIn, random: SimulationRandom) -> Trial:
+    outcome = simulate(log, parameters, opt_in=opt_in, random=random)
+    head_list = outcome.head_list
+    size = parameters.size if parameters.size and parameters.trim_unit == "record" else max(1, head_list.records)
+    head = true_head(head_list, log.locate(head_list), truth, size)
+    opt_in_scores = score_group(head_list, outcome.opt_in.cells, outcome.opt_in.queries, head)
+    client_scores = score_group(head_list, outcome.client.cells, outcome.client.queries, head)
+    return Trial(outcome, head, score(outcome, head), opt_in_scores, client_scores)
+
+
+def _figures(trial: Trial) -> dict[str, Any]:
+    head_list = trial.outcome.head_list
+    return {
+        **asdict(trial.blended),
+        "head_list_records": head_list.records,
+        "head_list_queries": head_list.queries,
+        "candidate_records": trial.outcome.candidates,
+        "wildcard_mass": float(trial.outcome.query_probability[-1]),
+        "groups": {
+            "opt_in": {"l1": trial.opt_in.l1, "ndcg": trial.opt_in.ndcg, "ndcg_list": trial.opt_in.ndcg_list},
+            "client": {"l1": trial.client.l1, "ndcg": trial.client.ndcg, "ndcg_list": trial.client.ndcg_list},
+        },
+    }
+
+
+def _summary(runs: list[dict[str, Any]]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Means and standard errors, value by value, of equally shaped dictionaries of numbers."""
+    means: dict[str, Any] = {}
+    errors: dict[str, Any] = {}
+    for key, first in runs[0].items():
+        values = [run[key] for run in runs]
+        if isinstance(first, dict):
+            means[key], errors[key] = _summary(values)
+            continue
+        known = np.array([value for value in values if not math.isnan(value)], dtype=np.float64)
+        means[key] = float(known.mean()) if len(known) else None
+        errors[key] = float(known.std(ddof=1) / math.sqrt(len(known))) if len(known) > 1 else None
+    return means, errors

@@ -1,0 +1,73 @@
+"""Which column of a log holds what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from blendp.errors import LogError, ParameterError
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The names of the columns blendp reads; all other columns are left alone.
+
+    ``url`` None means: read ``"url"`` if the log has it, else the log is a one-level log of queries.
+    ``opt_in`` None means: the log does not say who trusts the curator.
+    """
+
+    user: str = "user"
+    query: str = "query"
+    url: str | None = None
+    opt_in: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse names that are empty or stand for two things."""
+        names = [name for name in (self.user, self.query, self.url, self.opt_in) if name is not None]
+        if not all(names):
+            raise ParameterError("columns", tuple(names), "names of one character or more", "Name every column.")
+        if len(set(names)) != len(names):
+            raise ParameterError("columns", tuple(names), "distinct names", "Give every column its own name.")
+
+    @property
+    def named(self) -> dict[str, str]:
+        """The columns a log must have: what each holds, and its name."""
+        pairs = {"user": self.user, "query": self.query, "url": self.url, "opt_in": self.opt_in}
+        return {role: name for role, name in pairs.items() if name is not None}
+
+    @property
+    def wanted(self) -> dict[str, str]:
+        """The columns blendp looks for, the optional ``"url"`` included."""
+        taken = self.named
+        return taken if self.url is not None or "url" in taken.values() else {**taken, "url": "url"}
+
+
+def positions(names: Sequence[str], columns: Columns, where: str) -> dict[str, int]:
+    """Where each wanted column stands among ``names``; raises :class:`LogError` when one is missing or double."""
+    found: dict[str, int] = {}
+    for role, name in columns.wanted.items():
+        if names.count(name) > 1:
+            raise LogError(f"{where} has {names.count(name)} columns named {name!r}: rename all but one.")
+        if name in names:
+            found[role] = names.index(name)
+        elif role in columns.named:
+            raise missing(role, name, where, names)
+    return found
+
+
+def missing(role: str, name: str, where: str, names: Sequence[str] = ()) -> LogError:
+    """The error for a column that is not there, with the columns that are."""
+    shown = ", ".join(repr(item[:40]) for item in list(names)[:12])
+    there = f" (it has {shown})" if shown else ""
+    return LogError(f"{where} has no column {name!r}{there}: name the right one with Columns({role}=...).")
+
+
+def same_levels(found: Mapping[str, object], earlier: int | None, where: str) -> int:
+    """The levels of a file: 2 with a URL column, else 1; every file of a log must agree."""
+    levels = 2 if "url" in found else 1
+    if earlier not in (None, levels):
+        raise LogError(
+            f"{where} has {'a' if levels == 2 else 'no'} URL column, unlike the files before it:"
+            " give files of one kind."
+        )
+    return levels

@@ -1,0 +1,107 @@
+"""CSV and TSV files, and the tab separated files of the AOL collection.
+
+CSV follows RFC 4180. In TSV and AOL files a quote is ordinary text, since searches are full of quotes: no
+field holds a tab or a line break.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from blendp.errors import LogError
+from blendp.logs.columns import Columns, positions, same_levels
+from blendp.logs.fields import Cut, cut_file
+from blendp.logs.intake import Intake
+
+AOL_HEADER = ("AnonID", "Query", "QueryTime", "ItemRank", "ClickURL")
+_AOL_FIELDS = {"user": 0, "query": 1, "url": 4}
+
+
+def read_delimited(paths: Iterable[Path], format: str, columns: Columns, intake: Intake) -> None:
+    """Take in CSV or TSV files with a header line each; their columns may stand in any order."""
+    quotes = format == "csv"
+    for path in paths:
+        header: list[str] | None = None
+        for cut in cut_file(path, "," if quotes else "\t", quotes=quotes):
+            if header is None:
+                header = _header(cut, quotes)
+                found = positions(header, columns, str(path))
+                intake.levels = same_levels(found, intake.levels, str(path))
+                cut = cut.after_first_row()  # noqa: PLW2901
+            _take_in(cut, len(header), found, quotes, intake)
+
+
+def _header(cut: Cut, quotes: bool) -> list[str]:
+    if not len(cut.first):
+        return []
+    names = pa.array(cut.row(0), type=pa.binary())
+    if quotes:
+        names, _ = _unquoted(names)
+    return [name.decode("utf-8", "replace").strip() for name in names.to_pylist()]
+
+
+def _take_in(cut: Cut, width: int, found: dict[str, int], quotes: bool, intake: Intake) -> None:
+    whole = cut.fields == width
+    intake.count_broken("wrong number of fields", int(cut.lines[~whole].sum()))
+    intake.count_broken("quote not closed", cut.unclosed)
+    fields = {role: cut.column(whole, position) for role, position in found.items()}
+    if quotes:
+        fields, stray = _all_unquoted(fields)
+        intake.count_broken("text after a closing quote", int(cut.lines[whole][stray].sum()))
+        if stray.any():
+            fields = {role: field.filter(pa.array(~stray)) for role, field in fields.items()}
+    intake.add(pa.table(fields))
+
+
+def _all_unquoted(fields: dict[str, pa.Array]) -> tuple[dict[str, pa.Array], NDArray[np.bool_]]:
+    plain: dict[str, pa.Array] = {}
+    stray = np.zeros(len(next(iter(fields.values()))), dtype=bool)
+    for role, field in fields.items():
+        plain[role], bad = _unquoted(field)
+        stray |= bad
+    return plain, stray
+
+
+def _unquoted(field: pa.Array) -> tuple[pa.Array, NDArray[np.bool_]]:
+    """The field without its enclosing quotes, and where these do not enclose all of it."""
+    quoted = pc.starts_with(field, '"')
+    if not quoted.true_count:
+        return field, np.zeros(len(field), dtype=bool)
+    inner = pc.binary_slice(field, 1, -1)
+    whole = pc.and_(pc.ends_with(field, '"'), pc.greater(pc.binary_length(field), 1))
+    single = pc.match_substring(pc.replace_substring(inner, '""', ""), '"')
+    bad = pc.and_(quoted, pc.or_(pc.invert(whole), single))
+    text = pc.if_else(quoted, pc.replace_substring(inner, '""', '"'), field)
+    return text, bad.to_numpy(zero_copy_only=False)
+
+
+def read_aol(paths: Iterable[Path], intake: Intake) -> None:
+    """Take in files of the AOL collection; a search with neither rank nor URL had no click, and is ignored."""
+    intake.levels = 2
+    for path in paths:
+        for cut in _aol_rows(path):
+            rank, url = cut.filled(3), cut.filled(4)
+            known = (cut.fields == 5) | (cut.fields == 3) | ((cut.fields == 4) & ~rank)
+            click = (cut.fields == 5) & (rank | url)
+            intake.count_broken("wrong number of fields", int((~known).sum()))
+            intake.count_ignored("no click", int((known & ~click).sum()))
+            intake.add(pa.table({role: cut.column(click, place) for role, place in _AOL_FIELDS.items()}))
+
+
+def _aol_rows(path: Path) -> Iterator[Cut]:
+    header = False
+    for cut in cut_file(path, "\t"):
+        if header:
+            yield cut
+            continue
+        names = tuple(name.decode("utf-8", "replace").strip() for name in cut.row(0))
+        if names != AOL_HEADER:
+            raise LogError(f"{path} does not start with the AOL header {' '.join(AOL_HEADER)}: check the format.")
+        header = True
+        yield cut.after_first_row()

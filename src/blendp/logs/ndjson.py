@@ -1,0 +1,65 @@
+"""NDJSON files: one JSON object a line; numbers and truth values count as their text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from blendp.logs.columns import Columns, missing
+from blendp.logs.fields import cut_file
+from blendp.logs.intake import Intake, register_lines
+from blendp.logs.normalise import literal
+
+
+def read_ndjson(paths: Iterable[Path], columns: Columns, intake: Intake, where: str) -> None:
+    """Take in NDJSON files; a column is there if any row has it."""
+    absent = dict(columns.wanted)
+    for path in paths:
+        for cut in cut_file(path, None):
+            with register_lines(intake, cut) as lines:
+                intake.connection.execute(f"CREATE OR REPLACE TEMP TABLE documents AS {_documents(lines)}")
+            for role in [role for role, name in absent.items() if _present(intake, name)]:
+                del absent[role]
+            intake.add_rows(_rows(columns.wanted))
+    intake.connection.execute("DROP TABLE IF EXISTS documents")
+    for role, name in columns.named.items():
+        if role in absent:
+            raise missing(role, name, where)
+    intake.levels = 2 if "url" in columns.wanted and "url" not in absent else 1
+
+
+def _documents(lines: str) -> str:
+    """The JSON object of every line, and what is wrong where there is none."""
+    return f"""
+        SELECT row, CASE WHEN kind = 'OBJECT' THEN line END AS document,
+            CASE WHEN line IS NULL THEN 'not UTF-8' WHEN kind IS NULL THEN 'not JSON'
+                WHEN kind <> 'OBJECT' THEN 'not a JSON object' END AS reason
+        FROM (SELECT row, line, CASE WHEN json_valid(line) THEN json_type(line) END AS kind FROM ({lines}))
+    """
+
+
+def _present(intake: Intake, name: str) -> bool:
+    seen = f"SELECT 1 FROM documents WHERE json_exists(document, {_pointer(name)}) LIMIT 1"
+    return intake.connection.execute(seen).fetchone() is not None
+
+
+def _rows(wanted: dict[str, str]) -> str:
+    """The wanted values of every object as text; an object or a list inside is no text."""
+    pointers = "[" + ", ".join(_pointer(name) for name in wanted.values()) + "]"
+    values = {role: f"values[{place}]" for place, role in enumerate(wanted, start=1)}
+    selected = ", ".join(f'{values.get(role, "NULL")} AS "{role}"' for role in ("user", "query", "url", "opt_in"))
+    return f"""
+        SELECT row, {selected},
+            CASE WHEN reason IS NULL AND list_has_any(kinds, ['OBJECT', 'ARRAY']) THEN 'nested value'
+                ELSE reason END AS reason
+        FROM (
+            SELECT row, reason, kinds,
+                list_transform(json_extract_string(document, {pointers}),
+                    lambda value, place: CASE WHEN kinds[place] NOT IN ('OBJECT', 'ARRAY') THEN value END) AS values
+            FROM (SELECT row, reason, document, json_type(document, {pointers}) AS kinds FROM documents))
+    """
+
+
+def _pointer(name: str) -> str:
+    """The JSON pointer to a key of an object, as an SQL string."""
+    return literal("/" + name.replace("~", "~0").replace("/", "~1"))

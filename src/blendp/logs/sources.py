@@ -1,0 +1,80 @@
+"""From what a person names (a path, several, a glob, a folder) to the files of one format."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Sequence
+from pathlib import Path
+
+from blendp.errors import LogError, require_choice
+
+FORMATS = ("auto", "csv", "tsv", "parquet", "ndjson", "aol", "yandex")
+
+_EXTENSIONS = {".csv": "csv", ".tsv": "tsv", ".parquet": "parquet", ".ndjson": "ndjson", ".jsonl": "ndjson"}
+_BY_NAME_ONLY = ("aol", "yandex")
+_KNOWN = ", ".join(_EXTENSIONS)
+
+
+def find_files(source: str | Path | Sequence[str | Path], format: str) -> tuple[str, tuple[Path, ...]]:
+    """The format of a log and its files, in the order they are read.
+
+    Files of a folder or a glob come in the order of their names. A folder gives the files whose extension
+    fits the format, or with ``"aol"`` and ``"yandex"`` all files; hidden files are never read.
+    """
+    require_choice("format", format, FORMATS)
+    sources = [source] if isinstance(source, str | Path) else list(source)
+    paths = tuple(path for item in sources for path in _expand(item, format))
+    if not paths:
+        raise LogError("The log has no files: give at least one path.")
+    seen: set[Path] = set()
+    for path in paths:
+        if path.resolve() in seen:
+            raise LogError(f"{path} is given twice, so its rows would count twice: give it once.")
+        seen.add(path.resolve())
+    return (_common_format(paths) if format == "auto" else format), paths
+
+
+def _expand(item: str | Path, format: str) -> list[Path]:
+    path = Path(item)
+    if path.is_dir():
+        return _in_folder(path, format)
+    if path.exists():
+        return [path]
+    if not glob.has_magic(str(item)):
+        raise LogError(f"{path} does not exist: check the path.")
+    found = [Path(name) for name in sorted(glob.glob(str(item), recursive=True))]  # noqa: PTH207
+    files = [path for path in found if path.is_file()]
+    if not files:
+        raise LogError(f"No file matches {str(item)!r}: check the pattern.")
+    return files
+
+
+def _in_folder(folder: Path, format: str) -> list[Path]:
+    visible = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
+    if format in _BY_NAME_ONLY:
+        kept = visible
+    else:
+        kept = [path for path in visible if format_of(path) in ({format} if format != "auto" else set(FORMATS))]
+    if not kept:
+        wanted = f"files of a log ({_KNOWN}, each also with .gz)" if format == "auto" else f"{format} files"
+        raise LogError(f"The folder {folder} has no {wanted}: check the path or give the format.")
+    return kept
+
+
+def _common_format(paths: tuple[Path, ...]) -> str:
+    formats: dict[str, Path] = {}
+    for path in paths:
+        format = format_of(path)
+        if format is None:
+            raise LogError(f"The format of {path} is unknown: use one of {_KNOWN}, or give the format.")
+        formats.setdefault(format, path)
+    if len(formats) > 1:
+        some = " and ".join(str(path) for path in formats.values())
+        raise LogError(f"The files {some} are of different formats: read one format at a time.")
+    return next(iter(formats))
+
+
+def format_of(path: Path) -> str | None:
+    """The format a file's extension stands for, a final ``.gz`` put aside; None when it stands for none."""
+    name = path.name.lower().removesuffix(".gz")
+    return _EXTENSIONS.get(Path(name).suffix)

@@ -1,0 +1,77 @@
+"""Parquet files and Arrow tables: columns of any plain type, read as their text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from blendp.errors import LogError
+from blendp.logs.columns import Columns, positions, same_levels
+from blendp.logs.intake import Intake
+
+_BATCH = 1 << 18
+
+
+def read_parquet(paths: Iterable[Path], columns: Columns, intake: Intake) -> None:
+    """Take in Parquet files, a batch of rows at a time."""
+    for path in paths:
+        try:
+            _read_file(path, columns, intake)
+        except (OSError, pa.ArrowException) as error:
+            reason = str(error).splitlines()[0].rstrip(".")
+            raise LogError(f"{path} is no readable Parquet file ({reason}): write or fetch it again.") from error
+
+
+def _read_file(path: Path, columns: Columns, intake: Intake) -> None:
+    if not path.stat().st_size:
+        raise LogError(f"{path} is empty: give a file with rows.")
+    if path.name.lower().endswith(".gz"):
+        with pa.input_stream(str(path), compression="gzip") as stream:
+            source = pa.BufferReader(stream.read())
+    else:
+        source = pa.OSFile(str(path))
+    with source, pq.ParquetFile(source) as file:
+        found = positions(file.schema_arrow.names, columns, str(path))
+        intake.levels = same_levels(found, intake.levels, str(path))
+        names = [file.schema_arrow.names[place] for place in found.values()]
+        for name in names:
+            _require_plain(file.schema_arrow.field(name), str(path))
+        for batch in file.iter_batches(_BATCH, columns=names):
+            intake.add(_chosen(pa.table(batch), found, names))
+
+
+def add_table(table: pa.Table, columns: Columns, intake: Intake) -> None:
+    """Take in an Arrow table."""
+    where = "The table"
+    found = positions(table.column_names, columns, where)
+    intake.levels = same_levels(found, None, where)
+    names = [table.column_names[place] for place in found.values()]
+    for name in names:
+        _require_plain(table.schema.field(name), where)
+    for start in range(0, table.num_rows, _BATCH):
+        intake.add(_chosen(table.slice(start, _BATCH), found, names))
+
+
+def _chosen(table: pa.Table, found: Iterable[str], names: Iterable[str]) -> pa.Table:
+    return pa.table({role: _as_bytes(table[name]) for role, name in zip(found, names, strict=True)})
+
+
+def _require_plain(field: pa.Field, where: str) -> None:
+    kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+    if pa.types.is_nested(kind):
+        raise LogError(f"The column {field.name!r} of {where} holds {field.type}: give a column of text or numbers.")
+
+
+def _as_bytes(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The text of every value as bytes, not yet known to be UTF-8."""
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        return _as_bytes(column.cast(kind.value_type))
+    if pa.types.is_fixed_size_binary(kind):
+        return column.cast(pa.binary())
+    if pa.types.is_large_binary(kind) or pa.types.is_large_string(kind):
+        return column.cast(pa.large_binary())
+    return column.cast(pa.string()).cast(pa.binary()) if not pa.types.is_binary(kind) else column

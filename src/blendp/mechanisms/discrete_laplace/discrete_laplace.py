@@ -1,0 +1,146 @@
+"""The discrete Laplace law, sampled exactly. See PROOF.md beside this file."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import Decimal, getcontext
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blendp.errors import ParameterError
+from blendp.mechanisms.exact import WORD_BITS, floor_bits
+from blendp.randomness import Random, ReleaseRandom, SimulationRandom, require_release
+
+_LARGEST_SCALE = 20_000
+
+
+@dataclass(frozen=True)
+class DiscreteLaplace:
+    """Integer noise X with
+
+        P(X = x) = (1 - a)/(1 + a) a^|x|,   a = e^(-rate)
+
+    where:
+        rate  is 1/b for the scale b of the Laplace law that it replaces, an exact fraction.
+
+    Added to integer counts that one person moves by at most D in L1, it gives pure (rate D)-differential privacy.
+    """
+
+    rate: Fraction
+
+    def __post_init__(self) -> None:
+        """Refuse scales whose table would not fit."""
+        if not Fraction(1, _LARGEST_SCALE) <= self.rate <= 100:
+            raise ParameterError(
+                "noise scale",
+                float(1 / self.rate) if self.rate > 0 else math.inf,
+                f"from 0.01 to {_LARGEST_SCALE}",
+                "The scale is 2 x records per user / epsilon: raise epsilon or take fewer records from each user.",
+            )
+
+    @classmethod
+    def for_counts(cls, epsilon: float, records_per_user: int) -> DiscreteLaplace:
+        """The noise of scale 2m/epsilon: replacing one user's m records moves the counts by at most 2m in L1."""
+        return cls(Fraction(epsilon) / (2 * records_per_user))
+
+    @property
+    def scale(self) -> float:
+        """b = 1/rate."""
+        return float(1 / self.rate)
+
+    @property
+    def base(self) -> float:
+        """a = e^(-rate)."""
+        return math.exp(-self.rate)
+
+    @property
+    def variance(self) -> float:
+        """2a/(1-a)^2, written so that it stays accurate for large scales."""
+        return 1 / (2 * math.sinh(self.rate / 2) ** 2)
+
+    def probability(self, x: NDArray[np.int64] | int) -> NDArray[np.float64]:
+        """P(X = x)."""
+        return np.asarray(math.tanh(self.rate / 2) * np.exp(-float(self.rate) * np.abs(x)), dtype=np.float64)
+
+    def at_least(self, x: NDArray[np.int64] | int) -> NDArray[np.float64]:
+        """P(X >= x) = a^x/(1+a) for x >= 1, and 1 - a^(1-x)/(1+a) below."""
+        x = np.asarray(x, dtype=np.int64)
+        tail = np.exp(-float(self.rate) * np.where(x >= 1, x, 1 - x)) / (1 + self.base)
+        return np.where(x >= 1, tail, 1 - tail)
+
+    def tail_bits(self, x: int, bits: int) -> int:
+        """floor(2^bits P(X >= x)), exactly, for x >= 1."""
+
+        def tail() -> Decimal:
+            rate = Decimal(self.rate.numerator) / self.rate.denominator
+            return (-rate * x).exp(getcontext()) / (1 + (-rate).exp(getcontext()))
+
+        return floor_bits(tail, bits)
+
+    @cached_property
+    def _edges(self) -> NDArray[np.uint64]:
+        """floor(2^64 P(X >= x)) for x = 1, 2, ... until it is 0, in ascending order.
+
+        Powers are taken one after the other with 128 bits; the x-th is low by less than 2x + 1 units of 2^-128,
+        and is computed afresh where that could change its first 64 bits.
+        """
+        wide = 2 * WORD_BITS
+        tail, step = self.tail_bits(1, wide), _power_bits(self.rate, wide)
+        edges, x, rest = [tail >> WORD_BITS], 1, (1 << WORD_BITS) - 1
+        while edges[-1]:
+            tail, x = (tail * step) >> wide, x + 1
+            doubtful = (tail & rest) + 2 * x + 1 > rest
+            edges.append(self.tail_bits(x, WORD_BITS) if doubtful else tail >> WORD_BITS)
+        return np.array(edges[::-1], dtype=np.uint64)
+
+    def release(self, count: int, random: ReleaseRandom) -> NDArray[np.int64]:
+        """``count`` independent draws for data that is released."""
+        require_release(random)
+        return self.draw(count, random)
+
+    def simulate(self, count: int, random: SimulationRandom) -> NDArray[np.int64]:
+        """``count`` independent draws for an experiment."""
+        return self.draw(count, random)
+
+    def draw(self, count: int, random: Random) -> NDArray[np.int64]:
+        """``count`` independent draws by exact inversion of one uniform number U each.
+
+        X >= x when U < P(X >= x), and X <= -x when 1 - U is, for x >= 1: both cannot be, as P(X >= 1) < 1/2.
+        """
+        words = random.words(count)
+        return self._above(words, random) - self._above(~words, random)
+
+    def _above(self, words: NDArray[np.uint64], random: Random) -> NDArray[np.int64]:
+        """How many x >= 1 have U < P(X >= x), for the U that start with these words."""
+        edges = self._edges
+        after = np.searchsorted(edges, words, side="right")
+        result = (len(edges) - after).astype(np.int64)
+        still_open = np.flatnonzero(edges[np.maximum(after, 1) - 1] == words)
+        for i in still_open:
+            result[i] = self._settled(int(words[i]), random)
+        return result
+
+    def _settled(self, word: int, random: Random) -> int:
+        """The same for one word that equals an edge: read on until no edge is met."""
+        bits = WORD_BITS
+        while True:
+            x = 0
+            while (edge := self.tail_bits(x + 1, bits)) > word:
+                x += 1
+            if edge < word:
+                return x
+            word = (word << WORD_BITS) | random.key()
+            bits += WORD_BITS
+
+
+def _power_bits(rate: Fraction, bits: int) -> int:
+    """floor(2^bits e^(-rate))."""
+
+    def power() -> Decimal:
+        return (Decimal(-rate.numerator) / rate.denominator).exp(getcontext())
+
+    return floor_bits(power, bits)

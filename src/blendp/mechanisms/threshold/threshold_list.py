@@ -1,0 +1,117 @@
+"""Listing the records whose noisy count exceeds a threshold. See PROOF.md beside this file."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blendp.errors import ParameterError, require_count
+from blendp.mechanisms.discrete_laplace import DiscreteLaplace
+from blendp.mechanisms.exact import WORD_BITS, settle
+from blendp.privacy import Budget
+from blendp.randomness import Random, ReleaseRandom, SimulationRandom, require_release
+
+
+@dataclass(frozen=True)
+class ThresholdList:
+    """CreateHeadList (figure 3): list a record when
+
+        N + X > tau,   tau = b (ln(e^(epsilon/2) + m - 1) - ln delta),   b = 2m/epsilon
+
+    where:
+        N    is the number of times the record occurs among all contributed records,
+        X    is discrete Laplace noise of scale b, fresh for every record that occurs,
+        m    is how many records each user contributes at most.
+
+    tau exceeds m, so no person alone can put a record on the list but by noise. The guarantee is (epsilon, delta) for the replacement of all records of one user.
+    """
+
+    budget: Budget
+    records_per_user: int = 1
+    noise: DiscreteLaplace = field(init=False)
+    threshold: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Derive noise and threshold, and refuse parameters for which the proof does not hold."""
+        epsilon, delta, m = self.budget.epsilon, self.budget.delta, self.records_per_user
+        require_count("records per user", m, least=1, remedy="1 is the published choice.")
+        if delta <= 0:
+            raise ParameterError(
+                "delta", delta, "above 0 and below 1", "A list of unknown strings needs a delta, such as 1e-5."
+            )
+        object.__setattr__(self, "noise", DiscreteLaplace.for_counts(epsilon, m))
+        tau = 2 * m / epsilon * (math.log(math.exp(epsilon / 2) + m - 1) - math.log(delta))
+        object.__setattr__(self, "threshold", tau)
+        a, z = self.noise.base, self.noise.base**self.least_total
+        if z > a * (1 - a * a) or z > a / (1 + a):
+            raise ParameterError(
+                "delta",
+                delta,
+                f"small beside epsilon / records per user ({epsilon / m:g})",
+                "Lower delta: the guarantee of this threshold is proved only then.",
+            )
+
+    @property
+    def least_total(self) -> int:
+        """The smallest whole noisy count above the threshold."""
+        return math.floor(self.threshold) + 1
+
+    def listing_probability(self, counts: NDArray[np.int64] | int) -> NDArray[np.float64]:
+        """The probability that a record with this count is listed; 0 for a record that does not occur."""
+        counts = np.asarray(counts, dtype=np.int64)
+        return np.where(counts > 0, self.noise.at_least(self.least_total - counts), 0.0)
+
+    def release(self, counts: NDArray[np.int64], random: ReleaseRandom) -> NDArray[np.int64]:
+        """The indices of the listed records, ascending, for a list that is released."""
+        require_release(random)
+        return self.draw(counts, random)
+
+    def simulate(self, counts: NDArray[np.int64], random: SimulationRandom) -> NDArray[np.int64]:
+        """The indices of the listed records, ascending, for an experiment."""
+        return self.draw(counts, random)
+
+    def draw(self, counts: NDArray[np.int64], random: Random) -> NDArray[np.int64]:
+        """The indices of the listed records, ascending.
+
+        Records at the threshold or above take one draw of noise each. The many below it are grouped by count: how
+        many of a group pass is drawn first, then which, so a rare record costs about two random bits.
+        """
+        high = np.flatnonzero(counts >= self.least_total)
+        listed = [high[counts[high] + self.noise.draw(len(high), random) >= self.least_total]]
+        sizes = np.bincount(counts[(counts > 0) & (counts < self.least_total)], minlength=1)
+        for count in np.flatnonzero(sizes):
+            passing = self._how_many(int(sizes[count]), self.least_total - int(count), random)
+            if passing:
+                listed.append(np.flatnonzero(counts == count)[random.subset(int(sizes[count]), passing)])
+        return np.sort(np.concatenate(listed))
+
+    def _how_many(self, records: int, missing: int, random: Random) -> int:
+        """How many of ``records`` uniform numbers fall below p = P(X >= missing).
+
+        With 2^-s >= p, only numbers that start with s zero bits can; each further zero bit halves the field.
+        """
+        edge = self.noise.tail_bits(missing, WORD_BITS)
+        zeros = WORD_BITS - edge.bit_length() if edge else WORD_BITS
+        for _ in range(zeros):
+            if not records:
+                return 0
+            records = _heads(records, random)
+        words = random.words(records) >> np.uint64(zeros) if zeros < WORD_BITS else np.zeros(records, np.uint64)
+        below = int((words < np.uint64(edge)).sum())
+        ties = int((words == np.uint64(edge)).sum())
+        for _ in range(ties):
+            below += settle(edge, lambda bits: self.noise.tail_bits(missing, bits), random)
+        return below
+
+
+def _heads(coins: int, random: Random) -> int:
+    """How many of so many fair coins show heads: the set bits among so many random bits."""
+    words = random.words((coins + 63) // 64)
+    spare = 64 * len(words) - coins
+    if spare:
+        words = words.copy()
+        words[-1] >>= np.uint64(spare)
+    return int(np.bitwise_count(words).sum())

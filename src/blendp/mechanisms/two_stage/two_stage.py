@@ -1,0 +1,194 @@
+"""LocalAlg (figure 6): the client's two-stage randomiser. See PROOF.md beside this file."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from decimal import Decimal, getcontext
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from blendp.errors import ParameterError, require_number
+from blendp.mechanisms.exact import floor_bits
+from blendp.privacy import Budget
+from blendp.randomness import Random, ReleaseRandom, SimulationRandom, require_release
+from blendp.randomness.random import COIN_BITS
+
+_BLOCK = 1 << 15
+
+
+@dataclass(frozen=True)
+class TwoStage:
+    """One report about one record, for a list with k queries of which query q has k_q cells:
+
+        P(<q,u> | <q,u>)  = t t_q
+        P(<q,u> | <q,u'>) = t (1 - t_q)/(k_q - 1)        u' another URL of q
+        P(<q,u> | <q',.>) = (1 - t)/((k - 1) k_q)        q' another query
+
+        t   = (e^eps_Q + (delta_Q/2)(k - 1))/(e^eps_Q + k - 1),    eps_Q = f eps,      delta_Q = f delta
+        t_q = (e^eps_U + (delta_U/2)(k_q - 1))/(e^eps_U + k_q - 1),  eps_U = (1-f) eps,  delta_U = (1-f) delta
+
+    where:
+        f   is the share of the budget that protects the query; 1 when no query has a URL to hide (all k_q = 1),
+        t   is the probability to keep the query, t_q to keep the URL, both rounded down to a multiple of 2^-53.
+
+    With k = 1 there is one cell, and it is reported always; with k_q = 1 the URL is certain once the query is.
+    """
+
+    budget: Budget
+    cells_per_query: NDArray[np.int64]
+    query_share: float = 0.85
+    query_coin: int = field(init=False)
+    url_coins: NDArray[np.uint64] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Compute the coins."""
+        cells = np.array(self.cells_per_query, dtype=np.int64)
+        cells.setflags(write=False)
+        if cells.ndim != 1 or not len(cells) or cells.min() < 1:
+            raise ParameterError(
+                "cells_per_query",
+                self.cells_per_query,
+                "a list of whole numbers of at least 1",
+                "Take it from HeadList.cells_per_query.",
+            )
+        require_number(
+            "query_share",
+            self.query_share,
+            above=0,
+            below=1,
+            legal="above 0 and below 1",
+            remedy="0.85 is the published choice.",
+        )
+        object.__setattr__(self, "cells_per_query", cells)
+        object.__setattr__(self, "query_coin", _coin(self.query_budget, len(cells)))
+        distinct, which = np.unique(cells, return_inverse=True)
+        coins = [_coin(self.url_budget, int(k)) for k in distinct]
+        object.__setattr__(self, "url_coins", np.array(coins, dtype=np.uint64)[which])
+
+    @property
+    def query_budget(self) -> Budget:
+        """The part of the budget spent on the query."""
+        return self.budget.share(self.query_share) if self.cells_per_query.max() > 1 else self.budget
+
+    @property
+    def url_budget(self) -> Budget:
+        """The part of the budget spent on the URL."""
+        return self.budget.share(1 - self.query_share)
+
+    @property
+    def query_truth(self) -> float:
+        """t, the probability that the query is kept."""
+        return self.query_coin / 2**COIN_BITS
+
+    @property
+    def url_truth(self) -> NDArray[np.float64]:
+        """t_q for every query, the probability that the URL is kept once the query is."""
+        return self.url_coins / 2.0**COIN_BITS
+
+    @cached_property
+    def _first_cell(self) -> NDArray[np.int64]:
+        return np.concatenate(([0], np.cumsum(self.cells_per_query)[:-1])).astype(np.int64)
+
+    @cached_property
+    def _query_of_cell(self) -> NDArray[np.int64]:
+        return np.repeat(np.arange(len(self.cells_per_query)), self.cells_per_query)
+
+    def release(self, cells: ArrayLike, random: ReleaseRandom) -> NDArray[np.int64]:
+        """One report for every cell, to be sent from devices."""
+        require_release(random)
+        return self.draw(np.asarray(cells, dtype=np.int64), random)
+
+    def simulate(self, cells: ArrayLike, random: SimulationRandom) -> NDArray[np.int64]:
+        """One report for every cell, for an experiment."""
+        return self.draw(np.asarray(cells, dtype=np.int64), random)
+
+    def draw(self, cells: NDArray[np.int64], random: Random) -> NDArray[np.int64]:
+        """One report for every cell, made in blocks that fit the processor's cache."""
+        reports = cells.copy()
+        if len(self.cells_per_query) > 1:
+            for start in range(0, len(reports), _BLOCK):
+                self._randomise(reports[start : start + _BLOCK], random)
+        return reports
+
+    def _randomise(self, cells: NDArray[np.int64], random: Random) -> None:
+        """Replace every cell by its report."""
+        choices = self.cells_per_query.astype(np.uint64)
+        rows = self._query_of_cell.take(cells)
+        kept = random.coins(self.query_coin, len(cells))
+
+        lying = np.flatnonzero(~kept)
+        other = random.below(len(choices) - 1, len(lying))
+        other += other >= rows.take(lying)
+        cells[lying] = self._first_cell.take(other) + random.below(choices.take(other), len(lying))
+
+        honest = np.flatnonzero(kept)
+        turned = honest[~random.coins(self.url_coins.take(rows.take(honest)), len(honest))]
+        rows = rows.take(turned)
+        start = self._first_cell.take(rows)
+        url = random.below((choices - np.uint64(1)).take(rows), len(turned))
+        url += url >= cells.take(turned) - start
+        cells[turned] = start + url
+
+    def cell_probabilities(self) -> list[tuple[Fraction, Fraction, Fraction]]:
+        """For every query, the exact probabilities of reporting one of its cells: holding that cell, another cell
+        of the query (0 if there is none), another query (0 if there is none).
+        """
+        k = len(self.cells_per_query)
+        t = Fraction(self.query_coin, 1 << COIN_BITS)
+        rows = []
+        for cells, coin in zip(self.cells_per_query.tolist(), self.url_coins.tolist(), strict=True):
+            t_q = Fraction(coin, 1 << COIN_BITS)
+            sibling = t * (1 - t_q) / (cells - 1) if cells > 1 else Fraction(0)
+            stranger = (1 - t) / ((k - 1) * cells) if k > 1 else Fraction(0)
+            rows.append((t * t_q, sibling, stranger))
+        return rows
+
+    def channel(self) -> NDArray[np.float64]:
+        """The matrix of P(report | cell), a row for every cell."""
+        size = len(self._query_of_cell)
+        same = np.array([[float(p) for p in row] for row in self.cell_probabilities()])[self._query_of_cell]
+        matrix = np.tile(same[:, 2], (size, 1))
+        siblings = self._query_of_cell[:, None] == self._query_of_cell[None, :]
+        matrix[siblings] = np.broadcast_to(same[:, 1], (size, size))[siblings]
+        np.fill_diagonal(matrix, same[:, 0])
+        return matrix
+
+    def loss(self) -> float:
+        """The exact pure epsilon of one report: the largest log-ratio of the probabilities of a report."""
+        worst = Fraction(1)
+        for row in set(self.cell_probabilities()):
+            possible = [p for p in row if p > 0]
+            worst = max(worst, max(possible) / min(possible))
+        return math.log(worst)
+
+    def delta_at(self, epsilon: float) -> float:
+        """The exact delta of one report at this epsilon: the largest hockey-stick divergence over pairs of cells."""
+        grow = Fraction(math.exp(epsilon))
+
+        def excess(more: Fraction, less: Fraction) -> Fraction:
+            return max(Fraction(0), more - grow * less)
+
+        within, leaving, entering = Fraction(0), [Fraction(0)], [Fraction(0)]
+        rows = zip(self.cells_per_query.tolist(), self.cell_probabilities(), strict=True)
+        for cells, (own, sibling, stranger) in set(rows):
+            if cells > 1:
+                within = max(within, excess(own, sibling))
+            leaving.append(excess(own, stranger) + (cells - 1) * excess(sibling, stranger))
+            entering.append(excess(stranger, own) + (cells - 1) * excess(stranger, sibling))
+        return float(max(within, max(leaving) + max(entering) if len(self.cells_per_query) > 1 else within))
+
+
+def _coin(budget: Budget, choices: int) -> int:
+    """The numerator over 2^53, rounded down, of t = (e^epsilon + (delta/2)(n-1))/(e^epsilon + n - 1)."""
+    if choices == 1:
+        return 1 << COIN_BITS
+
+    def truth() -> Decimal:
+        odds = Decimal(budget.epsilon).exp(getcontext())
+        return (odds + Decimal(budget.delta) / 2 * (choices - 1)) / (odds + choices - 1)
+
+    return floor_bits(truth, COIN_BITS)

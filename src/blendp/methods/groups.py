@@ -1,0 +1,71 @@
+"""Who is in which group. People are drawn without looking at their records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blendp.errors import ParameterError, require_number
+from blendp.randomness import Random
+
+
+@dataclass(frozen=True)
+class GroupSizes:
+    """How many people took part; these numbers are public."""
+
+    head_list: int
+    """|S|: opt-in users whose records made the list."""
+
+    estimate: int
+    """|T|: opt-in users whose records were counted for the estimates."""
+
+    client: int
+    """|C|: clients."""
+
+    @property
+    def opt_in(self) -> int:
+        """|O| = |S| + |T|."""
+        return self.head_list + self.estimate
+
+    def __str__(self) -> str:
+        """One line for people."""
+        return f"{self.opt_in:,} opt-in ({self.head_list:,} list + {self.estimate:,} estimate), {self.client:,} clients"
+
+
+@dataclass(frozen=True)
+class Groups:
+    """The people of the three groups, as positions in the log's user order."""
+
+    head_list: NDArray[np.int64]
+    estimate: NDArray[np.int64]
+    client: NDArray[np.int64]
+
+    @property
+    def sizes(self) -> GroupSizes:
+        """How many are in each."""
+        return GroupSizes(len(self.head_list), len(self.estimate), len(self.client))
+
+
+def draw_groups(users: int, opt_in: float | NDArray[np.bool_], head_list_share: float, random: Random) -> Groups:
+    """Split the users: a share drawn at random, or those who are marked, opt in; a share of those makes the list."""
+    if isinstance(opt_in, np.ndarray):
+        if opt_in.shape != (users,):
+            raise ParameterError("opt_in", opt_in.shape, f"one mark for each of the {users} users", "Mark every user.")
+        chosen = np.flatnonzero(opt_in)
+    else:
+        require_number(
+            "opt_in",
+            opt_in,
+            above=0,
+            below=1,
+            legal="a share above 0 and below 1",
+            remedy="0.05 means that 5 % of the users opt in.",
+        )
+        chosen = random.subset(users, round(opt_in * users))
+    makes_list = np.zeros(len(chosen), dtype=bool)
+    makes_list[random.subset(len(chosen), round(head_list_share * len(chosen)))] = True
+    is_client = np.ones(users, dtype=bool)
+    is_client[chosen] = False
+    return Groups(chosen[makes_list], chosen[~makes_list], np.flatnonzero(is_client))

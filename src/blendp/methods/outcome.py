@@ -1,0 +1,110 @@
+"""The result of a method: the list, both groups' estimates, and the blend."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blendp.estimate import Blend, GroupEstimate, project_on_simplex
+from blendp.headlist import HeadList
+from blendp.methods.groups import GroupSizes
+from blendp.methods.guarantee import Guarantee
+from blendp.methods.parameters import Parameters
+
+CONFIDENCE = 0.95
+_Z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of a table of estimates. ``query`` and ``url`` are None for the wildcard."""
+
+    query: str | None
+    url: str | None
+    probability: float
+    std_error: float
+    low: float
+    high: float
+    weight_opt_in: float
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run of a method gives. All of it may be published; nothing in it needs the log any more."""
+
+    parameters: Parameters
+    groups: GroupSizes
+    guarantee: Guarantee
+    candidates: int
+    """Records that passed the threshold, before trimming."""
+
+    head_list: HeadList
+    opt_in: GroupEstimate
+    client: GroupEstimate
+    cells: Blend
+    queries: Blend
+
+    @cached_property
+    def cell_probability(self) -> NDArray[np.float64]:
+        """The published probability of every cell: the blend, projected if that was asked for."""
+        return self._published(self.cells)
+
+    @cached_property
+    def query_probability(self) -> NDArray[np.float64]:
+        """The published probability of every query, the wildcard last."""
+        return self._published(self.queries)
+
+    def _published(self, blended: Blend) -> NDArray[np.float64]:
+        p = blended.probability
+        return project_on_simplex(p) if self.parameters.project and np.isfinite(p).all() else p
+
+    @property
+    def identity_gap(self) -> float:
+        """The largest |sum_u p_C[q,u] - p_C[q]|: 0 up to rounding in every run, whatever the data."""
+        if not self.client.users:
+            return 0.0
+        sums = np.bincount(self.head_list.query_of_cell, weights=self.client.cells.probability)
+        return float(np.abs(sums - self.client.queries.probability).max())
+
+    def records(self) -> list[Row]:
+        """Every cell: listed records by falling probability, then the <q,*>, then <*,*>."""
+        listed = np.zeros(self.head_list.cells, dtype=np.int64)
+        listed[self.head_list.record_cells] = 2
+        listed[-1] -= 1
+        order = np.lexsort((-self.cell_probability, -listed))
+        labels = self.head_list.labels
+        return [self._row(labels[i], self.cells, self.cell_probability, i) for i in order]
+
+    def trends(self) -> list[Row]:
+        """Every query by falling probability, the wildcard last."""
+        labels = [entry.query for entry in self.head_list.entries]
+        order = np.argsort(-self.query_probability[:-1], kind="stable")
+        rows = [self._row((labels[i], None), self.queries, self.query_probability, i) for i in order]
+        return [*rows, self._row((None, None), self.queries, self.query_probability, len(labels))]
+
+    @staticmethod
+    def _row(
+        label: tuple[str | None, str | None], blended: Blend, published: NDArray[np.float64], i: int | np.intp
+    ) -> Row:
+        p, error = float(blended.probability[i]), float(blended.std_error[i])
+        return Row(*label, float(published[i]), error, p - _Z * error, p + _Z * error, float(blended.weight_opt_in[i]))
+
+    def __str__(self) -> str:
+        """The parameters and the ten most probable records."""
+        lines = [str(self.parameters), str(self.groups), str(self.head_list)]
+        for row in self.records()[: min(10, self.head_list.records)]:
+            name = row.query if row.url is None else f"{row.query}  {row.url}"
+            lines.append(f"  {row.probability:9.6f} ± {row.std_error:.6f}  {name}")
+        return "\n".join(lines)
+
+
+class Release(Outcome):
+    """An outcome drawn with cryptographic randomness: it may be published."""
+
+
+class Simulation(Outcome):
+    """An outcome drawn with seeded randomness: an experiment, protected from nobody who knows the seed."""

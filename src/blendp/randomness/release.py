@@ -1,0 +1,61 @@
+"""Randomness that may leave the building: a cryptographic stream keyed by the operating system."""
+
+from __future__ import annotations
+
+import os
+from typing import NoReturn
+
+import numpy as np
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from numpy.typing import NDArray
+
+from blendp.errors import RandomnessError
+from blendp.randomness.random import Random
+
+_ZEROS = memoryview(bytes(1 << 20))
+
+
+class ReleaseRandom(Random):
+    """AES-256 in counter mode under a key from the operating system's generator.
+
+    Everything a curator releases or a device sends draws from an object of this type. It cannot be seeded,
+    copied or pickled, and takes a new key in a forked process: a stream that is used twice is a privacy bug.
+    """
+
+    def __init__(self) -> None:
+        """Take a fresh key."""
+        self._rekey()
+
+    def _rekey(self) -> None:
+        self._process = os.getpid()
+        self._stream = Cipher(algorithms.AES256(self._fresh_key()), modes.CTR(bytes(16))).encryptor()
+
+    def _fresh_key(self) -> bytes:
+        return os.urandom(32)
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        """``count`` independent uniform 64-bit words."""
+        if self._process != os.getpid():
+            self._rekey()
+        stream = np.empty(8 * count, dtype=np.uint8)
+        for start in range(0, len(stream), len(_ZEROS)):
+            part = stream[start : start + len(_ZEROS)]
+            self._stream.update_into(_ZEROS[: len(part)], memoryview(part))
+        return stream.view("<u8")
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse copies and pickles."""
+        raise RandomnessError("ReleaseRandom cannot be copied or pickled: make a new one where it is needed.")
+
+    def __repr__(self) -> str:
+        """Without the key."""
+        return f"{type(self).__name__}()"
+
+
+def require_release(random: object) -> None:
+    """Raise unless ``random`` is cryptographic."""
+    if not isinstance(random, ReleaseRandom):
+        raise RandomnessError(
+            f"{type(random).__name__} is not for released data: pass a ReleaseRandom, "
+            "or call the simulating function if this is an experiment."
+        )

@@ -1,0 +1,124 @@
+"""From a matplotlib figure to SVG that lives inside a page.
+
+Text from a log never reaches matplotlib: figures are drawn with placeholders that are replaced in the finished
+drawing, so nothing is read as mathematics, measured in a font that lacks its letters, or broken into lines.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+from xml.etree import ElementTree
+
+from markupsafe import Markup
+from matplotlib import rc_context, rcdefaults, rcParams
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
+
+COLOURS = {
+    "ink": "#1c2024",
+    "quiet": "#5c6670",
+    "line": "#dfe3e8",
+    "edge": "#9aa4ae",
+    "opt-in": "#d55e00",
+    "client": "#0072b2",
+    "truth": "#00795a",
+}
+"""The palette (after Okabe and Ito); in the page each is a CSS variable of this name, so that dark pages differ."""
+
+_SPACE = "http://www.w3.org/2000/svg"
+_STYLE: dict[Any, Any] = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "blendp",
+    "text.parse_math": False,
+    "font.family": "DejaVu Sans",
+}
+_REFERENCE = re.compile(r"(?:url\()?#([\w.-]+)\)?")
+
+
+@dataclass(frozen=True)
+class Words:
+    """What a drawing says: ``texts`` replace placeholders and ``tips`` appear over marks, both by artist id."""
+
+    name: str
+    title: str
+    description: str
+    texts: Mapping[str, str]
+    tips: Mapping[str, Sequence[str]]
+
+
+@contextmanager
+def house_style() -> Iterator[None]:
+    """Draw in our style, whatever the user's matplotlib settings are."""
+    with rc_context():
+        rcdefaults()
+        rcParams.update(_STYLE)
+        yield
+
+
+def inline_svg(figure: Figure, words: Words) -> Markup:
+    """The figure as an ``<svg>`` element: the page's font and colours, ids of its own, a title and a description."""
+    buffer = io.BytesIO()
+    FigureCanvasSVG(figure)
+    figure.savefig(buffer, format="svg", metadata={"Date": None}, transparent=True)
+    root = ElementTree.fromstring(buffer.getvalue())
+    _speak(root, words)
+    _tidy(root, words.name)
+    view = root.get("viewBox", "")
+    root.attrib.clear()
+    root.attrib.update(
+        {"viewBox": view, "role": "img", "aria-labelledby": f"{words.name}-title", "class": f"plot {words.name}"}
+    )
+    root.set("aria-describedby", f"{words.name}-desc")
+    for place, (tag, text) in enumerate((("title", words.title), ("desc", words.description))):
+        element = ElementTree.Element(tag, {"id": f"{words.name}-{tag}"})
+        element.text = text
+        root.insert(place, element)
+    ElementTree.indent(root, "")
+    return Markup(ElementTree.tostring(root, encoding="unicode"))
+
+
+def _speak(root: ElementTree.Element, words: Words) -> None:
+    """Put the texts in the place of their placeholders, and the tips into their marks."""
+    for group in root.iter(f"{{{_SPACE}}}g"):
+        name = group.get("id", "")
+        if name in words.texts:
+            for text in group.iter(f"{{{_SPACE}}}text"):
+                text.text = words.texts[name]
+        marks = group.iter(f"{{{_SPACE}}}use") if name.startswith("marks") else iter([group])
+        for mark, tip in zip(marks, words.tips.get(name, ()), strict=False):
+            ElementTree.SubElement(mark, "title").text = tip
+
+
+def _tidy(root: ElementTree.Element, name: str) -> None:
+    """Drop namespaces, metadata, fonts and idle ids; make the other ids the page's own, and colours its variables."""
+    for parent in list(root.iter()):
+        for child in list(parent):
+            if child.tag.endswith(("}metadata", "}style")):
+                parent.remove(child)
+    variables = {colour: f"var(--{key})" for key, colour in COLOURS.items()}
+    used = set()
+    for element in root.iter():
+        element.tag = element.tag.rpartition("}")[2]
+        for name_with_space in list(element.attrib):
+            value = element.attrib.pop(name_with_space)
+            key = name_with_space.rpartition("}")[2]
+            if key == "style":
+                value = re.sub(r"font-family:[^;]*;? ?", "", value)
+                value = re.sub("#[0-9a-f]{6}", lambda found: variables.get(found[0], found[0]), value)
+            elif key in ("href", "clip-path") and (match := _REFERENCE.fullmatch(value)):
+                used.add(match[1])
+                value = value.replace("#", f"#{name}-")
+            elif key == "transform" and value.startswith("rotate(-0"):
+                continue
+            elif key == "d":
+                value = " ".join(value.split())
+            element.set(key, value)
+    for element in root.iter():
+        held = element.attrib.pop("id", None)
+        if held in used:
+            element.set("id", f"{name}-{held}")

@@ -1,0 +1,91 @@
+"""Tables for the terminal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from blendp.evaluation.metrics import TrueHead
+from blendp.methods import Outcome
+
+
+def shown(text: str | None) -> Text:
+    """Text from a log, with control characters made harmless; the wildcard in another style."""
+    if text is None:
+        return Text("✱", style="dim")
+    return Text("".join(c if c.isprintable() else "�" for c in text), overflow="ellipsis", no_wrap=True)
+
+
+def percent(value: float, digits: int = 3) -> str:
+    """A probability as a percentage; "unknown" where it is not a number."""
+    return f"{100 * value:.{digits}f} %" if math.isfinite(value) else "unknown"
+
+
+def summary(outcome: Outcome) -> RenderableType:
+    """Who took part, with which promise, and how long the list is."""
+    lines = [
+        f"{outcome.parameters.method}, promise {outcome.parameters.budget} to every person",
+        f"people   {outcome.groups}",
+        f"list     {outcome.head_list.records} records of {outcome.head_list.queries} queries, "
+        f"from {outcome.candidates} that passed the threshold {outcome.guarantee.threshold:.2f}",
+    ]
+    if not outcome.head_list.records:
+        lines.append("No record passed the threshold: more opt-in users, or a larger epsilon or delta, are needed.")
+    return Text("\n".join(lines))
+
+
+def records_table(outcome: Outcome, truth: TrueHead | None = None, top: int = 15) -> Table:
+    """The most probable records, with their errors and where the knowledge comes from."""
+    two_levels = outcome.head_list.levels == 2
+    title = "Most popular records" if two_levels else "Most popular queries"
+    table = Table(title=title, title_justify="left", header_style="bold", box=None, pad_edge=False)
+    table.add_column("query", max_width=28)
+    if two_levels:
+        table.add_column("url", max_width=36)
+    for name in ("estimate", "± error", "opt-in", "clients"):
+        table.add_column(name, justify="right", no_wrap=True)
+    if truth is not None:
+        table.add_column("truth", justify="right", style="magenta", no_wrap=True)
+    for row in outcome.records()[: min(top, outcome.head_list.records)]:
+        names = [shown(row.query), shown(row.url)] if two_levels else [shown(row.query)]
+        figures = [percent(row.probability), percent(row.std_error)]
+        figures += [f"{100 * row.weight_opt_in:.0f} %", f"{100 * (1 - row.weight_opt_in):.0f} %"]
+        if truth is not None:
+            figures.append(percent(float(truth.cells[outcome.head_list.cell_of(row.query, row.url)])))
+        table.add_row(*names, *figures)
+    return table
+
+
+def scores_table(figures: dict[str, Any]) -> RenderableType:
+    """The means of an evaluation, with their standard errors where there are several runs."""
+    table = Table(title="Against the log's own truth", title_justify="left", box=None, pad_edge=False)
+    table.add_column("")
+    for name in ("blended", "opt-in alone", "clients alone"):
+        table.add_column(name, justify="right", no_wrap=True)
+    columns: Sequence[tuple[dict[str, Any], dict[str, Any]]] = [(figures, figures["std_error"])]
+    columns = [*columns, *((figures["groups"][g], figures["std_error"]["groups"][g]) for g in ("opt_in", "client"))]
+    labels = {
+        "l1": "L1 of query probabilities (0 is perfect)",
+        "ndcg": "NDCG, a missing record costs (1 is perfect)",
+        "ndcg_random": "   the same list in random order",
+        "ndcg_list": "NDCG of the list's own order",
+        "ndcg_list_random": "   the same list in random order",
+        "head_list_records": "records in the list",
+        "head_list_queries": "queries in the list",
+    }
+    for key, label in labels.items():
+        digits = 1 if key.startswith("head") else 4
+        table.add_row(label, *(_with_error(mean.get(key), error.get(key), digits) for mean, error in columns))
+    warning = Text("Not private: computed from the raw log without protection.", style="bold magenta")
+    return Group(table, warning)
+
+
+def _with_error(mean: float | None, error: float | None, digits: int) -> str:
+    if mean is None:
+        return ""
+    return f"{mean:.{digits}f}" if error is None else f"{mean:.{digits}f} ± {error:.{digits}f}"

@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from blendp.methods import Simulation
+from blendp.report.html import TOP, TRUE_VALUES, render_report
+from tests.unit.report.samples import HOSTILE, make_outcome, plain_records
+
+pytestmark = pytest.mark.browser
+
+PHONE, DESK = 390, 1200
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
+        )
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> str:
+    outcome, truth = make_outcome([*HOSTILE, *plain_records(12)], kind=Simulation)
+    path: Path = tmp_path_factory.mktemp("report") / "report.html"
+    path.write_text(render_report(outcome, title="A <b>bold</b> title", truth=truth), encoding="utf-8")
+    return path.as_uri()
+
+
+@pytest.fixture
+def events() -> list[str]:
+    """Whatever the page asked for or complained about."""
+    return []
+
+
+@pytest.fixture(params=[(DESK, "light"), (PHONE, "dark")], ids=["desk", "phone"])
+def page(request: pytest.FixtureRequest, browser: Browser, address: str, events: list[str]) -> Iterator[Page]:
+    width, scheme = request.param
+    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page.on("console", lambda message: events.append(f"console: {message.text}"))
+    page.on("pageerror", lambda error: events.append(f"error: {error}"))
+    page.on("request", lambda asked: events.append(f"request: {asked.url}"))
+    page.on("dialog", lambda dialog: events.append(f"dialog: {dialog.message}"))
+    page.goto(address)
+    yield page
+    page.close()
+
+
+def test_page_asks_for_nothing_and_runs_nothing(page: Page, address: str, events: list[str]) -> None:
+    assert [event for event in events if event != "request: data:,"] == [f"request: {address}"]
+    assert page.locator("script").count() == 0
+    expect(page.locator("h1")).to_have_text("A <b>bold</b> title")
+    records = page.get_by_role("region").first
+    assert records.get_by_text("<script>alert('ran')</script>", exact=True).count() == 2
+
+
+def test_policy_stops_scripts_and_requests(page: Page, events: list[str]) -> None:
+    page.evaluate(
+        """() => {
+            const script = document.createElement("script");
+            script.textContent = "window.ran = true";
+            document.body.append(script);
+            document.body.append(Object.assign(new Image(), {src: "https://example.org/pixel.png"}));
+        }"""
+    )
+    page.wait_for_timeout(100)
+    assert page.evaluate("window.ran") is None
+    assert sum("Content Security Policy" in event for event in events) == 2
+
+
+def test_headings_rows_and_plots_are_visible(page: Page) -> None:
+    for heading in ("Top records", "Top queries", "Estimate and truth", "The promise", "Parameters"):
+        expect(page.get_by_role("heading", name=heading, exact=True)).to_be_visible()
+    expect(page.get_by_role("note")).to_have_text(TRUE_VALUES)
+    plots = page.get_by_role("img")
+    assert plots.count() == 4
+    for plot in plots.all():
+        expect(plot).to_be_visible()
+        assert plot.get_attribute("aria-labelledby")
+    rows = page.get_by_role("region").first.locator("tbody tr, tfoot tr")
+    assert rows.count() == len(HOSTILE) + 12 + 19 + 1
+    expect(rows.first).to_be_visible()
+
+
+def test_nothing_overflows(page: Page) -> None:
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    beyond = page.evaluate(
+        """() => [...document.querySelectorAll("body *")]
+            .filter(e => !e.closest(".scroll, .plot") && e.getBoundingClientRect().right > window.innerWidth + 0.5)
+            .map(e => e.outerHTML.slice(0, 80))"""
+    )
+    assert beyond == []
+
+
+def test_labels_of_plots_stay_inside_and_apart(page: Page) -> None:
+    wrong = page.evaluate(
+        """() => [...document.querySelectorAll(".plot")].flatMap(plot => {
+            const box = plot.getBoundingClientRect();
+            const texts = [...plot.querySelectorAll("text")].map(t => [t.textContent, t.getBoundingClientRect()]);
+            const clipped = texts.filter(([_, t]) => t.left < box.left - 1 || t.right > box.right + 1
+                || t.top < box.top - 1 || t.bottom > box.bottom + 1);
+            const touching = texts.filter(([_, a], i) => texts.some(([_, b], j) => i < j
+                && a.left < b.right && b.left < a.right && a.top < b.bottom - 2 && b.top < a.bottom - 2));
+            return [...clipped, ...touching].map(([text]) => text);
+        })"""
+    )
+    assert wrong == []
+
+
+def test_long_text_unfolds(page: Page) -> None:
+    folded = page.get_by_role("region").first.locator("details").first
+    whole = folded.locator("> bdi")
+    expect(whole).to_be_hidden()
+    folded.locator("summary").click()
+    expect(whole).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def test_every_row_of_a_plot_is_named(page: Page) -> None:
+    names = page.locator(".plot-records text").all_text_contents()
+    assert sum("±" in name for name in names) == TOP
+    assert sum("·" in name for name in names) == TOP

@@ -1,0 +1,48 @@
+"""What a device sends."""
+
+import numpy as np
+import pytest
+from tests.support import KnownKey, goodness
+
+from blendp.client import make_reports
+from blendp.errors import ParameterError, RandomnessError
+from blendp.headlist import HeadList
+from blendp.mechanisms import TwoStage
+from blendp.privacy import Budget
+from blendp.randomness import SimulationRandom
+
+LIST = HeadList.of_records([("a", "1"), ("a", "2"), ("b", "1")])
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(("record", "cell"), [(("a", "2"), 1), (("a", "9"), 2), (("z", "1"), 5), (("*", "*"), 5)])
+def test_a_device_draws_from_the_row_of_its_cell(record: tuple[str, str], cell: int) -> None:
+    random = KnownKey(4)
+    reports = [make_reports([record], LIST, Budget(4, 1e-5), random)[0] for _ in range(4_000)]
+    counts = np.bincount([report.cell for report in reports], minlength=6)
+    channel = TwoStage(Budget(4, 1e-5), LIST.cells_per_query).channel()
+    assert goodness(counts, channel[cell]) > 1e-4
+    assert goodness(counts, channel[(cell + 3) % 6]) < 1e-20
+    assert {report.list_sha256 for report in reports} == {LIST.sha256}
+
+
+@pytest.mark.parametrize("held", [0, 1, 2, 5])
+def test_the_number_of_reports_tells_nothing(held: int) -> None:
+    records = [("a", "1")] * held
+    assert len(make_reports(records, LIST, Budget(4), KnownKey(1), records_per_user=3)) == 3
+
+
+def test_each_of_several_reports_has_its_part_of_the_budget() -> None:
+    reports = [
+        make_reports([("a", "1")], LIST, Budget(8), random, records_per_user=2)
+        for random in map(KnownKey, range(3_000))
+    ]
+    counts = np.bincount([report.cell for pair in reports for report in pair], minlength=6)
+    assert goodness(counts, TwoStage(Budget(4), LIST.cells_per_query).channel()[0]) > 1e-4
+
+
+def test_simulated_randomness_and_wrong_numbers_are_refused() -> None:
+    with pytest.raises(RandomnessError):
+        make_reports([("a", "1")], LIST, Budget(4), SimulationRandom(1))  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="records_per_user"):
+        make_reports([("a", "1")], LIST, Budget(4), KnownKey(1), records_per_user=0)

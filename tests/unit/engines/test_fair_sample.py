@@ -1,0 +1,74 @@
+"""The bound on contributions is fair: over random keys every order of a user's rows is equally likely."""
+
+from __future__ import annotations
+
+from math import perm
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from scipy import stats
+
+from blendp.engines.embedded import ORDER, connect
+from blendp.logs import log_of_table
+
+KEYS = 30_000
+LEAST_P = 1e-6
+
+ROWS = [
+    [0, 1, 2],
+    [0, 1000, 2000],
+    [0, 1 << 32, 1 << 33],
+    [5, 6, 7, 8, 9],
+    [3, 70_001, 140_007, 519_000, 519_001],
+    [0, 1, 2, 3, 4, 5, 6],
+    [0, 1, 2, 4, 8, 16, 32],
+]
+
+
+def p_value(counts: list[int], cells: int) -> float:
+    """Of a chi-square test that all cells, those not seen included, are equally likely."""
+    observed = np.array(counts + [0] * (cells - len(counts)))
+    return float(stats.chisquare(observed).pvalue)
+
+
+def p_of_order(rows: list[int], order: str) -> float:
+    """Of the first three rows under ``order``, over many keys."""
+    database = connect()
+    keys = np.random.default_rng(len(rows) + rows[-1]).integers(0, 1 << 64, KEYS, dtype=np.uint64)
+    database.register("keys", pa.table({"key": keys}))
+    database.register("held", pa.table({"row": pa.array(rows, pa.uint64())}))
+    counts = database.execute(f"""
+        SELECT count(*) FROM (SELECT list(row ORDER BY {order})[:3] AS first FROM held, keys GROUP BY key)
+        GROUP BY first
+    """).fetchall()
+    return p_value([count for (count,) in counts], perm(len(rows), 3))
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("rows", ROWS, ids=str)
+def test_every_order_is_equally_likely(rows: list[int]) -> None:
+    assert p_of_order(rows, ORDER.format(key="key")) > LEAST_P
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("naive", ["xor(hash(row), key)", "hash(row, key)"])
+@pytest.mark.parametrize("rows", ROWS, ids=str)
+def test_the_test_sees_an_unfair_order(rows: list[int], naive: str) -> None:
+    assert p_of_order(rows, naive) < LEAST_P
+
+
+@pytest.mark.statistical
+def test_sample_is_fair() -> None:
+    users = np.repeat(["a", "b", "c"], [3, 5, 7])
+    log = log_of_table(pa.table({"user": users, "query": [f"q{i:02}" for i in range(15)]}))
+    keys = np.random.default_rng(8).integers(0, 1 << 64, 1000, dtype=np.uint64).tolist()
+    ones = np.array([log.sample(1, key).ravel() for key in keys])
+    pairs = np.array([log.sample(2, key) for key in keys])
+    fours = np.array([log.sample(4, key) for key in keys])
+    for user, (start, held) in enumerate([(0, 3), (3, 5), (8, 7)]):
+        for ids, cells in ((ones[:, user], held), (fours[:, user, 3], held)):
+            assert set(ids) == set(range(start, start + held))
+            assert p_value(np.unique(ids, return_counts=True)[1].tolist(), cells) > LEAST_P
+        orders = np.unique(pairs[:, user], axis=0, return_counts=True)[1]
+        assert p_value(orders.tolist(), perm(held, 2)) > LEAST_P

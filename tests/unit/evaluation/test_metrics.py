@@ -1,0 +1,117 @@
+"""L1 and the NDCG of NDCGs, against small cases worked by hand and slow definitions."""
+
+from itertools import permutations
+from math import log2
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from blendp.engines import EmbeddedLog
+from blendp.evaluation.metrics import Scores, l1, score_estimates, true_head
+from blendp.headlist import HeadList
+from blendp.logs import log_of_table
+
+ROWS = [("a", "1")] * 8 + [("a", "2")] * 4 + [("b", "1")] * 6 + [("c", "1")] * 5 + [("d", "1")] * 1
+
+
+def the_log() -> EmbeddedLog:
+    users = [f"u{i}" for i in range(len(ROWS))]
+    queries, urls = zip(*ROWS, strict=True)
+    return log_of_table(pa.table({"user": users, "query": queries, "url": urls}))
+
+
+def scores(head_list: HeadList, cells: list[float], queries: list[float], size: int) -> Scores:
+    log = the_log()
+    head = true_head(head_list, log.locate(head_list), log.truth(), size)
+    return score_estimates(head_list, np.array(cells), np.array(queries), head)
+
+
+def dcg(gains: list[float]) -> float:
+    return sum(gain / log2(place + 2) for place, gain in enumerate(gains))
+
+
+def gain(share: float) -> float:
+    return 2**share - 1
+
+
+def test_the_true_head_in_the_right_order_is_perfect() -> None:
+    head_list = HeadList.of_records([("a", "1"), ("a", "2"), ("b", "1"), ("c", "1")])
+    made = scores(head_list, [8, 4, 0, 6, 0, 5, 0, 1], [12, 6, 5, 1], size=4)
+    assert made.ndcg == pytest.approx(1)
+    assert made.ndcg_list == pytest.approx(1)
+    assert made.l1 == pytest.approx(0)
+    assert made.ndcg_random < 1
+    assert made.ndcg_list_random < 1
+
+
+def test_a_missing_record_costs_in_ndcg_only() -> None:
+    head_list = HeadList.of_records([("a", "1"), ("b", "1"), ("c", "1")])
+    made = scores(head_list, [8, 0, 6, 0, 5, 0, 1], [12, 6, 5, 1], size=4)
+    assert made.ndcg_list == pytest.approx(1)
+    first_url_only = gain(8 / 12) / dcg([gain(8 / 12), gain(4 / 12)])
+    ideal = dcg([gain(12 / 23), gain(6 / 23), gain(5 / 23)])
+    assert made.ndcg == pytest.approx(dcg([gain(12 / 23) * first_url_only, gain(6 / 23), gain(5 / 23)]) / ideal)
+
+
+def test_a_wrong_order_costs_as_the_formula_says() -> None:
+    head_list = HeadList.of_records([("a", "1"), ("a", "2"), ("b", "1")])
+    made = scores(head_list, [1, 2, 0, 9, 0, 1], [3, 9, 1], size=3)
+    turned = dcg([gain(4 / 12), gain(8 / 12)]) / dcg([gain(8 / 12), gain(4 / 12)])
+    best = dcg([gain(12 / 18), gain(6 / 18)])
+    assert made.ndcg_list == pytest.approx(dcg([gain(6 / 18), gain(12 / 18) * turned]) / best)
+    assert made.l1 == pytest.approx(abs(3 / 12 - 12 / 18) + abs(9 / 12 - 6 / 18))
+
+
+def test_random_order_is_the_mean_over_all_orders() -> None:
+    head_list = HeadList.of_records([("a", "1"), ("a", "2"), ("b", "1"), ("d", "1")])
+    orders = [
+        scores(head_list, [*urls, 0, 0, 0, 0, 0, 0], [*queries, 0], size=4)
+        for queries in permutations([3.0, 2.0, 1.0])
+        for urls in permutations([2.0, 1.0])
+    ]
+    assert orders[0].ndcg_random == pytest.approx(np.mean([s.ndcg for s in orders]))
+    assert orders[0].ndcg_list_random == pytest.approx(np.mean([s.ndcg_list for s in orders]))
+
+
+def test_a_longer_list_than_the_head_cannot_score_above_one() -> None:
+    head_list = HeadList.of_records([("a", "1"), ("a", "2"), ("b", "1"), ("c", "1"), ("d", "1")])
+    made = scores(head_list, [8, 4, 0, 6, 0, 5, 0, 1, 0, 0], [12, 6, 5, 1, 0], size=2)
+    assert made.ndcg == pytest.approx(1)
+
+
+def test_estimates_that_are_missing_rank_last() -> None:
+    head_list = HeadList.of_records([("a", "1"), ("b", "1")])
+    made = scores(head_list, [np.nan, np.nan, 1, 0, 0], [np.nan, 1, 0], size=2)
+    assert made.ndcg_list < 1
+    assert made.l1 == pytest.approx(2 * 12 / 18)
+
+
+def test_an_empty_list_scores_nothing() -> None:
+    made = scores(HeadList.of_records([]), [1.0], [1.0], size=4)
+    assert made.ndcg == 0
+    assert np.isnan(made.l1)
+
+
+def test_l1_rescales_and_survives_useless_estimates() -> None:
+    truth = np.array([0.02, 0.01])
+    assert l1(np.array([0.04, 0.02]), truth) == pytest.approx(0)
+    assert l1(np.array([-0.04, 0.02]), truth) == pytest.approx(1)
+
+
+def test_truth_is_a_random_record_of_a_random_user() -> None:
+    table = pa.table({"user": ["x", "x", "x", "y"], "query": ["a", "a", "b", "c"], "url": ["1", "1", "1", "1"]})
+    log = log_of_table(table)
+    head_list = HeadList.of_records([("a", "1"), ("c", "1")])
+    head = true_head(head_list, log.locate(head_list), log.truth(), 2)
+    assert head.cells == pytest.approx([1 / 3, 0, 1 / 2, 0, 1 / 6])
+    assert head.queries == pytest.approx([1 / 3, 1 / 2, 1 / 6])
+
+
+def test_one_level_lists_are_scored_by_their_queries() -> None:
+    log = log_of_table(pa.table({"user": ["1", "2", "3", "4"], "query": ["a", "a", "b", "c"]}))
+    head_list = HeadList.of_records([("a", None), ("b", None)], levels=1)
+    head = true_head(head_list, log.locate(head_list), log.truth(), 2)
+    made = score_estimates(head_list, np.array([0.5, 0.3, 0.2]), np.array([0.5, 0.3, 0.2]), head)
+    assert made.ndcg_list == pytest.approx(1)
+    assert made.ndcg == pytest.approx(1)

@@ -1,0 +1,82 @@
+"""Parameters and groups are validated at birth and print well."""
+
+import math
+
+import numpy as np
+import pytest
+
+from blendp.errors import ParameterError
+from blendp.methods import Parameters
+from blendp.methods.groups import draw_groups
+from blendp.randomness import SimulationRandom
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("epsilon", 0.0),
+        ("epsilon", -1.0),
+        ("delta", 0.0),
+        ("delta", 1.0),
+        ("delta", -0.5),
+        ("method", "other"),
+        ("size", 0),
+        ("size", 2.5),
+        ("trim_unit", "url"),
+        ("opt_in_records", 0),
+        ("client_records", 0),
+        ("head_list_share", 0.0),
+        ("head_list_share", 1.0),
+        ("query_share", 0.0),
+        ("query_share", 1.0),
+        ("variance", "wrong"),
+        ("wildcard", "wrong"),
+    ],
+)
+def test_wrong_values_are_named(name: str, value: object) -> None:
+    with pytest.raises(ParameterError) as caught:
+        Parameters(**{name: value})  # type: ignore[arg-type]
+    assert caught.value.parameter == name
+    assert caught.value.value == value
+    for part in (name, repr(value), caught.value.legal, caught.value.remedy):
+        assert part in str(caught.value)
+
+
+def test_parameters_are_values() -> None:
+    assert Parameters(size=None) == Parameters(size=None)
+    assert str(Parameters()) == "published (ε = 4, δ = 1e-05), list of 50 records, f_O = 0.95, f_C = 0.85"
+    assert Parameters().to_dict()["query_share"] == 0.85
+
+
+def test_groups_are_a_partition_of_the_asked_sizes() -> None:
+    groups = draw_groups(1_000, 0.1, 0.95, SimulationRandom(1))
+    everyone = np.concatenate([groups.head_list, groups.estimate, groups.client])
+    assert np.array_equal(np.sort(everyone), np.arange(1_000))
+    assert (groups.sizes.head_list, groups.sizes.estimate, groups.sizes.client) == (95, 5, 900)
+    assert groups.sizes.opt_in == 100
+    assert str(groups.sizes) == "100 opt-in (95 list + 5 estimate), 900 clients"
+
+
+def test_marked_users_opt_in() -> None:
+    marks = np.arange(10) % 2 == 0
+    groups = draw_groups(10, marks, 0.5, SimulationRandom(1))
+    assert set(groups.client) == {1, 3, 5, 7, 9}
+    with pytest.raises(ParameterError, match="opt_in"):
+        draw_groups(11, marks, 0.5, SimulationRandom(1))
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0, -0.1, math.nan])
+def test_shares_out_of_range_are_refused(share: float) -> None:
+    with pytest.raises(ParameterError, match="opt_in"):
+        draw_groups(10, share, 0.5, SimulationRandom(1))
+
+
+@pytest.mark.statistical
+def test_everybody_is_as_likely_in_every_group() -> None:
+    random, hits = SimulationRandom(2), np.zeros((2, 20))
+    for _ in range(5_000):
+        groups = draw_groups(20, 0.25, 0.6, random)
+        hits[0, groups.head_list] += 1
+        hits[1, groups.estimate] += 1
+    for row, p in zip(hits, (3 / 20, 2 / 20), strict=True):
+        assert np.abs((row - 5_000 * p) / np.sqrt(5_000 * p * (1 - p))).max() < 4.5

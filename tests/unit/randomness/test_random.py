@@ -1,0 +1,137 @@
+"""Words, coins, integers and subsets: exact, and of two types that do not mix."""
+
+import copy
+import math
+import multiprocessing
+import pickle
+from itertools import combinations
+
+import numpy as np
+import pytest
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.support import KnownKey, Script, goodness
+
+from blendp.errors import ParameterError, RandomnessError
+from blendp.mechanisms import DiscreteLaplace, ThresholdList, TwoStage
+from blendp.privacy import Budget
+from blendp.randomness import Random, ReleaseRandom, SimulationRandom
+
+SOURCES: list[Random] = [KnownKey(7), SimulationRandom(7)]
+
+
+def test_release_words_are_the_aes_counter_stream() -> None:
+    random = KnownKey(123)
+    drawn = np.concatenate([random.words(3), random.words(200_001), random.words(2)]).astype("<u8").tobytes()
+    block = Cipher(algorithms.AES256((123).to_bytes(32, "big")), modes.ECB()).encryptor()
+    counters = b"".join(i.to_bytes(16, "big") for i in range(len(drawn) // 16 + 1))
+    assert block.update(counters)[: len(drawn)] == drawn
+
+
+def test_two_release_sources_differ() -> None:
+    assert not np.array_equal(ReleaseRandom().words(4), ReleaseRandom().words(4))
+
+
+def test_release_source_hides_its_key_and_cannot_be_copied() -> None:
+    random = ReleaseRandom()
+    assert repr(random) == "ReleaseRandom()"
+    for attempt in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(RandomnessError, match="cannot be copied"):
+            attempt(random)
+
+
+def _child(random: ReleaseRandom, queue: "multiprocessing.SimpleQueue[list[int]]") -> None:
+    queue.put(random.words(4).tolist())
+
+
+def test_a_forked_process_gets_another_stream() -> None:
+    random = ReleaseRandom()
+    context = multiprocessing.get_context("fork")
+    queue = context.SimpleQueue()
+    process = context.Process(target=_child, args=(random, queue))
+    process.start()
+    theirs = queue.get()
+    process.join()
+    assert theirs != random.words(4).tolist()
+
+
+@pytest.mark.parametrize(
+    "release",
+    [
+        lambda random: DiscreteLaplace.for_counts(1, 1).release(1, random),
+        lambda random: ThresholdList(Budget(4, 1e-5)).release(np.array([9]), random),
+        lambda random: TwoStage(Budget(4), np.array([2, 1])).release([0], random),
+    ],
+)
+def test_simulation_randomness_is_refused_where_a_release_is_made(release: object) -> None:
+    with pytest.raises(RandomnessError, match="not for released data"):
+        release(SimulationRandom(0))  # type: ignore[operator]
+    release(ReleaseRandom())  # type: ignore[operator]
+
+
+def test_simulation_is_reproducible_and_spawns_independent_streams() -> None:
+    assert np.array_equal(SimulationRandom(5).words(9), SimulationRandom(5).words(9))
+    first, second = (SimulationRandom(5) for _ in range(2))
+    children = [first.spawn().words(4).tolist(), first.spawn().words(4).tolist(), SimulationRandom(5).words(4).tolist()]
+    assert len({tuple(child) for child in children}) == 3
+    assert second.spawn().words(4).tolist() == children[0]
+    with pytest.raises(ParameterError, match="seed"):
+        SimulationRandom(-1)
+
+
+def test_coins_compare_53_bits_with_the_numerator() -> None:
+    numerator = 3 << 50
+    edge = numerator << 11
+    random = Script([0, edge - 1, edge, (1 << 64) - 1])
+    assert random.coins(numerator, 4).tolist() == [True, True, False, False]
+    assert not Script([0]).coins(0, 1)[0]
+    assert Script([(1 << 64) - 1]).coins(1 << 53, 1)[0]
+
+
+@given(bound=st.integers(1, 2**32), word=st.integers(0, 2**32 - 1))
+def test_below_keeps_or_redraws_exactly_as_lemire_says(bound: int, word: int) -> None:
+    kept = (word * bound) % 2**32 >= 2**32 % bound
+    # one scripted word holds two 32-bit draws, the low half first
+    second = 2**32 - 1  # kept for every bound
+    random = Script([word, second])
+    value = int(random.below(bound, 1)[0])
+    assert value == ((word * bound) >> 32 if kept else (second * bound) >> 32)
+
+
+@given(bound=st.integers(1, 2000))
+def test_every_value_of_below_is_kept_for_equally_many_words(bound: int) -> None:
+    refuse = 2**32 % bound
+    sizes = set()
+    for value in {0, 1 % bound, bound // 2, bound - 1}:
+        first = math.ceil((value * 2**32 + refuse) / bound)
+        last = math.ceil((value + 1) * 2**32 / bound)
+        sizes.add(last - first)
+    assert sizes == {2**32 // bound}
+
+
+@pytest.mark.parametrize("random", SOURCES, ids=["release", "simulation"])
+@pytest.mark.parametrize("bound", [1, 2, 7, 100])
+def test_below_is_uniform(random: Random, bound: int) -> None:
+    drawn = random.below(np.full(50_000, bound), 50_000)
+    assert goodness(np.bincount(drawn, minlength=bound), np.full(bound, 1 / bound)) > 1e-4
+    assert drawn.max() < bound
+
+
+@pytest.mark.parametrize("random", SOURCES, ids=["release", "simulation"])
+@pytest.mark.parametrize(("population", "size"), [(5, 2), (16, 2), (6, 5)])
+def test_every_subset_is_equally_likely(random: Random, population: int, size: int) -> None:
+    index = {subset: i for i, subset in enumerate(combinations(range(population), size))}
+    counts = np.zeros(len(index), dtype=np.int64)
+    for _ in range(6_000):
+        counts[index[tuple(random.subset(population, size).tolist())]] += 1
+    assert goodness(counts, np.full(len(index), 1 / len(index))) > 1e-4
+
+
+@given(population=st.integers(0, 400), share=st.floats(0, 1), seed=st.integers(0, 99))
+def test_a_subset_is_ascending_distinct_and_of_the_size_asked(population: int, share: float, seed: int) -> None:
+    size = round(share * population)
+    chosen = SimulationRandom(seed).subset(population, size)
+    assert len(chosen) == size
+    assert (np.diff(chosen) > 0).all()
+    assert size == 0 or (chosen[0] >= 0 and chosen[-1] < population)
