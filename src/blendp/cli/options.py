@@ -131,7 +131,7 @@ def takes_job(command: Callable[..., None]) -> Callable[..., None]:
         job = Job(**{field.name: given.pop(field.name) for field in fields(Job)})
         command(job=job, **given)
 
-    spread_command.__signature__ = inspect.Signature([*spread, *rest])
+    spread_command.__signature__ = inspect.Signature([*spread, *rest])  # type: ignore[attr-defined]
     spread_command.__annotations__ = {p.name: p.annotation for p in [*spread, *rest]}
     del spread_command.__wrapped__
     return spread_command

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
+from secrets import token_hex
+from tempfile import gettempdir
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -34,6 +37,7 @@ MOST_PER_USER = 999_999
 def connect() -> duckdb.DuckDBPyConnection:
     """A database in memory of its own, which fetches no extension and sees no Python variable.
 
+    What does not fit in memory goes to a folder of its own among the system's temporary files, never beside the user's.
     It need not keep rows in order, which makes it twice as fast: every row carries its number, and whatever
     depends on an order asks for it.
     """
@@ -44,6 +48,7 @@ def connect() -> duckdb.DuckDBPyConnection:
             "autoload_known_extensions": False,
             "python_enable_replacements": False,
             "preserve_insertion_order": False,
+            "temp_directory": str(Path(gettempdir()) / f"blendp-{token_hex(8)}"),
         },
     )
 
@@ -112,9 +117,11 @@ class EmbeddedLog:
         asked = np.asarray(ids, dtype=np.int64).ravel()
         if len(asked) and not (asked.min() >= 0 and asked.max() < self.distinct_records):
             raise ParameterError(
-                "ids", [int(asked.min()), int(asked.max())], f"record ids from 0 to {self.distinct_records - 1}",
+                "ids",
+                [int(asked.min()), int(asked.max())],
+                f"record ids from 0 to {self.distinct_records - 1}",
                 "The wildcard -1 has no text: leave it out.",
-            )  # fmt: skip
+            )
         table = pa.table({"place": np.arange(len(asked)), "record_id": asked})
         with self._cursor(asked=table) as cursor:
             rows: list[tuple[str, str | None]] = cursor.execute("""

@@ -7,4 +7,13 @@ from blendp.estimate.opt_in import opt_in_estimate
 from blendp.estimate.simplex import project_on_simplex
 from blendp.estimate.tally import Tally
 
-__all__ = ["Blend", "GroupEstimate", "Level", "Tally", "blend", "client_estimate", "opt_in_estimate", "project_on_simplex"]
+__all__ = [
+    "Blend",
+    "GroupEstimate",
+    "Level",
+    "Tally",
+    "blend",
+    "client_estimate",
+    "opt_in_estimate",
+    "project_on_simplex",
+]

@@ -61,9 +61,9 @@ class TrueHead:
 
 def true_head(head_list: HeadList, located: NDArray[np.int64], truth: Truth, size: int) -> TrueHead:
     """Compare a list with the ``size`` most popular records of the log that ``located`` maps to the list's cells."""
-    cells = np.bincount(located[:-1], weights=truth.record, minlength=head_list.cells)
+    cells = np.bincount(located[:-1], weights=truth.record, minlength=head_list.cells).astype(np.float64)
     cells[-1] += 1 - truth.record.sum()
-    queries = np.bincount(head_list.query_of_cell, weights=cells)
+    queries = np.bincount(head_list.query_of_cell, weights=cells).astype(np.float64)
     in_head = truth.query_id[truth.head(size)]
     per_query = np.bincount(in_head, minlength=len(truth.query))
     ideal_queries = np.sort(truth.query)[::-1][: np.count_nonzero(per_query)]

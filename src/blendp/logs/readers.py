@@ -82,9 +82,13 @@ def log_of_table(
 def _start(columns: Columns, rule: str, max_broken: float) -> Intake:
     require_choice("rule", rule, RULES)
     require_number(
-        "max_broken", max_broken, least=0, most=1, legal="a share from 0 to 1",
+        "max_broken",
+        max_broken,
+        least=0,
+        most=1,
+        legal="a share from 0 to 1",
         remedy="Give the share of broken rows to go on without, such as 0.01.",
-    )  # fmt: skip
+    )
     return Intake(rule, opt_in=columns.opt_in is not None)
 
 

@@ -37,11 +37,12 @@ class ReleaseRandom(Random):
         """``count`` independent uniform 64-bit words."""
         if self._process != os.getpid():
             self._rekey()
-        stream = np.empty(8 * count, dtype=np.uint8)
+        words = np.empty(count, dtype="<u8")
+        stream = words.data.cast("B")
         for start in range(0, len(stream), len(_ZEROS)):
             part = stream[start : start + len(_ZEROS)]
-            self._stream.update_into(_ZEROS[: len(part)], memoryview(part))
-        return stream.view("<u8")
+            self._stream.update_into(_ZEROS[: len(part)], part)
+        return words
 
     def __reduce__(self) -> NoReturn:
         """Refuse copies and pickles."""

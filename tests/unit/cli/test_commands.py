@@ -51,9 +51,7 @@ def test_simulate_is_deterministic_and_keeps_what_is_there(folder: Path) -> None
 def test_run_writes_and_shows_a_release(folder: Path) -> None:
     done = blendp("run", "log.csv", "--opt-in", "0.2", "--size", "10", "--out", "release", cwd=folder)
     assert done.returncode == 0, done.stderr
-    assert names(folder / "release") == [
-        "estimates.csv", "head_list.json", "release.json", "report.html", "trends.csv",
-    ]  # fmt: skip
+    assert names(folder / "release") == ["estimates.csv", "head_list.json", "release.json", "report.html", "trends.csv"]
     assert "google" in done.stdout
     assert "8,000 opt-in (7,600 list + 400 estimate), 32,000 clients" in done.stdout
     assert "40000 rows" in done.stderr
@@ -72,12 +70,17 @@ def test_run_writes_nothing_that_is_not_protected(folder: Path) -> None:
     card = json.loads((folder / "json/release.json").read_text())
     assert {key: printed[key] for key in card} == card
     assert set(card) == {
-        "blendp", "method", "parameters", "groups", "guarantee", "head_list", "confidence", "identity_gap",
-    }  # fmt: skip
+        "blendp",
+        "method",
+        "parameters",
+        "groups",
+        "guarantee",
+        "head_list",
+        "confidence",
+        "identity_gap",
+    }
     assert set(printed) - set(card) == {"estimates", "trends", "out"}
-    assert set(printed["estimates"][0]) == {
-        "query", "url", "probability", "std_error", "low", "high", "weight_opt_in",
-    }  # fmt: skip
+    assert set(printed["estimates"][0]) == {"query", "url", "probability", "std_error", "low", "high", "weight_opt_in"}
     for name in names(folder / "json"):
         text = re.sub(r"(?s)<style>.*?</style>", "", (folder / "json" / name).read_text()).lower()
         assert not re.search(r"\b(ndcg|truth|true value|l1 )\b", text), name

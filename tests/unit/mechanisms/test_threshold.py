@@ -64,11 +64,22 @@ def moves(m: int) -> list[tuple[tuple[int, int], ...]]:
     return sorted(ways)
 
 
-@pytest.mark.parametrize(("m", "epsilon", "delta"), [
-    (1, 4.0, 1e-5), (1, 1.0, 1e-5), (1, 0.5, 1e-3), (1, 0.1, 1e-3), (1, 8.0, 1e-2),
-    (2, 4.0, 1e-5), (2, 1.0, 1e-4), (2, 0.5, 1e-2),
-    (3, 4.0, 1e-5), (3, 1.0, 1e-3), (3, 6.0, 1e-2),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("m", "epsilon", "delta"),
+    [
+        (1, 4.0, 1e-5),
+        (1, 1.0, 1e-5),
+        (1, 0.5, 1e-3),
+        (1, 0.1, 1e-3),
+        (1, 8.0, 1e-2),
+        (2, 4.0, 1e-5),
+        (2, 1.0, 1e-4),
+        (2, 0.5, 1e-2),
+        (3, 4.0, 1e-5),
+        (3, 1.0, 1e-3),
+        (3, 6.0, 1e-2),
+    ],
+)
 def test_exact_delta_by_enumeration(m: int, epsilon: float, delta: float) -> None:
     list_maker = ThresholdList(Budget(epsilon, delta), m)
     T = list_maker.least_total

@@ -42,9 +42,11 @@ def test_the_code_draws_exactly_the_channel_it_states(
     rows = np.repeat(np.arange(len(cells)), cells)
     for held in {0, cells[0] - 1, len(rows) - 1, len(rows) // 2}:
         drawn = [Fraction(0)] * len(rows)
-        for report, probability in branches(
-            lambda random, held=held: int(randomiser.draw(np.array([held]), random)[0])
-        ):
+
+        def draw(random: Random, held: int = held) -> int:
+            return int(randomiser.draw(np.array([held]), random)[0])
+
+        for report, probability in branches(draw):
             drawn[report] += probability
         for report in range(len(rows)):
             own, sibling, stranger = stated[rows[report]]

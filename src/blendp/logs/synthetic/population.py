@@ -53,9 +53,13 @@ class Population:
         require_choice("name", self.name, NAMES)
         require_count("users", self.users, least=1, remedy="Ask for at least one user.")
         require_number(
-            "records_per_user", self.records_per_user, least=1, most=1000,
-            legal="a number from 1 to 1000", remedy="It is the mean number of records of a user.",
-        )  # fmt: skip
+            "records_per_user",
+            self.records_per_user,
+            least=1,
+            most=1000,
+            legal="a number from 1 to 1000",
+            remedy="It is the mean number of records of a user.",
+        )
         require_count("seed", self.seed, least=0, remedy="Any whole number from 0 names a population.")
 
     def batches(self, rows: int = 1_000_000) -> Iterator[pa.RecordBatch]:

@@ -26,7 +26,8 @@ class ThresholdList:
         X    is discrete Laplace noise of scale b, fresh for every record that occurs,
         m    is how many records each user contributes at most.
 
-    tau exceeds m, so no person alone can put a record on the list but by noise. The guarantee is (epsilon, delta) for the replacement of all records of one user.
+    tau exceeds m, so no person alone can put a record on the list but by noise. The guarantee is (epsilon, delta)
+    for the replacement of all records of one user.
     """
 
     budget: Budget

@@ -82,7 +82,7 @@ class TwoStage:
     @property
     def query_truth(self) -> float:
         """t, the probability that the query is kept."""
-        return self.query_coin / 2**COIN_BITS
+        return self.query_coin / (1 << COIN_BITS)
 
     @property
     def url_truth(self) -> NDArray[np.float64]:

@@ -214,10 +214,17 @@ def test_a_plain_relative_name_works(tmp_path: Path, monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        ("name", "bing"), ("users", 0), ("users", 1.5), ("users", True), ("records_per_user", 0.9),
-        ("records_per_user", 1001), ("records_per_user", float("nan")), ("seed", -1), ("seed", "x"),
+        ("name", "bing"),
+        ("users", 0),
+        ("users", 1.5),
+        ("users", True),
+        ("records_per_user", 0.9),
+        ("records_per_user", 1001),
+        ("records_per_user", float("nan")),
+        ("seed", -1),
+        ("seed", "x"),
     ],
-)  # fmt: skip
+)
 def test_wrong_fields_are_refused(field: str, value: Any) -> None:
     fields: dict[str, Any] = {"name": "aol", "users": 5, field: value}
     with pytest.raises(ParameterError, match=rf"^{field} = "):
