@@ -48,8 +48,9 @@ def blend(opt_in: Level, client: Level, opt_in_users: int, variance: str = "mend
         v_O  is the opt-in group's variance at a probability x, floor + x (1 - x)/n_O.
 
     x is first the clients' estimate, then the blend that it gives (both cut to [0, 1]): an opt-in estimate must not
-    choose its own weight, or estimates that happen to be low would be trusted most. In Var(p) x counts one person
-    more, x + 1/n_O, so that intervals hold for records that hardly anybody in the opt-in group has. Where one group
+    choose its own weight, or estimates that happen to be low would be trusted most. In Var(p) x counts up to one
+    person more, x + w^2/n_O, so that intervals hold for records that hardly anybody in the opt-in group has (measured:
+    tests/unit/estimate/test_blend.py). Where one group
     says nothing, or its variance is unknown, the other has all the weight; where both are unknown the clients'
     estimate stands.
 
@@ -64,7 +65,7 @@ def blend(opt_in: Level, client: Level, opt_in_users: int, variance: str = "mend
 
     people = max(opt_in_users, 1)
 
-    def v_o(x: Array, more: int = 0) -> Array:
+    def v_o(x: Array, more: Array | float = 0.0) -> Array:
         x = np.clip(x, 0.0, 1.0)
         return np.asarray(opt_in.floor + (x + more / people) * (1 - x) / people)
 
@@ -76,7 +77,7 @@ def blend(opt_in: Level, client: Level, opt_in_users: int, variance: str = "mend
     w = weight(np.where(knows_c, p_c, p_o))
     w = weight(_mean(w, p_o, p_c))
     p = _mean(w, p_o, p_c)
-    v = _mean(w**2, v_o(p, more=1), v_c, (1 - w) ** 2)
+    v = _mean(w**2, v_o(p, more=w**2), v_c, (1 - w) ** 2)
     p = np.where(np.isnan(p), p_o, p)
     return Blend(p, np.where(knows_o | knows_c, v, np.inf), w)
 
