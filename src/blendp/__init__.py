@@ -12,7 +12,7 @@ A guided tour::
 * :func:`run` gives a :class:`Release`, drawn with :class:`ReleaseRandom` (cryptographic): it may be published.
   :func:`simulate` gives a :class:`Simulation`, drawn with :class:`SimulationRandom` (seeded): an experiment.
 * :class:`HeadList` is the list of records that clients are asked about; :func:`make_reports` is what a client's
-  device does with it.
+  device does with it, after :func:`normalise_query` and :func:`normalise_url`.
 * :func:`evaluate` compares a method with a log's own truth; it is not private.
 * :func:`population` makes synthetic logs.
 
@@ -24,7 +24,7 @@ from blendp.client import Report, make_reports
 from blendp.errors import LogError, OutputExistsError, ParameterError, RandomnessError
 from blendp.evaluation import Evaluation, evaluate
 from blendp.headlist import HeadList
-from blendp.logs import Columns, log_of_table, read_log
+from blendp.logs import Columns, log_of_table, normalise_query, normalise_url, read_log
 from blendp.logs.synthetic import population
 from blendp.methods import Outcome, Parameters, Release, Simulation, run, simulate
 from blendp.privacy import Budget
@@ -50,6 +50,8 @@ __all__ = [
     "evaluate",
     "log_of_table",
     "make_reports",
+    "normalise_query",
+    "normalise_url",
     "population",
     "read_log",
     "run",

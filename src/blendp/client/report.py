@@ -35,7 +35,8 @@ def make_reports(
     """LocalAlg: ``records_per_user`` reports about this person's records, each with its part of the budget.
 
     A person with more records has so many of them drawn at random; one with fewer has theirs repeated in random order;
-    one with none reports about <*,*>. So how many reports there are tells nothing about the person.
+    one with none reports about <*,*>. So how many reports there are tells nothing about the person. Texts must be
+    normalised as the list's were (:func:`blendp.normalise_query`, :func:`blendp.normalise_url`).
     """
     require_release(random)
     require_count("records_per_user", records_per_user, least=1, remedy="1 is the published choice.")

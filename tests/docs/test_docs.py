@@ -1,0 +1,106 @@
+"""What the documentation shows is true: its code runs, its commands exist, its links lead somewhere."""
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("src/**/*.md")])
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.S)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("docs")
+    from blendp.logs.synthetic import population
+
+    population("aol", users=40_000, seed=1).write(made / "log.csv")
+    return made
+
+
+def test_the_readme_python_runs_in_three_lines(folder: Path) -> None:
+    (code,) = blocks(ROOT / "README.md", "python")
+    assert len([line for line in code.splitlines() if line]) == 3
+    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "google" in done.stdout
+
+
+def test_the_readme_opens_with_two_commands_that_exist() -> None:
+    commands = blocks(ROOT / "README.md", "sh")[0].splitlines()
+    assert [shlex.split(line, comments=True) for line in commands] == [["scripts/demo"], ["scripts/test"]]
+    for line in commands:
+        assert os.access(ROOT / line.split()[0], os.X_OK)
+    assert "scripts/test" in (ROOT / ".ci/run").read_text()
+
+
+def test_the_readme_commands_run(folder: Path) -> None:
+    for line in blocks(ROOT / "README.md", "sh")[1].splitlines():
+        program, *arguments = shlex.split(line, comments=True)
+        assert program == ".venv/bin/blendp"
+        if arguments[0] == "simulate":  # the same log, with fewer people
+            arguments += ["--users", "40000", "--overwrite"]
+        if arguments[0] == "evaluate":
+            arguments += ["--repeat", "2"]
+        command = [sys.executable, "-m", "blendp", *arguments]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#\s]+)", page.read_text(encoding="utf-8")):
+        if not target.startswith("https://"):
+            assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_files_that_are_named_exist(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    for name in re.findall(r"`((?:tests|src|benchmarks|scripts|docs)/[\w./-]+)`", text):
+        assert (ROOT / name).exists(), name
+    for module in re.findall(r"python -m (benchmarks\.\w+)", text):
+        assert (ROOT / module.replace(".", "/")).with_suffix(".py").exists()
+
+
+def test_every_option_that_is_shown_exists() -> None:
+    shown: dict[str, set[str]] = {}
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        for command, rest in re.findall(r"blendp (demo|simulate|run|evaluate)([^`\n|]*)", text):
+            shown.setdefault(command, set()).update(re.findall(r"--[a-z][a-z-]+", rest))
+    for command, options in shown.items():
+        done = subprocess.run(
+            [sys.executable, "-m", "blendp", command, "--help"],
+            env={**os.environ, "COLUMNS": "200"},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert options <= set(re.findall(r"--[a-z][a-z-]+", done.stdout)), command
+
+
+def test_the_json_keys_that_are_documented_are_printed(folder: Path) -> None:
+    page = (ROOT / "docs/command-line.md").read_text(encoding="utf-8")
+    documented = set(re.findall(r'"(\w+)"', page[page.index('{"private"') :]))
+    command = [sys.executable, "-m", "blendp", "evaluate", "log.csv", "--repeat", "1", "--json"]
+    printed = json.loads(subprocess.run(command, cwd=folder, capture_output=True, check=True).stdout)
+    assert documented == set(printed) | set(printed["groups"]) | set(printed["groups"]["client"])
+
+
+def test_nothing_names_a_machine() -> None:
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.split()
+    for name in listed:
+        path = ROOT / name
+        if path.suffix in (".md", ".py", ".txt", ".toml", ".j2", ".css", "") and path.is_file():
+            text = path.read_text(encoding="utf-8")
+            assert not re.search(r"(?<![\w./-])/(work|root|home|opt)/\w", text), name
