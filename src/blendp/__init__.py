@@ -7,6 +7,7 @@ A guided tour::
     log = blendp.read_log("log.csv")                                # or blendp.log_of_table(arrow_table)
     release = blendp.run(log, blendp.Parameters(epsilon=4, delta=1e-5), opt_in=0.05)
     print(release)                                                  # release.records(), release.trends(), ...
+    blendp.write_release(release, "release")                        # the files that `blendp run` writes
 
 * :class:`Parameters` and :class:`Budget` say what each person is promised, and how the method is set.
 * :func:`run` gives a :class:`Release`, drawn with :class:`ReleaseRandom` (cryptographic): it may be published.
@@ -21,29 +22,37 @@ Errors are :class:`ParameterError`, :class:`LogError`, :class:`OutputExistsError
 
 from blendp._version import __version__
 from blendp.client import Report, make_reports
+from blendp.engines import EmbeddedLog, LogQuality
 from blendp.errors import LogError, OutputExistsError, ParameterError, RandomnessError
 from blendp.evaluation import Evaluation, evaluate
 from blendp.headlist import HeadList
 from blendp.logs import Columns, log_of_table, normalise_query, normalise_url, read_log
-from blendp.logs.synthetic import population
-from blendp.methods import Outcome, Parameters, Release, Simulation, run, simulate
+from blendp.logs.synthetic import Population, population
+from blendp.methods import GroupSizes, Guarantee, Outcome, Parameters, Release, Row, Simulation, run, simulate
 from blendp.privacy import Budget
 from blendp.randomness import ReleaseRandom, SimulationRandom
+from blendp.report import write_release
 
 __all__ = [
     "Budget",
     "Columns",
+    "EmbeddedLog",
     "Evaluation",
+    "GroupSizes",
+    "Guarantee",
     "HeadList",
     "LogError",
+    "LogQuality",
     "Outcome",
     "OutputExistsError",
     "ParameterError",
     "Parameters",
+    "Population",
     "RandomnessError",
     "Release",
     "ReleaseRandom",
     "Report",
+    "Row",
     "Simulation",
     "SimulationRandom",
     "__version__",
@@ -56,4 +65,5 @@ __all__ = [
     "read_log",
     "run",
     "simulate",
+    "write_release",
 ]

@@ -1,7 +1,7 @@
 """Errors a person can act on.
 
-Every error of blendp is also a builtin one (``ValueError``, ``TypeError``), says in one sentence what is
-wrong and what to do, and carries the offending object for programs.
+Every error of blendp is also a builtin one (``ValueError``, ``TypeError``, ``FileExistsError``) and says in one
+sentence what is wrong and what to do. A :class:`ParameterError` carries the parameter and its value for programs.
 """
 
 from __future__ import annotations

@@ -95,12 +95,3 @@ def test_the_json_keys_that_are_documented_are_printed(folder: Path) -> None:
     command = [sys.executable, "-m", "blendp", "evaluate", "log.csv", "--repeat", "1", "--json"]
     printed = json.loads(subprocess.run(command, cwd=folder, capture_output=True, check=True).stdout)
     assert documented == set(printed) | set(printed["groups"]) | set(printed["groups"]["client"])
-
-
-def test_nothing_names_a_machine() -> None:
-    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.split()
-    for name in listed:
-        path = ROOT / name
-        if path.suffix in (".md", ".py", ".txt", ".toml", ".j2", ".css", "") and path.is_file():
-            text = path.read_text(encoding="utf-8")
-            assert not re.search(r"(?<![\w./-])/(work|root|home|opt)/\w", text), name

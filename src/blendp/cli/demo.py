@@ -13,8 +13,8 @@ from blendp.cli.console import results, steps
 from blendp.logs import log_of_table
 from blendp.logs.synthetic import population
 from blendp.methods import Parameters
+from blendp.outputs import refuse_existing, whole
 from blendp.report import ReportTruth, render_report
-from blendp.report.files import whole_directory
 from blendp.report.terminal import records_table, scores_table, summary
 
 EXAMPLES = """Examples:
@@ -39,6 +39,8 @@ def demo(
     """
     people = population(name, users, seed=seed)
     parameters, opt_in = DEFAULTS[people.name]
+    target = out or next(path for path in _names() if not path.exists())
+    refuse_existing(target, overwrite=False, own_files=("report.html",))
     with steps(4) as start:
         start(f"making {people.users:,} people")
         table = people.table()
@@ -48,11 +50,11 @@ def demo(
         done = evaluation.evaluate(log, parameters, opt_in=opt_in, seed=seed)
         start("drawing the report")
         trial, figures = done.trials[0], done.to_dict()
-        scores = {"L1": figures["l1"], "NDCG": figures["ndcg"], "NDCG, random order": figures["ndcg_random"]}
+        best = trial.blended
+        scores = {"L1": best.l1, "NDCG": best.ndcg, "NDCG, random order": best.ndcg_random}
         truth = ReportTruth(trial.head.cells, trial.head.queries, scores)
         page = render_report(trial.outcome, title=f"blendp demo: a synthetic {name} population", truth=truth)
-        target = out or next(path for path in _names() if not path.exists())
-        with whole_directory(target) as made:
+        with whole(target, overwrite=False, own_files=("report.html",)) as made:
             (made / "report.html").write_text(page, encoding="utf-8")
     results.print(summary(trial.outcome))
     results.print(records_table(trial.outcome, trial.head))

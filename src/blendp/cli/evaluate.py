@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from typer import Option
-
 from blendp import evaluation
 from blendp.cli.console import errors, print_json, results, steps
-from blendp.cli.options import OUTPUT, Job, takes_job
+from blendp.cli.options import Job, output, takes_job
 from blendp.report.terminal import scores_table, summary
 
 EXAMPLES = """Examples:
@@ -21,9 +19,9 @@ EXAMPLES = """Examples:
 @takes_job
 def evaluate(
     job: Job,
-    repeat: Annotated[int, Option(help="Independent runs to average over.", rich_help_panel=OUTPUT)] = 10,
-    seed: Annotated[int, Option(help="Seed of the simulated randomness.", rich_help_panel=OUTPUT)] = 0,
-    as_json: Annotated[bool, Option("--json", help="Print JSON for programs.", rich_help_panel=OUTPUT)] = False,
+    repeat: Annotated[int, output(help="Independent runs to average over.")] = 10,
+    seed: Annotated[int, output(help="Seed of the simulated randomness.")] = 0,
+    as_json: Annotated[bool, output("--json", help="Print JSON for programs.")] = False,
 ) -> None:
     """Compare a method with the log's own truth. NOT PRIVATE: for the eyes of those who hold the log.
 
@@ -34,9 +32,7 @@ def evaluate(
     with steps(repeat + 1) as start:
         start("reading the log")
         log = job.read()
-        done = evaluation.evaluate(
-            log, parameters, opt_in=opt_in, repeat=repeat, seed=seed, progress=lambda run: start(f"run {run}")
-        )
+        done = evaluation.evaluate(log, parameters, opt_in=opt_in, repeat=repeat, seed=seed, progress=start)
     errors.print(str(log.quality), style="dim", markup=False, highlight=False)
     if as_json:
         print_json(done.to_dict())

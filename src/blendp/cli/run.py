@@ -5,13 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from typer import Option
-
 from blendp import methods
 from blendp.cli.console import errors, print_json, results, steps
-from blendp.cli.options import OUTPUT, Job, takes_job
+from blendp.cli.options import Job, output, takes_job
+from blendp.outputs import refuse_existing
 from blendp.report import release_card, rows_for_json, write_release
-from blendp.report.files import refuse_existing
+from blendp.report.files import FILES
 from blendp.report.terminal import records_table, summary
 
 EXAMPLES = """Examples:
@@ -25,11 +24,9 @@ EXAMPLES = """Examples:
 @takes_job
 def run(
     job: Job,
-    out: Annotated[Path, Option(help="Directory for the results.", rich_help_panel=OUTPUT)] = Path("blendp-out"),
-    overwrite: Annotated[
-        bool, Option("--overwrite", help="Replace an earlier result in --out.", rich_help_panel=OUTPUT)
-    ] = False,
-    as_json: Annotated[bool, Option("--json", help="Print JSON for programs.", rich_help_panel=OUTPUT)] = False,
+    out: Annotated[Path, output(help="Directory for the results.")] = Path("blendp-out"),
+    overwrite: Annotated[bool, output("--overwrite", help="Replace an earlier result in --out.")] = False,
+    as_json: Annotated[bool, output("--json", help="Print JSON for programs.")] = False,
 ) -> None:
     """Release the popular records of a log.
 
@@ -41,7 +38,7 @@ def run(
     all users exists nowhere.
     """
     parameters, opt_in = job.parameters(), job.who_opts_in()
-    refuse_existing(out, overwrite=overwrite)
+    refuse_existing(out, overwrite=overwrite, own_files=FILES)
     with steps(7) as start:
         start("reading the log")
         log = job.read()

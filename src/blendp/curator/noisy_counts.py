@@ -26,7 +26,7 @@ WILDCARDS = ("shared", "figure-4")
 TRIM_UNITS = ("record", "query")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class NoisyCounts:
     """Released counts of a list's cells.
 

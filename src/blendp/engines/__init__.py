@@ -1,6 +1,7 @@
 """Counting over logs: the embedded engine, which needs no server."""
 
 from blendp.engines.embedded import EmbeddedLog
+from blendp.engines.quality import LogQuality
 from blendp.engines.truth import Truth
 
-__all__ = ["EmbeddedLog", "Truth"]
+__all__ = ["EmbeddedLog", "LogQuality", "Truth"]

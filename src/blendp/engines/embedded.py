@@ -8,19 +8,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from secrets import token_hex
 from tempfile import gettempdir
-from typing import TYPE_CHECKING
 
 import duckdb
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from blendp.engines.quality import LogQuality
 from blendp.engines.truth import Truth
 from blendp.errors import ParameterError, require_count
 from blendp.headlist import HeadList
-
-if TYPE_CHECKING:
-    from blendp.logs.quality import LogQuality
 
 ORDER = "hash(xor(hash(row), {key}::UBIGINT))"
 """The random order of occurrences under a key, in SQL.

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import duckdb
 import numpy as np
 
 from blendp.engines.embedded import EmbeddedLog
-
-if TYPE_CHECKING:
-    from blendp.logs.quality import LogQuality
+from blendp.engines.quality import LogQuality
 
 _NUMBER = """
     CREATE TABLE people AS

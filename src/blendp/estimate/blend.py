@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blendp.estimate.group import Level
+from blendp.errors import require_choice
+from blendp.estimate.group import VARIANCES, Level, freeze_alike
 
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Blend:
     """The blended probabilities of one level.
 
@@ -27,11 +29,10 @@ class Blend:
     weight_opt_in: Array
 
     def __post_init__(self) -> None:
-        """Freeze the arrays."""
-        for array in (self.probability, self.variance, self.weight_opt_in):
-            array.setflags(write=False)
+        """Refuse arrays that do not belong together, and freeze them."""
+        freeze_alike(self.probability, self.variance, self.weight_opt_in)
 
-    @property
+    @cached_property
     def std_error(self) -> Array:
         """The square root of the variance; nan where a printed formula makes it negative."""
         with np.errstate(invalid="ignore"):
@@ -48,15 +49,15 @@ def blend(opt_in: Level, client: Level, opt_in_users: int, variance: str = "mend
         v_O  is the opt-in group's variance at a probability x, floor + x (1 - x)/n_O.
 
     x is first the clients' estimate, then the blend that it gives (both cut to [0, 1]): an opt-in estimate must not
-    choose its own weight, or estimates that happen to be low would be trusted most. In Var(p) x counts up to one
-    person more, x + w^2/n_O, so that intervals hold for records that hardly anybody in the opt-in group has (measured:
-    tests/unit/estimate/test_blend.py). Where one group
-    says nothing, or its variance is unknown, the other has all the weight; where both are unknown the clients'
+    choose its own weight, or estimates that happen to be low would be trusted most. In Var(p), x counts up to one
+    person more, x + w^2/n_O, so that intervals hold for records that hardly anybody in the opt-in group has. Where one
+    group says nothing, or its variance is unknown, the other has all the weight; where both are unknown the clients'
     estimate stands.
 
     ``variance`` "journal" and "conference" take w from the plug-in variances as they are, also where that makes it
     fall outside [0, 1].
     """
+    require_choice("variance", variance, VARIANCES)
     if variance != "mended":
         return _printed(opt_in, client)
     p_o, p_c = opt_in.probability, client.probability

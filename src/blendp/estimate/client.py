@@ -7,15 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from blendp.estimate.group import GroupEstimate, Level, nothing
+from blendp.errors import require_choice
+from blendp.estimate.group import VARIANCES, GroupEstimate, Level, nothing
 from blendp.estimate.tally import Tally
 from blendp.mechanisms import TwoStage
 
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class _Spread:
+@dataclass(frozen=True, eq=False)
+class _Moments:
     """The variances of the mean shares r_qu and r_q of reports, and their covariances."""
 
     cell: Array
@@ -44,7 +45,8 @@ def client_estimate(tally: Tally, randomiser: TwoStage, variance: str = "mended"
 
     ``variance`` "journal" and "conference" take the formulas as printed, with n = the number of reports.
     """
-    rows = np.repeat(np.arange(len(randomiser.cells_per_query)), randomiser.cells_per_query)
+    require_choice("variance", variance, VARIANCES)
+    rows = randomiser.query_of_cell
     k, users, reports = len(randomiser.cells_per_query), tally.users, tally.users * tally.per_user
     if users == 0:
         return GroupEstimate(0, nothing(len(rows)), nothing(k))
@@ -53,16 +55,16 @@ def client_estimate(tally: Tally, randomiser: TwoStage, variance: str = "mended"
         return GroupEstimate(users, certain, certain)
 
     channel = _Channel(randomiser, rows)
-    p_query = (tally.query - channel.a) / channel.spread
+    p_query = (tally.query - channel.a) / channel.contrast
     p_cell = (tally.cell + channel.A * p_query[rows] - channel.stranger) / channel.D
     p_cell = np.where(channel.alone, p_query[rows], p_cell)
     if users == 1:
         v_query, v_cell = np.full(k, np.inf), np.full(len(rows), np.inf)
     elif variance == "mended":
-        v_query, v_cell = channel.variances(_spread(tally, rows), rows)
+        v_query, v_cell = channel.variances(_moments(tally, rows), rows)
     else:
         v_query, v_cell = channel.printed(tally, rows, reports, variance)
-    floor_query, floor_cell = channel.variances(_spread_of_nobody(channel, reports), rows)
+    floor_query, floor_cell = channel.variances(_moments_of_nobody(channel, reports), rows)
     return GroupEstimate(users, Level(p_cell, v_cell, floor_cell), Level(p_query, v_query, floor_query))
 
 
@@ -73,7 +75,7 @@ class _Channel:
         self.k = len(randomiser.cells_per_query)
         self.t = randomiser.query_truth
         self.a = (1 - self.t) / (self.k - 1)
-        self.spread = self.t - self.a
+        self.contrast = self.t - self.a
         k_q = randomiser.cells_per_query[rows].astype(np.float64)
         t_q = randomiser.url_truth[rows]
         self.alone = k_q == 1
@@ -82,18 +84,18 @@ class _Channel:
         self.A = np.where(self.alone, 0.0, self.stranger - self.t * (1 - t_q) / others)
         self.D = np.where(self.alone, 1.0, self.t * (t_q - (1 - t_q) / others))
 
-    def variances(self, spread: _Spread, rows: NDArray[np.int64]) -> tuple[Array, Array]:
+    def variances(self, moments: _Moments, rows: NDArray[np.int64]) -> tuple[Array, Array]:
         """Var(p_q) and Var(p_qu)."""
-        query = spread.query / self.spread**2
-        cell = spread.cell + self.A**2 * query[rows] + 2 * self.A * spread.covariance / self.spread
+        query = moments.query / self.contrast**2
+        cell = moments.cell + self.A**2 * query[rows] + 2 * self.A * moments.covariance / self.contrast
         return query, np.where(self.alone, query[rows], np.maximum(cell, 0.0) / self.D**2)
 
     def printed(self, tally: Tally, rows: NDArray[np.int64], n: int, edition: str) -> tuple[Array, Array]:
         """Theorem 4.6 as printed, in the journal or in the conference version."""
         r, r_q = tally.cell, tally.query
-        query = r_q * (1 - r_q) / (n - 1) / self.spread**2
+        query = r_q * (1 - r_q) / (n - 1) / self.contrast**2
         if edition == "journal":
-            covariance = r * (1 - r_q[rows]) / (n * self.spread)
+            covariance = r * (1 - r_q[rows]) / (n * self.contrast)
             inner = r * (1 - r) / n + self.A**2 * query[rows] + 2 * self.A * covariance
             cell = n / (n - 1) * inner
         else:
@@ -102,13 +104,14 @@ class _Channel:
         return query, np.where(self.alone, query[rows], cell / self.D**2)
 
 
-def _spread(tally: Tally, rows: NDArray[np.int64]) -> _Spread:
+def _moments(tally: Tally, rows: NDArray[np.int64]) -> _Moments:
     """Sample variances over clients, divided by the number of clients."""
-    r, r_q, n = tally.cell, tally.query, tally.users - 1
-    return _Spread((tally.cell_square - r**2) / n, (tally.query_square - r_q**2) / n, (tally.cross - r * r_q[rows]) / n)
+    r, r_q, spare = tally.cell, tally.query, tally.users - 1
+    cell, query = tally.cell_square - r**2, tally.query_square - r_q**2
+    return _Moments(cell / spare, query / spare, (tally.cross - r * r_q[rows]) / spare)
 
 
-def _spread_of_nobody(channel: _Channel, reports: int) -> _Spread:
+def _moments_of_nobody(channel: _Channel, reports: int) -> _Moments:
     """What the randomisation alone gives to items that nobody holds."""
     r, a = channel.stranger, channel.a
-    return _Spread(r * (1 - r) / reports, np.full(channel.k, a * (1 - a) / reports), r * (1 - a) / reports)
+    return _Moments(r * (1 - r) / reports, np.full(channel.k, a * (1 - a) / reports), r * (1 - a) / reports)

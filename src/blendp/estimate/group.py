@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from blendp.errors import ParameterError, require_count
+
 VARIANCES = ("mended", "journal", "conference")
 """Which variance formulas and weights are used.
 
@@ -15,7 +17,7 @@ journal and the conference version, for reproduction only; the conference versio
 """
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Level:
     """Probabilities at one level (cells, or queries), with what is known about their errors.
 
@@ -30,18 +32,39 @@ class Level:
     floor: NDArray[np.float64]
 
     def __post_init__(self) -> None:
-        """Freeze the arrays."""
-        for array in (self.probability, self.variance, self.floor):
-            array.setflags(write=False)
+        """Refuse arrays that do not belong together, and freeze them."""
+        freeze_alike(self.probability, self.variance, self.floor)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class GroupEstimate:
     """One group's estimates: of every cell of the list, and of every query (the wildcard last)."""
 
     users: int
     cells: Level
     queries: Level
+
+    def __post_init__(self) -> None:
+        """Refuse a negative number of people."""
+        require_count("users", self.users, least=0, remedy="Count the people of the group.")
+
+    def __str__(self) -> str:
+        """One line for people."""
+        errors = np.sqrt(np.maximum(self.queries.variance[:-1], 0))
+        typical = f"±{np.median(errors):.2g}" if len(errors) and np.isfinite(errors).all() else "unknown"
+        return (
+            f"{self.users:,} people on {len(self.cells.probability)} cells of {len(self.queries.probability)} queries, "
+            f"typical error of a query {typical}"
+        )
+
+
+def freeze_alike(*arrays: NDArray[np.float64]) -> None:
+    """Refuse arrays of unequal shapes, and make the arrays read-only."""
+    shapes = [array.shape for array in arrays]
+    if len(set(shapes)) > 1 or arrays[0].ndim != 1:
+        raise ParameterError("arrays", shapes, "vectors of one length", "Give one number for every item.")
+    for array in arrays:
+        array.setflags(write=False)
 
 
 def nothing(size: int) -> Level:

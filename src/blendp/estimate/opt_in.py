@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blendp.curator import NoisyCounts
-from blendp.estimate.group import GroupEstimate, Level, nothing
+from blendp.errors import require_choice
+from blendp.estimate.group import VARIANCES, GroupEstimate, Level, nothing
 
 
 def opt_in_estimate(noisy: NoisyCounts, variance: str = "mended") -> GroupEstimate:
@@ -26,6 +27,7 @@ def opt_in_estimate(noisy: NoisyCounts, variance: str = "mended") -> GroupEstima
     ``variance`` other than "mended" takes the printed formula, v = p(1-p)/(N-1) + 2 b^2/(N(N-1)) with N = n m: one
     noise of the continuous Laplace law, whatever was folded.
     """
+    require_choice("variance", variance, VARIANCES)
     query_of_cell = noisy.head_list.query_of_cell
     return GroupEstimate(
         noisy.users,

@@ -19,9 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blendp.engines import Truth
-from blendp.estimate import Level
 from blendp.headlist import HeadList
-from blendp.methods import Outcome
 
 Array = NDArray[np.float64]
 
@@ -46,7 +44,7 @@ class Scores:
     """What ``ndcg_list`` is on average for the list in random order."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TrueHead:
     """The truth about one list: of its cells and queries, and of the head it should have found."""
 
@@ -79,17 +77,7 @@ def true_head(head_list: HeadList, located: NDArray[np.int64], truth: Truth, siz
     return TrueHead(cells, queries, ideal_queries, tuple(ideal_urls))
 
 
-def score(outcome: Outcome, head: TrueHead) -> Scores:
-    """The scores of the published estimates."""
-    return score_estimates(outcome.head_list, outcome.cell_probability, outcome.query_probability, head)
-
-
-def score_group(head_list: HeadList, cells: Level, queries: Level, head: TrueHead) -> Scores:
-    """The scores of one group's own estimates."""
-    return score_estimates(head_list, cells.probability, queries.probability, head)
-
-
-def score_estimates(head_list: HeadList, cells: Array, queries: Array, head: TrueHead) -> Scores:
+def score(head_list: HeadList, cells: Array, queries: Array, head: TrueHead) -> Scores:
     """The scores of any estimates of the list's cells and queries; what is nan ranks last."""
     if not head_list.queries:
         return Scores(np.nan, 0.0, np.nan, 0.0, np.nan)

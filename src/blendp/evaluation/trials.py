@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
@@ -11,9 +10,10 @@ import numpy as np
 
 from blendp.engines import Truth
 from blendp.errors import require_count
-from blendp.evaluation.metrics import Scores, TrueHead, score, score_group, true_head
+from blendp.evaluation.metrics import Scores, TrueHead, score, true_head
 from blendp.methods import Parameters, Simulation, simulate
-from blendp.methods.published import Log, OptIn
+from blendp.methods.log import Log, OptIn
+from blendp.methods.published import Progress
 from blendp.randomness import SimulationRandom
 
 
@@ -24,7 +24,7 @@ class TrueLog(Log, Protocol):
         """The probability of every record: a uniformly drawn record of a uniformly drawn user."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Trial:
     """One run, with the scores of the blend and of each group alone."""
 
@@ -35,7 +35,7 @@ class Trial:
     client: Scores
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Evaluation:
     """Several independent runs. Computed from the raw log without protection: not private."""
 
@@ -57,8 +57,17 @@ class Evaluation:
             "repeat": len(runs),
             "seed": self.seed,
             "parameters": self.parameters.to_dict(),
-            "users": asdict(self.trials[0].outcome.groups),
+            "users": self.trials[0].outcome.groups.to_dict(),
         }
+
+    def __str__(self) -> str:
+        """The means in two lines, for people."""
+        figures = self.to_dict()
+        shown = ", ".join(
+            f"{name} {'unknown' if figures[key] is None else format(figures[key], '.4f')}"
+            for name, key in (("L1", "l1"), ("NDCG", "ndcg"), ("of a random order", "ndcg_random"))
+        )
+        return f"{self.parameters}, {len(self.trials)} runs: {shown}\nNot private: computed from the raw log."
 
 
 def evaluate(
@@ -68,7 +77,7 @@ def evaluate(
     opt_in: OptIn = None,
     repeat: int = 1,
     seed: int = 0,
-    progress: Callable[[int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Evaluation:
     """Run the method ``repeat`` times with independent randomness and compare each result with the log's truth."""
     require_count("repeat", repeat, least=1, remedy="Ask for at least one run.")
@@ -77,9 +86,9 @@ def evaluate(
     random = SimulationRandom(seed)
     trials = []
     for run in range(repeat):
-        trials.append(_trial(log, truth, parameters, opt_in, random.spawn()))
         if progress is not None:
-            progress(run + 1)
+            progress(f"run {run + 1} of {repeat}")
+        trials.append(_trial(log, truth, parameters, opt_in, random.spawn()))
     return Evaluation(parameters, seed, tuple(trials))
 
 
@@ -88,9 +97,12 @@ def _trial(log: TrueLog, truth: Truth, parameters: Parameters, opt_in: OptIn, ra
     head_list = outcome.head_list
     size = parameters.size if parameters.size and parameters.trim_unit == "record" else max(1, head_list.records)
     head = true_head(head_list, log.locate(head_list), truth, size)
-    opt_in_scores = score_group(head_list, outcome.opt_in.cells, outcome.opt_in.queries, head)
-    client_scores = score_group(head_list, outcome.client.cells, outcome.client.queries, head)
-    return Trial(outcome, head, score(outcome, head), opt_in_scores, client_scores)
+    opt_in_scores, client_scores = (
+        score(head_list, group.cells.probability, group.queries.probability, head)
+        for group in (outcome.opt_in, outcome.client)
+    )
+    blended = score(head_list, outcome.cell_probability, outcome.query_probability, head)
+    return Trial(outcome, head, blended, opt_in_scores, client_scores)
 
 
 def _figures(trial: Trial) -> dict[str, Any]:

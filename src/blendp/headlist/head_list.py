@@ -24,7 +24,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from blendp.errors import ParameterError, require_choice
+from blendp.errors import ParameterError
 
 FORMAT = "blendp/head-list/1"
 
@@ -66,7 +66,8 @@ class HeadList:
 
     def __post_init__(self) -> None:
         """Check the canonical form once, so that equal lists have equal bytes."""
-        require_choice("levels", str(self.levels), ("1", "2"))
+        if type(self.levels) is not int or self.levels not in (1, 2):
+            raise ParameterError("levels", self.levels, "1 or 2", "2 is for <query, URL> records, 1 for queries alone.")
         queries = [entry.query for entry in self.entries]
         if queries != sorted(set(queries)):
             raise ParameterError("entries", queries[:5], "distinct and sorted by query", "Use HeadList.of_records.")

@@ -11,10 +11,10 @@ import pyarrow as pa
 
 from blendp.engines.embedded import EmbeddedLog, connect
 from blendp.engines.numbering import number_rows
+from blendp.engines.quality import LogQuality
 from blendp.errors import LogError
 from blendp.logs.fields import Cut
 from blendp.logs.normalise import query_sql, trim_sql, url_sql
-from blendp.logs.quality import LogQuality
 
 LONGEST_TEXT = 8192
 """A user, query or URL of more bytes than this, after normalisation, makes its row a broken one."""

@@ -27,7 +27,7 @@ def read_log(
     *,
     format: str = "auto",
     columns: Columns = _DEFAULT,
-    rule: str = "blendp-1",
+    normalise: str = "blendp-1",
     max_broken: float = 0.01,
 ) -> EmbeddedLog:
     """Read a log from a path, several, a glob, or a folder of files of one format, each also with ``.gz``.
@@ -40,13 +40,13 @@ def read_log(
         source: What to read. Files of a folder or a glob come in the order of their names.
         format: ``csv``, ``tsv``, ``parquet``, ``ndjson``, ``aol``, ``yandex``, or ``auto``: by the extension.
         columns: The names of the columns; ``aol`` and ``yandex`` have their own.
-        rule: How texts are normalised, see :mod:`blendp.logs.normalise`.
+        normalise: The rule for texts, see :mod:`blendp.logs.normalise`.
         max_broken: The share of broken rows to go on without: 0 stops at the first, 1 at none.
 
     Raises:
         LogError: The log cannot be read, or more rows are broken than ``max_broken`` allows.
     """
-    intake = _start(columns, rule, max_broken)
+    intake = _start(columns, normalise, max_broken)
     format, paths = find_files(source, format)
     if format in ("aol", "yandex") and columns != _DEFAULT:
         raise ParameterError("columns", columns, f"left out with format {format!r}", "Its columns are fixed.")
@@ -68,10 +68,10 @@ def read_log(
 
 
 def log_of_table(
-    table: pa.Table, *, columns: Columns = _DEFAULT, rule: str = "blendp-1", max_broken: float = 0.01
+    table: pa.Table, *, columns: Columns = _DEFAULT, normalise: str = "blendp-1", max_broken: float = 0.01
 ) -> EmbeddedLog:
     """The log of an Arrow table in memory, with the options of :func:`read_log`."""
-    intake = _start(columns, rule, max_broken)
+    intake = _start(columns, normalise, max_broken)
     try:
         add_table(table, columns, intake)
         return intake.finish(max_broken, "the table")
@@ -80,7 +80,7 @@ def log_of_table(
 
 
 def _start(columns: Columns, rule: str, max_broken: float) -> Intake:
-    require_choice("rule", rule, RULES)
+    require_choice("normalise", rule, RULES)
     require_number(
         "max_broken",
         max_broken,

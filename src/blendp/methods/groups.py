@@ -29,12 +29,21 @@ class GroupSizes:
         """|O| = |S| + |T|."""
         return self.head_list + self.estimate
 
+    def to_dict(self) -> dict[str, int]:
+        """As plain values, for JSON."""
+        return {
+            "opt_in": self.opt_in,
+            "opt_in_head_list": self.head_list,
+            "opt_in_estimate": self.estimate,
+            "client": self.client,
+        }
+
     def __str__(self) -> str:
         """One line for people."""
         return f"{self.opt_in:,} opt-in ({self.head_list:,} list + {self.estimate:,} estimate), {self.client:,} clients"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Groups:
     """The people of the three groups, as positions in the log's user order."""
 
@@ -51,8 +60,13 @@ class Groups:
 def draw_groups(users: int, opt_in: float | NDArray[np.bool_], head_list_share: float, random: Random) -> Groups:
     """Split the users: a share drawn at random, or those who are marked, opt in; a share of those makes the list."""
     if isinstance(opt_in, np.ndarray):
-        if opt_in.shape != (users,):
-            raise ParameterError("opt_in", opt_in.shape, f"one mark for each of the {users} users", "Mark every user.")
+        if opt_in.shape != (users,) or opt_in.dtype != np.bool_:
+            raise ParameterError(
+                "opt_in",
+                f"{opt_in.dtype} array of shape {opt_in.shape}",
+                f"a share, or a NumPy array of {users} times True or False",
+                "Mark every user of the log.",
+            )
         chosen = np.flatnonzero(opt_in)
     else:
         require_number(
@@ -60,7 +74,7 @@ def draw_groups(users: int, opt_in: float | NDArray[np.bool_], head_list_share: 
             opt_in,
             above=0,
             below=1,
-            legal="a share above 0 and below 1",
+            legal="a share above 0 and below 1, or a NumPy array of True and False",
             remedy="0.05 means that 5 % of the users opt in.",
         )
         chosen = random.subset(users, round(opt_in * users))

@@ -24,8 +24,8 @@ class Guarantee:
     client_epsilon_exact: float
     """The exact pure epsilon of all reports of one client, from the randomiser's channel."""
 
-    client_delta_exact: float
-    """The exact delta of one client's report at the promised epsilon (summed over their reports)."""
+    client_delta: float
+    """The exact delta of a client's report at its part of the promised epsilon; for several reports, their sum."""
 
     neighbours: str = "replace one user's records"
 

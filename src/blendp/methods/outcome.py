@@ -32,9 +32,9 @@ class Row:
     weight_opt_in: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Outcome:
-    """What a run of a method gives. All of it may be published; nothing in it needs the log any more."""
+    """What a run of a method gives. Nothing in it needs the log any more; a :class:`Release` may be published."""
 
     parameters: Parameters
     groups: GroupSizes
@@ -97,7 +97,7 @@ class Outcome:
         """The parameters and the ten most probable records."""
         lines = [str(self.parameters), str(self.groups), str(self.head_list)]
         for row in self.records()[: min(10, self.head_list.records)]:
-            name = row.query if row.url is None else f"{row.query}  {row.url}"
+            name = "  ".join(text if text.isprintable() else repr(text) for text in (row.query, row.url) if text)
             lines.append(f"  {row.probability:9.6f} ± {row.std_error:.6f}  {name}")
         return "\n".join(lines)
 

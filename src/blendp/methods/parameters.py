@@ -8,6 +8,7 @@ from typing import Any
 from blendp.curator.noisy_counts import TRIM_UNITS, WILDCARDS
 from blendp.errors import require_choice, require_count, require_number
 from blendp.estimate.group import VARIANCES
+from blendp.mechanisms import ThresholdList
 from blendp.privacy import Budget
 
 METHODS = ("published",)
@@ -54,18 +55,9 @@ class Parameters:
 
     def __post_init__(self) -> None:
         """Refuse what is out of range, one clear sentence each."""
-        _ = self.budget
-        require_number(
-            "delta",
-            self.delta,
-            above=0,
-            below=1,
-            legal="above 0 and below 1",
-            remedy="Use a value well below one over the number of people, such as 1e-5.",
-        )
         require_choice("method", self.method, METHODS)
         if self.size is not None:
-            require_count("size", self.size, least=1, remedy="Ask for at least one record, or leave it out.")
+            require_count("size", self.size, least=1, remedy="Ask for at least one record, or None for all.")
         require_choice("trim_unit", self.trim_unit, TRIM_UNITS)
         require_count("opt_in_records", self.opt_in_records, least=1, remedy="1 is the published choice.")
         require_count("client_records", self.client_records, least=1, remedy="1 is the published choice.")
@@ -80,6 +72,7 @@ class Parameters:
             )
         require_choice("variance", self.variance, VARIANCES)
         require_choice("wildcard", self.wildcard, WILDCARDS)
+        ThresholdList(self.budget, self.opt_in_records)  # refuses budgets for which nothing is proved
 
     @property
     def budget(self) -> Budget:

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blendp.curator import add_noise, trim
-from blendp.errors import ParameterError
 from blendp.estimate import Tally, blend, client_estimate, opt_in_estimate
 from blendp.headlist import HeadList
-from blendp.headlist.head_list import Record
 from blendp.mechanisms import ThresholdList, TwoStage
 from blendp.methods.groups import draw_groups
 from blendp.methods.guarantee import Guarantee
+from blendp.methods.log import Log, OptIn, who_opts_in
 from blendp.methods.outcome import Outcome, Release, Simulation
 from blendp.methods.parameters import Parameters
 from blendp.randomness import Random, ReleaseRandom, SimulationRandom, require_release
-
-OptIn = float | NDArray[np.bool_] | None
-"""The share of users who opt in, a mark for every user, or None for the log's own marks."""
 
 Progress = Callable[[str], None]
 """Told the name of each step as it starts."""
@@ -31,35 +27,6 @@ _Kind = TypeVar("_Kind", bound=Outcome)
 
 def _silent(step: str) -> None:
     """Tell nobody."""
-
-
-class Log(Protocol):
-    """What a method asks of a log; an engine answers without showing rows."""
-
-    @property
-    def users(self) -> int:
-        """How many people are in it."""
-
-    @property
-    def levels(self) -> int:
-        """2 for <query, URL> records, 1 for queries alone."""
-
-    @property
-    def opt_in(self) -> NDArray[np.bool_] | None:
-        """Who opts in, if the log says so."""
-
-    @property
-    def distinct_records(self) -> int:
-        """How many different records there are."""
-
-    def sample(self, per_user: int, key: int) -> NDArray[np.int64]:
-        """So many records of every user, drawn fairly by the key; -1 for users without any."""
-
-    def texts(self, ids: NDArray[np.int64]) -> list[Record]:
-        """What these records say."""
-
-    def locate(self, head_list: HeadList) -> NDArray[np.int64]:
-        """The cell of every record, and last that of no record."""
 
 
 def run(
@@ -83,14 +50,14 @@ def simulate(
     log: Log, parameters: Parameters | None = None, *, opt_in: OptIn = None, random: SimulationRandom
 ) -> Simulation:
     """Run the method as an experiment that can be repeated from its seed."""
-    return _blender(Simulation, log, parameters or Parameters(), opt_in, random)
+    return _blender(Simulation, log, parameters or Parameters(), opt_in, random, _silent)
 
 
 def _blender(
-    kind: type[_Kind], log: Log, parameters: Parameters, opt_in: OptIn, random: Random, progress: Progress = _silent
+    kind: type[_Kind], log: Log, parameters: Parameters, opt_in: OptIn, random: Random, progress: Progress
 ) -> _Kind:
     progress("drawing records")
-    groups = draw_groups(log.users, _who_opts_in(log, opt_in), parameters.head_list_share, random)
+    groups = draw_groups(log.users, who_opts_in(log, opt_in), parameters.head_list_share, random)
     curated = log.sample(parameters.opt_in_records, random.key())
     if parameters.client_records == parameters.opt_in_records:
         held = curated
@@ -130,16 +97,6 @@ def _blender(
         cells=blend(of_opt_in.cells, of_clients.cells, users, parameters.variance),
         queries=blend(of_opt_in.queries, of_clients.queries, users, parameters.variance),
     )
-
-
-def _who_opts_in(log: Log, opt_in: OptIn) -> float | NDArray[np.bool_]:
-    if opt_in is not None:
-        return opt_in
-    if log.opt_in is None:
-        raise ParameterError(
-            "opt_in", None, "a share such as 0.05, or a column of the log", "Say who opts in: opt_in=0.05."
-        )
-    return log.opt_in
 
 
 def _create_head_list(log: Log, records: NDArray[np.int64], list_maker: ThresholdList, random: Random) -> HeadList:

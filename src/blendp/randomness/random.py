@@ -1,4 +1,4 @@
-"""The few ways in which blendp turns random words into choices, all exact and vectorised."""
+"""The few ways in which blendp turns random words into choices, exact and vectorised."""
 
 from __future__ import annotations
 
@@ -50,7 +50,11 @@ class Random(ABC):
         return (product >> np.uint64(32)).view(np.int64), refused
 
     def subset(self, population: int, size: int) -> NDArray[np.int64]:
-        """``size`` of the numbers 0 .. population - 1, every subset equally likely, in ascending order."""
+        """``size`` of the numbers 0 .. population - 1, every subset equally likely, in ascending order.
+
+        Large subsets take the numbers with the smallest words; only there, two equal words (one pair in 2^64) would
+        favour the first.
+        """
         if size * 8 > population:
             chosen = np.argpartition(self.words(population), size - 1)[:size] if size else np.empty(0, np.int64)
             return np.sort(chosen).astype(np.int64)

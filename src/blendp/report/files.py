@@ -1,32 +1,37 @@
-"""Writing a release to a directory: whole or not at all, and never over an earlier result by accident."""
+"""Writing a release to a directory."""
 
 from __future__ import annotations
 
 import csv
 import json
 import math
-import secrets
-import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from blendp._version import __version__
-from blendp.errors import OutputExistsError
+from blendp.errors import RandomnessError
 from blendp.methods import Outcome, Release
 from blendp.methods.outcome import CONFIDENCE, Row
+from blendp.outputs import whole
 from blendp.report.html import render_report
 
 FILES = ("estimates.csv", "trends.csv", "head_list.json", "release.json", "report.html")
 
 
 def write_release(
-    release: Release, directory: Path, *, source: Mapping[str, Any] | None = None, overwrite: bool = False
+    release: Release,
+    directory: str | PathLike[str],
+    *,
+    source: Mapping[str, Any] | None = None,
+    overwrite: bool = False,
 ) -> None:
     """Write the five files of a release. ``source`` says how the log was read, for the card."""
-    with whole_directory(directory, overwrite=overwrite) as made:
+    if not isinstance(release, Release):
+        raise RandomnessError(f"A {type(release).__name__} is not for release: make a Release with blendp.run.")
+    with whole(Path(directory), overwrite=overwrite, own_files=FILES) as made:
         columns = ("query", "url", "probability", "std_error", "low", "high", "weight_opt_in")
         _write_csv(made / "estimates.csv", columns, release.records())
         _write_csv(made / "trends.csv", ("query", "probability", "std_error", "low", "high"), release.trends())
@@ -42,12 +47,7 @@ def release_card(outcome: Outcome, source: Mapping[str, Any] | None = None) -> d
         "blendp": __version__,
         "method": outcome.parameters.method,
         "parameters": {**outcome.parameters.to_dict(), **(source or {})},
-        "groups": {
-            "opt_in": outcome.groups.opt_in,
-            "opt_in_head_list": outcome.groups.head_list,
-            "opt_in_estimate": outcome.groups.estimate,
-            "client": outcome.groups.client,
-        },
+        "users": outcome.groups.to_dict(),
         "guarantee": outcome.guarantee.to_dict(),
         "head_list": {
             "sha256": outcome.head_list.sha256,
@@ -85,42 +85,3 @@ def _write_csv(path: Path, columns: Sequence[str], rows: Sequence[Row]) -> None:
             values = asdict(row)
             values["query"], values["url"] = wildcard_text(row.query), wildcard_text(row.url)
             writer.writerow(["" if _known(values[name]) is None else values[name] for name in columns])
-
-
-def refuse_existing(directory: Path, *, overwrite: bool) -> None:
-    """Raise if writing to ``directory`` would destroy an earlier result, or anything that blendp did not write."""
-    if not directory.exists():
-        return
-    if not directory.is_dir():
-        raise OutputExistsError(f"{directory} is a file: choose another directory with --out.")
-    held = {path.name for path in directory.iterdir()}
-    if held - set(FILES):
-        raise OutputExistsError(
-            f"{directory} holds files that blendp did not write ({sorted(held - set(FILES))[0]}): "
-            "choose another directory with --out."
-        )
-    if held and not overwrite:
-        raise OutputExistsError(f"{directory} holds an earlier result: choose another --out, or add --overwrite.")
-
-
-@contextmanager
-def whole_directory(directory: Path, *, overwrite: bool = False) -> Iterator[Path]:
-    """A directory to write in that takes the place of ``directory`` at the end, or vanishes if anything fails."""
-    refuse_existing(directory, overwrite=overwrite)
-    directory.parent.mkdir(parents=True, exist_ok=True)
-    mark = secrets.token_hex(4)
-    made = directory.with_name(f".{directory.name}.{mark}.partial")
-    old = directory.with_name(f".{directory.name}.{mark}.old")
-    made.mkdir()
-    try:
-        yield made
-        refuse_existing(directory, overwrite=overwrite)
-        if directory.exists():
-            directory.rename(old)
-        made.rename(directory)
-    except BaseException:
-        shutil.rmtree(made, ignore_errors=True)
-        if old.exists() and not directory.exists():
-            old.rename(directory)
-        raise
-    shutil.rmtree(old, ignore_errors=True)

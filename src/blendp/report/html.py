@@ -48,7 +48,7 @@ _MEANING = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ReportTruth:
     """What the raw log says, and how close the estimates come. Not private: for demonstrations and evaluations."""
 

@@ -12,18 +12,7 @@ from rich.text import Text
 
 from blendp.evaluation.metrics import TrueHead
 from blendp.methods import Outcome
-
-
-def shown(text: str | None) -> Text:
-    """Text from a log, with control characters made harmless; the wildcard in another style."""
-    if text is None:
-        return Text("✱", style="dim")
-    return Text("".join(c if c.isprintable() else "�" for c in text), overflow="ellipsis", no_wrap=True)
-
-
-def percent(value: float, digits: int = 3) -> str:
-    """A probability as a percentage; "unknown" where it is not a number."""
-    return f"{100 * value:.{digits}f} %" if math.isfinite(value) else "unknown"
+from blendp.report.text import UNKNOWN, decimals, percent, visible
 
 
 def summary(outcome: Outcome) -> RenderableType:
@@ -51,14 +40,20 @@ def records_table(outcome: Outcome, truth: TrueHead | None = None, top: int = 15
         table.add_column(name, justify="right", no_wrap=True)
     if truth is not None:
         table.add_column("truth", justify="right", style="magenta", no_wrap=True)
-    for row in outcome.records()[: min(top, outcome.head_list.records)]:
-        names = [shown(row.query), shown(row.url)] if two_levels else [shown(row.query)]
-        figures = [percent(row.probability), percent(row.std_error)]
-        figures += [f"{100 * row.weight_opt_in:.0f} %", f"{100 * (1 - row.weight_opt_in):.0f} %"]
+    rows = outcome.records()[: min(top, outcome.head_list.records)]
+    digits = decimals([row.std_error for row in rows], [row.probability for row in rows])
+    for row in rows:
+        names = [row.query, row.url] if two_levels else [row.query]
+        figures = [_percent(row.probability, digits), _percent(row.std_error, digits)]
+        figures += [_percent(row.weight_opt_in, 0), _percent(1 - row.weight_opt_in, 0)]
         if truth is not None:
-            figures.append(percent(float(truth.cells[outcome.head_list.cell_of(row.query, row.url)])))
-        table.add_row(*names, *figures)
+            figures.append(_percent(float(truth.cells[outcome.head_list.cell_of(row.query, row.url)]), digits))
+        table.add_row(*(Text(visible(name or ""), overflow="ellipsis", no_wrap=True) for name in names), *figures)
     return table
+
+
+def _percent(value: float, digits: int) -> str:
+    return f"{percent(value, digits)} %" if math.isfinite(value) else UNKNOWN
 
 
 def scores_table(figures: dict[str, Any]) -> RenderableType:

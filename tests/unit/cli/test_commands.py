@@ -73,7 +73,7 @@ def test_run_writes_nothing_that_is_not_protected(folder: Path) -> None:
         "blendp",
         "method",
         "parameters",
-        "groups",
+        "users",
         "guarantee",
         "head_list",
         "confidence",
@@ -117,6 +117,13 @@ def test_demo_shows_estimates_beside_the_truth_and_draws_a_report(folder: Path) 
     assert second.stdout.replace("blendp-demo-2", "blendp-demo") == done.stdout
 
 
+@pytest.mark.parametrize("users", ["1", "300"])
+def test_demo_of_too_few_people_says_so(folder: Path, users: str) -> None:
+    done = blendp("demo", "--users", users, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "No record passed the threshold" in done.stdout
+
+
 def test_a_log_without_urls_gives_trends(folder: Path) -> None:
     lines = (folder / "log.csv").read_text().splitlines()
     (folder / "queries.csv").write_text("\n".join(line.rsplit(",", 1)[0] for line in lines) + "\n")
@@ -134,7 +141,7 @@ def test_opt_in_column(folder: Path) -> None:
     (folder / "marked.csv").write_text("\n".join(marked) + "\n")
     done = blendp("run", "marked.csv", "--opt-in-column", "staff", "--out", "marked", "--json", cwd=folder)
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["groups"]["opt_in"] == 10_000
+    assert json.loads(done.stdout)["users"]["opt_in"] == 10_000
 
 
 @pytest.mark.parametrize(
@@ -143,6 +150,9 @@ def test_opt_in_column(folder: Path) -> None:
         (("run", "log.csv", "--epsilon", "0"), 2, "epsilon = 0.0 is not allowed"),
         (("run", "log.csv", "--delta", "1"), 2, "delta = 1.0 is not allowed"),
         (("run", "log.csv", "--query-share", "1"), 2, "query_share"),
+        (("run", "nowhere.csv", "--epsilon", "0.01", "--delta", "0.5"), 2, "delta = 0.5 is not allowed"),
+        (("run", "log.csv", "--out", "."), 4, "current directory"),
+        (("run", "log.csv", "--normalise", "x"), 2, "normalise = 'x'"),
         (("run", "log.csv", "--size", "-3"), 2, "size = -3"),
         (("run", "log.csv", "--opt-in", "1.5"), 2, "opt_in = 1.5"),
         (("run", "log.csv", "--opt-in", "0.1", "--opt-in-column", "x"), 2, "Give one of the two"),
@@ -156,7 +166,7 @@ def test_opt_in_column(folder: Path) -> None:
 )
 def test_mistakes_get_one_sentence_and_a_code(folder: Path, arguments: tuple[str, ...], code: int, says: str) -> None:
     before = names(folder)
-    out = ("--out", "mistake") if arguments[0] == "run" else ()
+    out = ("--out", "mistake") if arguments[0] == "run" and "--out" not in arguments else ()
     done = blendp(*arguments, *out, cwd=folder)
     assert done.returncode == code, done.stderr
     assert says in done.stderr

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from blendp.errors import ParameterError
 from blendp.estimate import Level, blend, project_on_simplex
 from blendp.mechanisms import DiscreteLaplace
 
@@ -112,6 +113,11 @@ def test_printed_rule_is_theorem_4_7() -> None:
     assert blend(NOTHING, one(0.2, 1e-4), 0, "journal").probability[0] == 0.2
     assert blend(one(0.3, 1e-4), NOTHING, 9, "conference").probability[0] == 0.3
     assert np.isnan(blend(one(0.3, -1e-4), one(0.2, -2e-4), 9, "conference").std_error[0])
+
+
+def test_unknown_formulas_are_refused() -> None:
+    with pytest.raises(ParameterError, match="variance"):
+        blend(one(0.3, 1e-4), one(0.2, 1e-4), 9, "typo")
 
 
 vectors = st.lists(st.floats(-2, 2), min_size=1, max_size=40).map(np.array)

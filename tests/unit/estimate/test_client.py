@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from blendp.estimate import Tally, client_estimate
+from blendp.errors import ParameterError
+from blendp.estimate import GroupEstimate, Level, Tally, client_estimate
 from blendp.mechanisms import TwoStage
 from blendp.privacy import Budget
 from blendp.randomness import SimulationRandom
@@ -22,7 +23,7 @@ def population(cells_per_query: NDArray[np.int64], head: float, seed: int) -> ND
     return p
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     cells=st.lists(st.integers(1, 6), min_size=1, max_size=6),
     epsilon=st.floats(0.2, 8),
@@ -69,6 +70,16 @@ def test_unbiased_with_unbiased_variance(cells: NDArray[np.int64], users: int) -
 
 
 @pytest.mark.statistical
+def test_a_wrong_coin_would_be_seen() -> None:
+    """Power: decoding with the coins of an epsilon 2 % off is far from the truth in the same number of runs."""
+    right, wrong = TwoStage(Budget(4, 1e-5), AOL), TwoStage(Budget(4.08, 1e-5), AOL)
+    p, generator, runs = population(AOL, 0.09, seed=1), np.random.default_rng(2), 6_000
+    drawn = generator.multinomial(493_402, p @ right.channel(), size=runs)
+    values = np.array([client_estimate(Tally.of_counts(counts, AOL), wrong).cells.probability for counts in drawn])
+    assert np.abs((values.mean(axis=0) - p) / (values.std(axis=0) / np.sqrt(runs))).max() > 50
+
+
+@pytest.mark.statistical
 def test_reports_of_one_person_that_are_alike_widen_the_error() -> None:
     """Three reports about the same record: the clustered variance is right, that of independent reports is not."""
     cells, users, per_user = MIXED, 400, 3
@@ -77,7 +88,7 @@ def test_reports_of_one_person_that_are_alike_widen_the_error() -> None:
     values, clustered, naive = [], [], []
     for run in range(1_500):
         held = generator.choice(len(p), size=users, p=p)
-        reports = randomiser.simulate(np.repeat(held, per_user), SimulationRandom(run)).reshape(users, per_user)
+        reports = randomiser.draw(np.repeat(held, per_user), SimulationRandom(run)).reshape(users, per_user)
         estimate = client_estimate(Tally.of_reports(reports, cells), randomiser)
         values.append(estimate.cells.probability)
         clustered.append(estimate.cells.variance)
@@ -158,3 +169,15 @@ def test_the_tally_of_several_reports_is_that_of_a_loop_over_people() -> None:
     assert np.allclose(tally.cell_square, (x**2).mean(axis=0))
     assert np.allclose(tally.query_square, (x_q**2).mean(axis=0))
     assert np.allclose(tally.cross, (x * x_q[:, rows]).mean(axis=0))
+
+
+def test_estimates_are_validated_frozen_and_printable() -> None:
+    randomiser = TwoStage(Budget(4), MIXED)
+    estimate = client_estimate(Tally.of_counts(np.arange(1, 32), MIXED), randomiser)
+    assert str(estimate).startswith("496 people on 31 cells of 6 queries, typical error of a query ±0.0")
+    with pytest.raises(ValueError, match="read-only"):
+        estimate.cells.probability[0] = 1
+    with pytest.raises(ParameterError, match="vectors of one length"):
+        Level(np.zeros(2), np.zeros(3), np.zeros(2))
+    with pytest.raises(ParameterError, match="users"):
+        GroupEstimate(-1, estimate.cells, estimate.queries)

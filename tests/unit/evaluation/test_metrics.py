@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from blendp.engines import EmbeddedLog
-from blendp.evaluation.metrics import Scores, l1, score_estimates, true_head
+from blendp.evaluation.metrics import Scores, l1, score, true_head
 from blendp.headlist import HeadList
 from blendp.logs import log_of_table
 
@@ -24,7 +24,7 @@ def the_log() -> EmbeddedLog:
 def scores(head_list: HeadList, cells: list[float], queries: list[float], size: int) -> Scores:
     log = the_log()
     head = true_head(head_list, log.locate(head_list), log.truth(), size)
-    return score_estimates(head_list, np.array(cells), np.array(queries), head)
+    return score(head_list, np.array(cells), np.array(queries), head)
 
 
 def dcg(gains: list[float]) -> float:
@@ -112,6 +112,6 @@ def test_one_level_lists_are_scored_by_their_queries() -> None:
     log = log_of_table(pa.table({"user": ["1", "2", "3", "4"], "query": ["a", "a", "b", "c"]}))
     head_list = HeadList.of_records([("a", None), ("b", None)], levels=1)
     head = true_head(head_list, log.locate(head_list), log.truth(), 2)
-    made = score_estimates(head_list, np.array([0.5, 0.3, 0.2]), np.array([0.5, 0.3, 0.2]), head)
+    made = score(head_list, np.array([0.5, 0.3, 0.2]), np.array([0.5, 0.3, 0.2]), head)
     assert made.ndcg_list == pytest.approx(1)
     assert made.ndcg == pytest.approx(1)

@@ -77,6 +77,8 @@ def test_canonical_bytes_are_stable() -> None:
         b"\xff",
         b'{"format":"blendp/head-list/2","levels":2,"queries":[]}',
         b'{"format":"blendp/head-list/1","levels":3,"queries":[]}',
+        b'{"format":"blendp/head-list/1","levels":"2","queries":[]}',
+        b'{"format":"blendp/head-list/1","levels":true,"queries":[]}',
         b'{"levels":2,"format":"blendp/head-list/1","queries":[]}',
         b'{"format":"blendp/head-list/1","levels":2,"queries":[{"query":"a","urls":[]}]}',
         b'{"format":"blendp/head-list/1","levels":2,"queries":[{"query":"b","urls":["x"]},{"query":"a","urls":["x"]}]}',

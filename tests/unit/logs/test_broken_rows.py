@@ -171,7 +171,7 @@ SCRAPS = st.sampled_from(
 
 @pytest.mark.parametrize("format", HEADERS)
 @given(scraps=st.lists(SCRAPS, max_size=40))
-@settings(derandomize=True, deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_bytes_give_a_log_or_a_log_error(tmp_path: Path, format: str, scraps: list[bytes]) -> None:
     path = tmp_path / "log"
     body = b"".join(scraps)

@@ -46,19 +46,19 @@ def in_sql(database: duckdb.DuckDBPyConnection, expression: str, texts: list[str
 
 
 @given(texts=st.lists(TEXT, min_size=1, max_size=50))
-@settings(deadline=None, derandomize=True)
+@settings(deadline=None)
 def test_queries_agree(database: duckdb.DuckDBPyConnection, texts: list[str]) -> None:
     assert in_sql(database, query_sql("blendp-1", "text"), texts) == [normalise_query(text) for text in texts]
 
 
 @given(texts=st.lists(URL | TEXT, min_size=1, max_size=50))
-@settings(deadline=None, derandomize=True, max_examples=200)
+@settings(max_examples=200)
 def test_urls_agree(database: duckdb.DuckDBPyConnection, texts: list[str]) -> None:
     assert in_sql(database, url_sql("blendp-1", "text"), texts) == [normalise_url(text) for text in texts]
 
 
 @given(text=URL | TEXT)
-@settings(derandomize=True, max_examples=500)
+@settings(max_examples=500)
 def test_idempotent(text: str) -> None:
     assert normalise_query(normalise_query(text)) == normalise_query(text)
     assert normalise_url(normalise_url(text)) == normalise_url(text)

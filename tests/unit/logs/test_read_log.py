@@ -167,9 +167,9 @@ def test_a_quoted_text_cannot_forge_a_row(tmp_path: Path) -> None:
 
 def test_rules(tmp_path: Path) -> None:
     path = write(tmp_path / "log.csv")
-    assert ("Weather", "http://weather.com/") in records(read_log(path, rule="none"))
-    with pytest.raises(ParameterError, match="rule"):
-        read_log(path, rule="blendp-0")
+    assert ("Weather", "http://weather.com/") in records(read_log(path, normalise="none"))
+    with pytest.raises(ParameterError, match="normalise"):
+        read_log(path, normalise="blendp-0")
 
 
 def test_users_are_trimmed_but_keep_their_case() -> None:

@@ -42,6 +42,13 @@ def test_wrong_values_are_named(name: str, value: object) -> None:
         assert part in str(caught.value)
 
 
+def test_budgets_without_a_proof_are_refused_at_once() -> None:
+    with pytest.raises(ParameterError, match=r"delta = 0\.5"):
+        Parameters(epsilon=0.01, delta=0.5)
+    with pytest.raises(ParameterError, match="noise scale"):
+        Parameters(epsilon=1e-5)
+
+
 def test_parameters_are_values() -> None:
     assert Parameters(size=None) == Parameters(size=None)
     assert str(Parameters()) == "published (ε = 4, δ = 1e-05), list of 50 records, f_O = 0.95, f_C = 0.85"
@@ -61,8 +68,11 @@ def test_marked_users_opt_in() -> None:
     marks = np.arange(10) % 2 == 0
     groups = draw_groups(10, marks, 0.5, SimulationRandom(1))
     assert set(groups.client) == {1, 3, 5, 7, 9}
-    with pytest.raises(ParameterError, match="opt_in"):
-        draw_groups(11, marks, 0.5, SimulationRandom(1))
+    for wrong in (marks[1:], np.full(10, 0.05), marks.astype(int)):
+        with pytest.raises(ParameterError, match="10 times True or False"):
+            draw_groups(10, wrong, 0.5, SimulationRandom(1))
+    with pytest.raises(ParameterError, match="NumPy array of True and False"):
+        draw_groups(10, [True] * 10, 0.5, SimulationRandom(1))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("share", [0.0, 1.0, -0.1, math.nan])

@@ -3,14 +3,14 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.support import KnownKey
 
 from blendp.engines import EmbeddedLog
 from blendp.errors import ParameterError, RandomnessError
-from blendp.logs import log_of_table
+from blendp.logs import Columns, log_of_table
 from blendp.logs.synthetic import population
 from blendp.methods import Parameters, Release, Simulation, run, simulate
 from blendp.randomness import SimulationRandom
+from tests.support import KnownKey
 
 
 def small_log(users: int = 4_000, levels: int = 2) -> EmbeddedLog:
@@ -157,8 +157,21 @@ def test_the_logs_own_marks_are_used() -> None:
     table = pa.table(
         {"user": ["a", "b", "c"] * 20, "query": ["x"] * 60, "url": ["y"] * 60, "staff": ["yes", "no", "yes"] * 20}
     )
-    from blendp.logs import Columns
-
     log = log_of_table(table, columns=Columns(opt_in="staff"))
     made = simulate(log, random=SimulationRandom(1))
     assert (made.groups.opt_in, made.groups.client) == (2, 1)
+
+
+def test_control_characters_do_not_reach_the_terminal() -> None:
+    table = pa.table({"user": [str(i) for i in range(500)], "query": ["\x1b[31mred"] * 500, "url": ["u"] * 500})
+    printed = str(simulate(log_of_table(table), opt_in=0.5, random=SimulationRandom(1)))
+    assert "\\x1b[31mred" in printed
+    assert "\x1b" not in printed
+
+
+def test_outcomes_are_compared_by_identity() -> None:
+    log = small_log()
+    first, second = (simulate(log, opt_in=0.2, random=SimulationRandom(4)) for _ in range(2))
+    assert first == first
+    assert first != second
+    assert len({first, second}) == 2

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blendp.errors import OutputExistsError
+from blendp.errors import OutputExistsError, RandomnessError
 from blendp.headlist import HeadList
 from blendp.logs import log_of_table
-from blendp.methods import Parameters, Release, run
-from blendp.report.files import FILES, rows_for_json, whole_directory, wildcard_text, write_release
+from blendp.methods import Parameters, Release, Simulation, run
+from blendp.report.files import FILES, rows_for_json, wildcard_text, write_release
 from tests.support import KnownKey
 
 
@@ -31,7 +31,7 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 
 
 def test_the_five_files_say_the_same(release: Release, tmp_path: Path) -> None:
-    write_release(release, tmp_path / "out", source={"opt_in": 0.3})
+    write_release(release, str(tmp_path / "out"), source={"opt_in": 0.3})
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(FILES)
     estimates, trends = rows_of(tmp_path / "out/estimates.csv"), rows_of(tmp_path / "out/trends.csv")
     assert list(estimates[0]) == ["query", "url", "probability", "std_error", "low", "high", "weight_opt_in"]
@@ -44,7 +44,7 @@ def test_the_five_files_say_the_same(release: Release, tmp_path: Path) -> None:
     assert card["method"] == "published"
     assert card["parameters"]["opt_in"] == 0.3
     assert card["parameters"]["epsilon"] == 4.0
-    assert card["groups"] == {"opt_in": 900, "opt_in_head_list": 855, "opt_in_estimate": 45, "client": 2100}
+    assert card["users"] == {"opt_in": 900, "opt_in_head_list": 855, "opt_in_estimate": 45, "client": 2100}
     assert card["head_list"]["sha256"] == release.head_list.sha256
     assert "factor of at most e^4" in card["guarantee"]["words"]
     assert card["identity_gap"] < 1e-12
@@ -91,21 +91,11 @@ def test_a_directory_with_other_files_is_never_touched(release: Release, tmp_pat
     assert (tmp_path / "holiday.jpg").read_text() == "mine"
 
 
-@pytest.mark.parametrize("failure", [KeyboardInterrupt, OSError, ValueError])
-def test_a_failure_leaves_no_trace_and_keeps_the_old(failure: type[BaseException], tmp_path: Path) -> None:
-    target = tmp_path / "out"
-    with whole_directory(target) as made:
-        (made / "estimates.csv").write_text("old")
-
-    def fail() -> None:
-        with whole_directory(target, overwrite=True) as made:
-            (made / "estimates.csv").write_text("half")
-            raise failure
-
-    with pytest.raises(failure):
-        fail()
-    assert (target / "estimates.csv").read_text() == "old"
-    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+def test_a_simulation_is_not_written_as_a_release(release: Release, tmp_path: Path) -> None:
+    fields = {name: getattr(release, name) for name in release.__dataclass_fields__}
+    with pytest.raises(RandomnessError, match="not for release"):
+        write_release(Simulation(**fields), tmp_path / "out")  # type: ignore[arg-type]
+    assert not (tmp_path / "out").exists()
 
 
 def test_numbers_that_are_unknown_are_empty_or_null(tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections import Counter
 from html.parser import HTMLParser
 from xml.etree import ElementTree
@@ -266,12 +265,9 @@ def test_printed_formulas_with_weights_of_any_size(variance: str) -> None:
     Page(page)
 
 
-def test_long_lists_are_cut_and_fast() -> None:
+def test_long_lists_are_cut() -> None:
     outcome, truth = make_outcome(plain_records(700))
-    render_report(outcome, title="warm")
-    begin = time.process_time()
     page = render_report(outcome, title="t", truth=truth)
-    assert time.process_time() - begin < 2
     assert len(body_rows(page, "records")) == MOST_ROWS + 1
     assert f"{outcome.head_list.cells - MOST_ROWS - 1} more rows are left out." in page
 

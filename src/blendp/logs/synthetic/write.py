@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import gzip
 import os
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -14,7 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from blendp.errors import OutputExistsError, ParameterError
+from blendp.errors import ParameterError
+from blendp.outputs import whole
 
 Sink = Callable[[pa.RecordBatch], None]
 
@@ -34,24 +34,20 @@ def write_blocks(
 ) -> int:
     """Write batches of (user, query, url) to ``path`` in the format of its ending; return the number of rows.
 
-    The file is made in a temporary folder beside the target and moved there at the end; the folder is removed
-    whatever happens.
+    The file appears only when it is complete.
     """
     target = Path(path)
     ending, packed = _ending(target)
-    if not target.absolute().parent.is_dir():
-        raise ParameterError("path", str(target), "in a folder that exists", "Make the folder first.")
-    _refuse_existing(target, overwrite)
     rows = 0
-    with tempfile.TemporaryDirectory(prefix=".blendp-", dir=target.absolute().parent) as folder:
-        part = Path(folder) / "part"
-        with _parquet(part, schema) if ending == ".parquet" else _text(part, ending, packed, schema) as sink:
-            for batch in blocks:
-                sink(batch)
-                rows += batch.num_rows
-        _refuse_existing(target, overwrite)
-        part.replace(target)
+    with whole(target, overwrite=overwrite) as part, _sink(part, ending, packed, schema) as sink:
+        for batch in blocks:
+            sink(batch)
+            rows += batch.num_rows
     return rows
+
+
+def _sink(part: Path, ending: str, packed: bool, schema: pa.Schema) -> AbstractContextManager[Sink]:
+    return _parquet(part, schema) if ending == ".parquet" else _text(part, ending, packed, schema)
 
 
 def _ending(target: Path) -> tuple[str, bool]:
@@ -61,11 +57,6 @@ def _ending(target: Path) -> tuple[str, bool]:
         legal = "a name ending in .csv, .tsv, .ndjson or .jsonl (each also with .gz) or .parquet"
         raise ParameterError("path", str(target), legal, "Change the ending: it tells the format.")
     return ending, packed
-
-
-def _refuse_existing(target: Path, overwrite: bool) -> None:
-    if target.is_dir() or (not overwrite and os.path.lexists(target)):
-        raise OutputExistsError(f"{target} exists already: choose another name, or ask to overwrite it.")
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from blendp.errors import ParameterError
 from blendp.mechanisms.exact import WORD_BITS, floor_bits
-from blendp.randomness import Random, ReleaseRandom, SimulationRandom, require_release
+from blendp.randomness import Random, ReleaseRandom, require_release
 
 _LARGEST_SCALE = 20_000
 
@@ -100,10 +100,6 @@ class DiscreteLaplace:
     def release(self, count: int, random: ReleaseRandom) -> NDArray[np.int64]:
         """``count`` independent draws for data that is released."""
         require_release(random)
-        return self.draw(count, random)
-
-    def simulate(self, count: int, random: SimulationRandom) -> NDArray[np.int64]:
-        """``count`` independent draws for an experiment."""
         return self.draw(count, random)
 
     def draw(self, count: int, random: Random) -> NDArray[np.int64]:

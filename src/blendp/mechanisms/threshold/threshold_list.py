@@ -12,7 +12,7 @@ from blendp.errors import ParameterError, require_count
 from blendp.mechanisms.discrete_laplace import DiscreteLaplace
 from blendp.mechanisms.exact import WORD_BITS, settle
 from blendp.privacy import Budget
-from blendp.randomness import Random, ReleaseRandom, SimulationRandom, require_release
+from blendp.randomness import Random, ReleaseRandom, require_release
 
 
 @dataclass(frozen=True)
@@ -68,10 +68,6 @@ class ThresholdList:
     def release(self, counts: NDArray[np.int64], random: ReleaseRandom) -> NDArray[np.int64]:
         """The indices of the listed records, ascending, for a list that is released."""
         require_release(random)
-        return self.draw(counts, random)
-
-    def simulate(self, counts: NDArray[np.int64], random: SimulationRandom) -> NDArray[np.int64]:
-        """The indices of the listed records, ascending, for an experiment."""
         return self.draw(counts, random)
 
     def draw(self, counts: NDArray[np.int64], random: Random) -> NDArray[np.int64]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass, field
 from decimal import Decimal, getcontext
 from fractions import Fraction
 from functools import cached_property
+from itertools import product
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,13 +16,13 @@ from numpy.typing import ArrayLike, NDArray
 from blendp.errors import ParameterError, require_number
 from blendp.mechanisms.exact import floor_bits
 from blendp.privacy import Budget
-from blendp.randomness import Random, ReleaseRandom, SimulationRandom, require_release
+from blendp.randomness import Random, ReleaseRandom, require_release
 from blendp.randomness.random import COIN_BITS
 
 _BLOCK = 1 << 15
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TwoStage:
     """One report about one record, for a list with k queries of which query q has k_q cells:
 
@@ -90,20 +92,18 @@ class TwoStage:
         return self.url_coins / 2.0**COIN_BITS
 
     @cached_property
-    def _first_cell(self) -> NDArray[np.int64]:
+    def first_cell(self) -> NDArray[np.int64]:
+        """The index of the first cell of every query."""
         return np.concatenate(([0], np.cumsum(self.cells_per_query)[:-1])).astype(np.int64)
 
     @cached_property
-    def _query_of_cell(self) -> NDArray[np.int64]:
+    def query_of_cell(self) -> NDArray[np.int64]:
+        """The row of the query of every cell."""
         return np.repeat(np.arange(len(self.cells_per_query)), self.cells_per_query)
 
     def release(self, cells: ArrayLike, random: ReleaseRandom) -> NDArray[np.int64]:
         """One report for every cell, to be sent from devices."""
         require_release(random)
-        return self.draw(np.asarray(cells, dtype=np.int64), random)
-
-    def simulate(self, cells: ArrayLike, random: SimulationRandom) -> NDArray[np.int64]:
-        """One report for every cell, for an experiment."""
         return self.draw(np.asarray(cells, dtype=np.int64), random)
 
     def draw(self, cells: NDArray[np.int64], random: Random) -> NDArray[np.int64]:
@@ -117,18 +117,18 @@ class TwoStage:
     def _randomise(self, cells: NDArray[np.int64], random: Random) -> None:
         """Replace every cell by its report."""
         choices = self.cells_per_query.astype(np.uint64)
-        rows = self._query_of_cell.take(cells)
+        rows = self.query_of_cell.take(cells)
         kept = random.coins(self.query_coin, len(cells))
 
         lying = np.flatnonzero(~kept)
         other = random.below(len(choices) - 1, len(lying))
         other += other >= rows.take(lying)
-        cells[lying] = self._first_cell.take(other) + random.below(choices.take(other), len(lying))
+        cells[lying] = self.first_cell.take(other) + random.below(choices.take(other), len(lying))
 
         honest = np.flatnonzero(kept)
         turned = honest[~random.coins(self.url_coins.take(rows.take(honest)), len(honest))]
         rows = rows.take(turned)
-        start = self._first_cell.take(rows)
+        start = self.first_cell.take(rows)
         url = random.below((choices - np.uint64(1)).take(rows), len(turned))
         url += url >= cells.take(turned) - start
         cells[turned] = start + url
@@ -149,10 +149,10 @@ class TwoStage:
 
     def channel(self) -> NDArray[np.float64]:
         """The matrix of P(report | cell), a row for every cell."""
-        size = len(self._query_of_cell)
-        same = np.array([[float(p) for p in row] for row in self.cell_probabilities()])[self._query_of_cell]
+        size = len(self.query_of_cell)
+        same = np.array([[float(p) for p in row] for row in self.cell_probabilities()])[self.query_of_cell]
         matrix = np.tile(same[:, 2], (size, 1))
-        siblings = self._query_of_cell[:, None] == self._query_of_cell[None, :]
+        siblings = self.query_of_cell[:, None] == self.query_of_cell[None, :]
         matrix[siblings] = np.broadcast_to(same[:, 1], (size, size))[siblings]
         np.fill_diagonal(matrix, same[:, 0])
         return matrix
@@ -172,14 +172,18 @@ class TwoStage:
         def excess(more: Fraction, less: Fraction) -> Fraction:
             return max(Fraction(0), more - grow * less)
 
-        within, leaving, entering = Fraction(0), [Fraction(0)], [Fraction(0)]
-        rows = zip(self.cells_per_query.tolist(), self.cell_probabilities(), strict=True)
-        for cells, (own, sibling, stranger) in set(rows):
+        rows = Counter(zip(self.cells_per_query.tolist(), self.cell_probabilities(), strict=True))
+        worst, leaving, entering = Fraction(0), {}, {}
+        for row in rows:
+            cells, (own, sibling, stranger) = row
             if cells > 1:
-                within = max(within, excess(own, sibling))
-            leaving.append(excess(own, stranger) + (cells - 1) * excess(sibling, stranger))
-            entering.append(excess(stranger, own) + (cells - 1) * excess(stranger, sibling))
-        return float(max(within, max(leaving) + max(entering) if len(self.cells_per_query) > 1 else within))
+                worst = max(worst, excess(own, sibling))
+            leaving[row] = excess(own, stranger) + (cells - 1) * excess(sibling, stranger)
+            entering[row] = excess(stranger, own) + (cells - 1) * excess(stranger, sibling)
+        for one, other in product(rows, rows):
+            if one != other or rows[one] > 1:
+                worst = max(worst, leaving[one] + entering[other])
+        return float(worst)
 
 
 def _coin(budget: Budget, choices: int) -> int:

@@ -154,7 +154,7 @@ def test_progress_counts_users(tmp_path: Path) -> None:
 def test_an_earlier_file_is_kept_unless_told(tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
     path.write_text("mine")
-    with pytest.raises(OutputExistsError, match=r"log\.csv exists already: choose another name"):
+    with pytest.raises(OutputExistsError, match=r"log\.csv exists already: name another"):
         population("aol", users=5).write(path)
     assert path.read_text() == "mine"
     assert population("aol", users=5).write(path, overwrite=True) == 5
@@ -201,9 +201,9 @@ def test_unknown_endings_are_refused(tmp_path: Path, name: str) -> None:
         population("aol", users=5).write(tmp_path / name)
 
 
-def test_a_missing_folder_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ParameterError, match="Make the folder first"):
-        population("aol", users=5).write(tmp_path / "none" / "log.csv")
+def test_a_missing_folder_is_made(tmp_path: Path) -> None:
+    assert population("aol", users=5).write(tmp_path / "new" / "log.csv") == 5
+    assert (tmp_path / "new" / "log.csv").exists()
 
 
 def test_a_plain_relative_name_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from tests.support import KnownKey, goodness
 
 from blendp.client import make_reports
 from blendp.errors import ParameterError, RandomnessError
@@ -10,6 +9,7 @@ from blendp.headlist import HeadList
 from blendp.mechanisms import TwoStage
 from blendp.privacy import Budget
 from blendp.randomness import SimulationRandom
+from tests.support import KnownKey, goodness
 
 LIST = HeadList.of_records([("a", "1"), ("a", "2"), ("b", "1")])
 

@@ -1,0 +1,52 @@
+"""What a method asks of a log, and who in it opts in."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blendp.errors import ParameterError
+from blendp.headlist import HeadList
+from blendp.headlist.head_list import Record
+
+OptIn = float | NDArray[np.bool_] | None
+"""The share of users who opt in, a mark for every user, or None for the log's own marks."""
+
+
+class Log(Protocol):
+    """A log that an engine answers for, without showing rows."""
+
+    @property
+    def users(self) -> int:
+        """How many people are in it."""
+
+    @property
+    def levels(self) -> int:
+        """2 for <query, URL> records, 1 for queries alone."""
+
+    @property
+    def opt_in(self) -> NDArray[np.bool_] | None:
+        """Who opts in, if the log says so."""
+
+    @property
+    def distinct_records(self) -> int:
+        """How many different records there are."""
+
+    def sample(self, per_user: int, key: int) -> NDArray[np.int64]:
+        """So many records of every user, drawn fairly by the key; -1 for users without any."""
+
+    def texts(self, ids: NDArray[np.int64]) -> list[Record]:
+        """What these records say."""
+
+    def locate(self, head_list: HeadList) -> NDArray[np.int64]:
+        """The cell of every record, and last that of no record."""
+
+
+def who_opts_in(log: Log, opt_in: OptIn) -> float | NDArray[np.bool_]:
+    """What was asked for, or else the log's own marks."""
+    chosen = log.opt_in if opt_in is None else opt_in
+    if chosen is None:
+        raise ParameterError("opt_in", None, "a share, marks, or a column of the log", "Say who opts in: opt_in=0.05.")
+    return chosen
