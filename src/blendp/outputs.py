@@ -23,14 +23,14 @@ def refuse_existing(target: Path, *, overwrite: bool, own_files: Collection[str]
         _refuse_directory(target, overwrite, own_files)
     elif target.is_dir():
         raise OutputExistsError(f"{target} is a directory: name a file.")
-    elif os.path.lexists(target) and not overwrite:
+    elif target.exists() and not overwrite:
         raise OutputExistsError(f"{target} exists already: {_REMEDY}")
 
 
 def _refuse_directory(target: Path, overwrite: bool, own_files: Collection[str]) -> None:
     if target.absolute() == Path.cwd():
         raise OutputExistsError(f"{target} is the current directory: name a new one for the results.")
-    if not os.path.lexists(target):
+    if not target.exists():
         return
     if not target.is_dir():
         raise OutputExistsError(f"{target} is a file: name a directory.")
@@ -48,7 +48,7 @@ def whole(target: Path, *, overwrite: bool, own_files: Collection[str] = ()) -> 
     With ``own_files`` the output is a directory, which exists already; without, a file. Missing parents are made.
     """
     refuse_existing(target, overwrite=overwrite, own_files=own_files)
-    target = target.absolute()
+    target = Path(os.path.realpath(target))
     target.parent.mkdir(parents=True, exist_ok=True)
     mark = secrets.token_hex(4)
     made = target.with_name(f".{target.name}.{mark}.partial")
@@ -58,7 +58,7 @@ def whole(target: Path, *, overwrite: bool, own_files: Collection[str] = ()) -> 
             made.mkdir()
         yield made
         refuse_existing(target, overwrite=overwrite, own_files=own_files)
-        if os.path.lexists(target):
+        if target.exists():
             target.rename(old)
         made.rename(target)
     except BaseException:

@@ -85,3 +85,14 @@ def test_kinds_are_not_confused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.chdir(tmp_path / "here")
     with pytest.raises(OutputExistsError, match="current directory"):
         write(Path(), "new", overwrite=True, directory=True)
+
+
+@pytest.mark.parametrize("directory", [False, True])
+def test_links_are_followed(directory: bool, tmp_path: Path) -> None:
+    real, link = tmp_path / "real", tmp_path / "link"
+    link.symlink_to(real)
+    write(link, "through a dangling link", directory=directory)
+    write(link, "again", overwrite=True, directory=directory)
+    assert read(real) == "again"
+    assert link.is_symlink()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "real"]

@@ -57,7 +57,8 @@ def demo(
         with whole(target, overwrite=False, own_files=("report.html",)) as made:
             (made / "report.html").write_text(page, encoding="utf-8")
     results.print(summary(trial.outcome))
-    results.print(records_table(trial.outcome, trial.head))
+    if trial.outcome.head_list.records:
+        results.print(records_table(trial.outcome, trial.head))
     results.print(scores_table(figures))
     results.print(f"Report: {target / 'report.html'}", highlight=False, markup=False, soft_wrap=True)
 

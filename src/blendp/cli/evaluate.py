@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from blendp import evaluation
-from blendp.cli.console import errors, print_json, results, steps
+from blendp.cli.console import print_json, results, steps, tell_quality
 from blendp.cli.options import Job, output, takes_job
 from blendp.report.terminal import scores_table, summary
 
@@ -33,7 +33,7 @@ def evaluate(
         start("reading the log")
         log = job.read()
         done = evaluation.evaluate(log, parameters, opt_in=opt_in, repeat=repeat, seed=seed, progress=start)
-    errors.print(str(log.quality), style="dim", markup=False, highlight=False)
+    tell_quality(log)
     if as_json:
         print_json(done.to_dict())
         return

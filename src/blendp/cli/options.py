@@ -28,7 +28,7 @@ OPT_IN_SHARE = 0.05
 class Job:
     """A log and how to treat it, as given on the command line."""
 
-    logs: Annotated[list[Path], Argument(help="A file, several files, or a directory.", metavar="LOG")]
+    logs: Annotated[list[Path], Argument(help="A file, several files, or a directory.", metavar="LOG", readable=False)]
 
     opt_in: Annotated[
         float | None, privacy(help=f"Share of users who opt in, drawn at random ({OPT_IN_SHARE} if none is said).")
@@ -57,7 +57,7 @@ class Job:
     )
     wildcard: Annotated[
         str,
-        method(help="Opt-in records with a listed query but another URL count for <q,*> (shared) or <*,*> (figure-4)."),
+        method(help="Opt-in records with a listed query and another URL: shared (as clients count them) or figure-4."),
     ] = Parameters.wildcard
     project: Annotated[bool, method(help="Project probabilities on the simplex.")] = Parameters.project
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from blendp import methods
-from blendp.cli.console import errors, print_json, results, steps
+from blendp.cli.console import errors, print_json, results, steps, tell_quality
 from blendp.cli.options import Job, output, takes_job
 from blendp.outputs import refuse_existing
 from blendp.report import release_card, rows_for_json, write_release
@@ -45,11 +45,14 @@ def run(
         release = methods.run(log, parameters, opt_in=opt_in, progress=start)
         start("writing the results")
         write_release(release, out, source=job.source(), overwrite=overwrite)
-    errors.print(str(log.quality), style="dim", markup=False, highlight=False)
+    tell_quality(log)
     if as_json:
+        for caution in release.cautions:
+            errors.print(caution, style="yellow", markup=False, highlight=False)
         tables = {"estimates": rows_for_json(release.records()), "trends": rows_for_json(release.trends())}
         print_json({**release_card(release, job.source()), **tables, "out": str(out)})
         return
     results.print(summary(release))
-    results.print(records_table(release))
+    if release.head_list.records:
+        results.print(records_table(release))
     results.print(f"Results in {out}: open {out / 'report.html'}", highlight=False, markup=False, soft_wrap=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from blendp.errors import require_count
+from blendp.errors import ParameterError, require_count
 from blendp.headlist import HeadList
 from blendp.headlist.head_list import Record
 from blendp.mechanisms import TwoStage
@@ -40,6 +40,8 @@ def make_reports(
     """
     require_release(random)
     require_count("records_per_user", records_per_user, least=1, remedy="1 is the published choice.")
+    for record in records:
+        _require_record(record)
     if records:
         order = np.argsort(random.words(len(records)))
         held = [head_list.cell_of(*records[order[i % len(records)]]) for i in range(records_per_user)]
@@ -47,3 +49,9 @@ def make_reports(
         held = [head_list.cell_of(None)] * records_per_user
     randomiser = TwoStage(budget.share(1 / records_per_user), head_list.cells_per_query, query_share)
     return tuple(Report(head_list.sha256, int(cell)) for cell in randomiser.release(held, random))
+
+
+def _require_record(record: object) -> None:
+    fine = isinstance(record, tuple) and len(record) == 2 and isinstance(record[0], str)
+    if not fine or not isinstance(record[1], str | None):  # type: ignore[index]
+        raise ParameterError("records", record, "a list of (query, URL) pairs", 'Give [("query", "http://url")].')

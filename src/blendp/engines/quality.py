@@ -46,7 +46,7 @@ class LogQuality:
         raise LogError(
             f"{self.broken_rows} of {self.rows} rows of {where} are broken ({self.broken_share:.2%}), more than"
             f" max_broken = {max_broken} allows, most often for {reason!r} ({count} rows):"
-            " mend these rows, check format and columns, or raise max_broken to go on without them."
+            " mend these rows, check format and columns, or raise max_broken (--max-broken) to go on without them."
         )
 
     def __str__(self) -> str:

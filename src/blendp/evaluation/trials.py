@@ -40,6 +40,9 @@ class Evaluation:
     """Several independent runs. Computed from the raw log without protection: not private."""
 
     parameters: Parameters
+    opt_in: float | None
+    """The share of users who opted in; None where marks said who."""
+
     seed: int
     trials: tuple[Trial, ...]
 
@@ -56,7 +59,7 @@ class Evaluation:
             "std_error": errors,
             "repeat": len(runs),
             "seed": self.seed,
-            "parameters": self.parameters.to_dict(),
+            "parameters": {**self.parameters.to_dict(), "opt_in": self.opt_in},
             "users": self.trials[0].outcome.groups.to_dict(),
         }
 
@@ -89,7 +92,7 @@ def evaluate(
         if progress is not None:
             progress(f"run {run + 1} of {repeat}")
         trials.append(_trial(log, truth, parameters, opt_in, random.spawn()))
-    return Evaluation(parameters, seed, tuple(trials))
+    return Evaluation(parameters, opt_in if isinstance(opt_in, float) else None, seed, tuple(trials))
 
 
 def _trial(log: TrueLog, truth: Truth, parameters: Parameters, opt_in: OptIn, random: SimulationRandom) -> Trial:

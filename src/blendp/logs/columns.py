@@ -59,7 +59,8 @@ def missing(role: str, name: str, where: str, names: Sequence[str] = ()) -> LogE
     """The error for a column that is not there, with the columns that are."""
     shown = ", ".join(repr(item[:40]) for item in list(names)[:12])
     there = f" (it has {shown})" if shown else ""
-    return LogError(f"{where} has no column {name!r}{there}: name the right one with Columns({role}=...).")
+    option = f"--{role.replace('_', '-')}-column"
+    return LogError(f"{where} has no column {name!r}{there}: name the right one ({option}, Columns({role}=...)).")
 
 
 def same_levels(found: Mapping[str, object], earlier: int | None, where: str) -> int:

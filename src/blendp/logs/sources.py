@@ -57,7 +57,7 @@ def _in_folder(folder: Path, format: str) -> list[Path]:
         kept = [path for path in visible if format_of(path) in ({format} if format != "auto" else set(FORMATS))]
     if not kept:
         wanted = f"files of a log ({_KNOWN}, each also with .gz)" if format == "auto" else f"{format} files"
-        raise LogError(f"The folder {folder} has no {wanted}: check the path or give the format.")
+        raise LogError(f"The folder {folder} has no {wanted}: check the path or give the format (--format).")
     return kept
 
 
@@ -66,7 +66,7 @@ def _common_format(paths: tuple[Path, ...]) -> str:
     for path in paths:
         format = format_of(path)
         if format is None:
-            raise LogError(f"The format of {path} is unknown: use one of {_KNOWN}, or give the format.")
+            raise LogError(f"The format of {path} is unknown: use one of {_KNOWN}, or give the format (--format).")
         formats.setdefault(format, path)
     if len(formats) > 1:
         some = " and ".join(str(path) for path in formats.values())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -45,14 +46,17 @@ class Guarantee:
     @property
     def words(self) -> str:
         """For people."""
+        if self.client_epsilon_exact <= self.epsilon:
+            exactly = f"e^{self.client_epsilon_exact:.4g}"
+        else:
+            exactly = f"e^{self.epsilon:g}, plus at most {self.client_delta:.2g}"
         return (
             f"Whatever one person's records are replaced by, the probability of any published result changes by a "
-            f"factor of at most e^{self.epsilon:g}, plus at most {self.delta:g}. "
+            f"factor of at most e^{self.epsilon:g} (about {math.exp(self.epsilon):.3g}), plus at most {self.delta:g}. "
             f"Opt-in users trust the curator, who sees their records and publishes noisy results (central model). "
             f"Clients trust nobody: each report is randomised before it is sent, and all reports of one client "
-            f"together change odds by a factor of at most e^{self.client_epsilon_exact:.6g}, whatever else is known "
-            f"(local model). "
-            f"Group sizes, and that a person takes part, are not hidden."
+            f"together change the probability of anything by a factor of at most {exactly}, whatever else is known "
+            f"(local model). Group sizes, and that a person takes part, are not hidden."
         )
 
     def to_dict(self) -> dict[str, Any]:

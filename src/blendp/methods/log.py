@@ -45,8 +45,18 @@ class Log(Protocol):
 
 
 def who_opts_in(log: Log, opt_in: OptIn) -> float | NDArray[np.bool_]:
-    """What was asked for, or else the log's own marks."""
+    """What was asked for, or the log's own marks, which nothing overrides: they are what people said."""
+    if not hasattr(log, "sample"):
+        raise ParameterError(
+            "log", type(log).__name__, "a log", "Read one with blendp.read_log or blendp.log_of_table."
+        )
+    if log.opt_in is not None and opt_in is not None:
+        raise ParameterError(
+            "opt_in", opt_in, "left out where the log has an opt-in column", "The column says who opts in."
+        )
     chosen = log.opt_in if opt_in is None else opt_in
     if chosen is None:
-        raise ParameterError("opt_in", None, "a share, marks, or a column of the log", "Say who opts in: opt_in=0.05.")
+        raise ParameterError(
+            "opt_in", None, "a share, or marks", "Say who opts in: opt_in=0.05, or name a column when reading the log."
+        )
     return chosen

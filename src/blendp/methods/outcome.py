@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import NormalDist
@@ -69,6 +70,27 @@ class Outcome:
             return 0.0
         sums = np.bincount(self.head_list.query_of_cell, weights=self.client.cells.probability)
         return float(np.abs(sums - self.client.queries.probability).max())
+
+    @property
+    def cautions(self) -> list[str]:
+        """What a reader of this outcome should be warned of; from public numbers alone."""
+        told = self.parameters
+        people = self.groups.opt_in + self.groups.client
+        warnings = []
+        if told.delta * people >= 1:
+            warnings.append(
+                f"delta = {told.delta:g} is not below one over the {people:,} people ({1 / people:.2g}): "
+                f"choose a smaller delta for a release about real people."
+            )
+        if told.epsilon > 10:
+            factor = math.exp(told.epsilon)
+            warnings.append(f"epsilon = {told.epsilon:g} promises next to nothing: a factor of {factor:.1g}.")
+        if told.variance != "mended":
+            warnings.append(f"The {told.variance} formulas are wrong where they differ: for reproduction only.")
+        if not self.head_list.records:
+            needed = "more opt-in users, or a larger epsilon or delta, are needed"
+            warnings.append(f"No record passed the threshold: {needed if self.groups.opt_in else 'nobody opted in'}.")
+        return warnings
 
     def records(self) -> list[Row]:
         """Every cell: listed records by falling probability, then the <q,*>, then <*,*>."""

@@ -57,7 +57,7 @@ class Parameters:
         """Refuse what is out of range, one clear sentence each."""
         require_choice("method", self.method, METHODS)
         if self.size is not None:
-            require_count("size", self.size, least=1, remedy="Ask for at least one record, or None for all.")
+            require_count("size", self.size, least=1, remedy="Ask for at least one record; None (--size 0) keeps all.")
         require_choice("trim_unit", self.trim_unit, TRIM_UNITS)
         require_count("opt_in_records", self.opt_in_records, least=1, remedy="1 is the published choice.")
         require_count("client_records", self.client_records, least=1, remedy="1 is the published choice.")

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blendp.curator import add_noise, trim
+from blendp.errors import RandomnessError
 from blendp.estimate import Tally, blend, client_estimate, opt_in_estimate
 from blendp.headlist import HeadList
 from blendp.mechanisms import ThresholdList, TwoStage
@@ -50,6 +51,8 @@ def simulate(
     log: Log, parameters: Parameters | None = None, *, opt_in: OptIn = None, random: SimulationRandom
 ) -> Simulation:
     """Run the method as an experiment that can be repeated from its seed."""
+    if not isinstance(random, SimulationRandom):
+        raise RandomnessError(f"{type(random).__name__} is not for experiments: pass SimulationRandom(seed).")
     return _blender(Simulation, log, parameters or Parameters(), opt_in, random, _silent)
 
 
@@ -57,7 +60,8 @@ def _blender(
     kind: type[_Kind], log: Log, parameters: Parameters, opt_in: OptIn, random: Random, progress: Progress
 ) -> _Kind:
     progress("drawing records")
-    groups = draw_groups(log.users, who_opts_in(log, opt_in), parameters.head_list_share, random)
+    chosen = who_opts_in(log, opt_in)
+    groups = draw_groups(log.users, chosen, parameters.head_list_share, random)
     curated = log.sample(parameters.opt_in_records, random.key())
     if parameters.client_records == parameters.opt_in_records:
         held = curated

@@ -48,6 +48,9 @@ class Budget:
 
     def share(self, fraction: float) -> Budget:
         """The part of this budget that a fraction of it makes."""
+        require_number(
+            "fraction", fraction, above=0, most=1, legal="above 0 and at most 1", remedy="Spend a part of the budget."
+        )
         return Budget(self.epsilon * fraction, self.delta * fraction)
 
     def __str__(self) -> str:

@@ -57,6 +57,7 @@ def release_card(outcome: Outcome, source: Mapping[str, Any] | None = None) -> d
             "queries": outcome.head_list.queries,
         },
         "confidence": CONFIDENCE,
+        "cautions": outcome.cautions,
         "identity_gap": outcome.identity_gap,
     }
 

@@ -119,7 +119,7 @@ def _warning(outcome: Outcome, truth: ReportTruth | None) -> str | None:
 
 def _notes(outcome: Outcome) -> list[str]:
     """What a reader of the estimates should know about this run."""
-    notes = []
+    notes = list(outcome.cautions) if outcome.head_list.records else []
     if not outcome.groups.client and not outcome.groups.estimate:
         notes.append("Nobody was left to estimate: neither clients nor opt-in users.")
     elif not outcome.groups.client:

@@ -11,21 +11,20 @@ from rich.table import Table
 from rich.text import Text
 
 from blendp.evaluation.metrics import TrueHead
-from blendp.methods import Outcome
+from blendp.methods import Outcome, Simulation
 from blendp.report.text import UNKNOWN, decimals, percent, visible
 
 
 def summary(outcome: Outcome) -> RenderableType:
     """Who took part, with which promise, and how long the list is."""
+    kind = "simulation, not private:" if isinstance(outcome, Simulation) else "method"
     lines = [
-        f"{outcome.parameters.method}, promise {outcome.parameters.budget} to every person",
-        f"people   {outcome.groups}",
-        f"list     {outcome.head_list.records} records of {outcome.head_list.queries} queries, "
+        f"{kind} {outcome.parameters.method}, promise {outcome.parameters.budget} to every person",
+        f"people {outcome.groups}",
+        f"list {outcome.head_list.records} records of {outcome.head_list.queries} queries, "
         f"from {outcome.candidates} that passed the threshold {outcome.guarantee.threshold:.2f}",
     ]
-    if not outcome.head_list.records:
-        lines.append("No record passed the threshold: more opt-in users, or a larger epsilon or delta, are needed.")
-    return Text("\n".join(lines))
+    return Group(Text("\n".join(lines)), *(Text(caution, style="yellow") for caution in outcome.cautions))
 
 
 def records_table(outcome: Outcome, truth: TrueHead | None = None, top: int = 15) -> Table:
@@ -36,7 +35,7 @@ def records_table(outcome: Outcome, truth: TrueHead | None = None, top: int = 15
     table.add_column("query", max_width=28)
     if two_levels:
         table.add_column("url", max_width=36)
-    for name in ("estimate", "± error", "opt-in", "clients"):
+    for name in ("estimate", "± std error", "opt-in", "clients"):
         table.add_column(name, justify="right", no_wrap=True)
     if truth is not None:
         table.add_column("truth", justify="right", style="magenta", no_wrap=True)
@@ -65,13 +64,13 @@ def scores_table(figures: dict[str, Any]) -> RenderableType:
     columns: Sequence[tuple[dict[str, Any], dict[str, Any]]] = [(figures, figures["std_error"])]
     columns = [*columns, *((figures["groups"][g], figures["std_error"]["groups"][g]) for g in ("opt_in", "client"))]
     labels = {
-        "l1": "L1 of query probabilities (0 is perfect)",
-        "ndcg": "NDCG, a missing record costs (1 is perfect)",
-        "ndcg_random": "   the same list in random order",
-        "ndcg_list": "NDCG of the list's own order",
-        "ndcg_list_random": "   the same list in random order",
-        "head_list_records": "records in the list",
-        "head_list_queries": "queries in the list",
+        "l1": "L1 (0 is perfect)",
+        "ndcg": "NDCG (1 is perfect)",
+        "ndcg_random": "  in random order",
+        "ndcg_list": "NDCG of the list",
+        "ndcg_list_random": "  in random order",
+        "head_list_records": "records listed",
+        "head_list_queries": "queries listed",
     }
     for key, label in labels.items():
         digits = 1 if key.startswith("head") else 4

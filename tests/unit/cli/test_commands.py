@@ -10,6 +10,9 @@ import time
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
+
+from blendp.cli.app import app
 
 PATH = {"PATH": os.environ.get("PATH", ""), "COLUMNS": "160", "HOME": os.environ.get("HOME", "/")}
 
@@ -77,6 +80,7 @@ def test_run_writes_nothing_that_is_not_protected(folder: Path) -> None:
         "guarantee",
         "head_list",
         "confidence",
+        "cautions",
         "identity_gap",
     }
     assert set(printed) - set(card) == {"estimates", "trends", "out"}
@@ -147,21 +151,21 @@ def test_opt_in_column(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [
-        (("run", "log.csv", "--epsilon", "0"), 2, "epsilon = 0.0 is not allowed"),
-        (("run", "log.csv", "--delta", "1"), 2, "delta = 1.0 is not allowed"),
-        (("run", "log.csv", "--query-share", "1"), 2, "query_share"),
-        (("run", "nowhere.csv", "--epsilon", "0.01", "--delta", "0.5"), 2, "delta = 0.5 is not allowed"),
+        (("run", "log.csv", "--epsilon", "0"), 2, "--epsilon = 0.0 is not allowed"),
+        (("run", "log.csv", "--delta", "1"), 2, "--delta = 1.0 is not allowed"),
+        (("run", "log.csv", "--query-share", "1"), 2, "--query-share = 1.0"),
+        (("run", "nowhere.csv", "--epsilon", "0.01", "--delta", "0.5"), 2, "--delta = 0.5 is not allowed"),
         (("run", "log.csv", "--out", "."), 4, "current directory"),
-        (("run", "log.csv", "--normalise", "x"), 2, "normalise = 'x'"),
-        (("run", "log.csv", "--size", "-3"), 2, "size = -3"),
-        (("run", "log.csv", "--opt-in", "1.5"), 2, "opt_in = 1.5"),
+        (("run", "log.csv", "--normalise", "x"), 2, "--normalise = 'x'"),
+        (("run", "log.csv", "--size", "-3"), 2, "--size = -3"),
+        (("run", "log.csv", "--opt-in", "1.5"), 2, "--opt-in = 1.5"),
         (("run", "log.csv", "--opt-in", "0.1", "--opt-in-column", "x"), 2, "Give one of the two"),
         (("run", "log.csv", "--method", "magic"), 2, "published"),
         (("run", "nowhere.csv"), 3, "nowhere.csv does not exist"),
-        (("run", "log.csv", "--query-column", "nope"), 3, "nope"),
-        (("evaluate", "log.csv", "--repeat", "0"), 2, "repeat = 0"),
+        (("run", "log.csv", "--query-column", "nope"), 3, "--query-column"),
+        (("evaluate", "log.csv", "--repeat", "0"), 2, "--repeat = 0"),
         (("simulate", "bing", "--out", "b.csv"), 2, "aol"),
-        (("demo", "--users", "0"), 2, "users = 0"),
+        (("demo", "--users", "0"), 2, "--users = 0"),
     ],
 )
 def test_mistakes_get_one_sentence_and_a_code(folder: Path, arguments: tuple[str, ...], code: int, says: str) -> None:
@@ -190,18 +194,29 @@ def test_help_has_examples_and_the_plain_truth(folder: Path, command: tuple[str,
         assert "NOT PRIVATE" in text
 
 
-def test_interrupting_leaves_nothing_half_written(folder: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupting_leaves_nothing_half_written(folder: Path, number: signal.Signals) -> None:
     before = names(folder)
     command = [sys.executable, "-m", "blendp", "simulate", "aol", "--users", "30000000", "--out", "huge.csv"]
     process = subprocess.Popen(command, cwd=folder, env=PATH, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 60
     while names(folder) == before and time.monotonic() < deadline:
         time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     _, stderr = process.communicate(timeout=60)
     assert process.returncode == 130, stderr
-    assert "Interrupted" in stderr
+    assert stderr == "Interrupted: nothing was written.\n"
     assert names(folder) == before
+
+
+def test_an_interrupt_that_the_database_sees_first_is_an_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise RuntimeError("Query interrupted")
+
+    monkeypatch.setattr("blendp.cli.options.read_log", interrupted)
+    done = CliRunner().invoke(app, ["evaluate", "log.csv"])
+    assert done.exit_code == 130
+    assert "Interrupted" in done.stderr
 
 
 def test_version(folder: Path) -> None:

@@ -46,3 +46,9 @@ def test_simulated_randomness_and_wrong_numbers_are_refused() -> None:
         make_reports([("a", "1")], LIST, Budget(4), SimulationRandom(1))  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="records_per_user"):
         make_reports([("a", "1")], LIST, Budget(4), KnownKey(1), records_per_user=0)
+
+
+@pytest.mark.parametrize("records", [("a", "1"), ["a"], "ab", [("a",)], [(1, "x")], [("a", 2)], [["a", "1"]]])
+def test_what_is_not_a_list_of_pairs_is_refused(records: object) -> None:
+    with pytest.raises(ParameterError, match="pairs"):
+        make_reports(records, LIST, Budget(4), KnownKey(1))  # type: ignore[arg-type]

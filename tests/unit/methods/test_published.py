@@ -97,6 +97,7 @@ def test_a_one_level_log_gives_trends() -> None:
     assert {row.query for row in made.trends()} == {"q0", "q1", "q2", "q3", "q4", None}
     assert [row.query for row in made.records()] == [row.query for row in made.trends()]
     assert made.guarantee.client_epsilon_exact == pytest.approx(4, abs=1e-3)
+    assert "e^4, plus at most 5e-06" in made.guarantee.words
 
 
 def marks(log: EmbeddedLog, opted: int) -> np.ndarray:
@@ -153,13 +154,34 @@ def test_somebody_has_to_opt_in() -> None:
         simulate(small_log(), random=SimulationRandom(1))
 
 
-def test_the_logs_own_marks_are_used() -> None:
+def test_cautions_name_what_a_reader_should_know() -> None:
+    log = small_log(200)
+    careful = simulate(small_log(), Parameters(delta=1e-6), opt_in=0.2, random=SimulationRandom(1))
+    assert careful.cautions == []
+    careless = Parameters(delta=1e-2, epsilon=12, variance="journal")
+    told = " ".join(simulate(log, careless, opt_in=0.2, random=SimulationRandom(1)).cautions)
+    for words in ("delta = 0.01 is not below one over the 200 people", "epsilon = 12", "journal formulas"):
+        assert words in told
+    nobody = simulate(log, opt_in=marks(log, 0), random=SimulationRandom(1))
+    assert nobody.cautions == ["No record passed the threshold: nobody opted in."]
+
+
+def test_what_is_no_log_and_what_is_no_seeded_randomness_is_refused() -> None:
+    with pytest.raises(ParameterError, match="read_log"):
+        run("log.csv", opt_in=0.2)  # type: ignore[arg-type]
+    with pytest.raises(RandomnessError, match="not for experiments"):
+        simulate(small_log(), opt_in=0.2, random=KnownKey(1))  # type: ignore[arg-type]
+
+
+def test_the_logs_own_marks_are_used_and_not_overridden() -> None:
     table = pa.table(
         {"user": ["a", "b", "c"] * 20, "query": ["x"] * 60, "url": ["y"] * 60, "staff": ["yes", "no", "yes"] * 20}
     )
     log = log_of_table(table, columns=Columns(opt_in="staff"))
     made = simulate(log, random=SimulationRandom(1))
     assert (made.groups.opt_in, made.groups.client) == (2, 1)
+    with pytest.raises(ParameterError, match="opt-in column"):
+        simulate(log, opt_in=0.5, random=SimulationRandom(1))
 
 
 def test_control_characters_do_not_reach_the_terminal() -> None:

@@ -35,6 +35,9 @@ def test_wrong_budgets_say_what_is_wrong(epsilon: float, delta: float, name: str
 def test_budget_prints_and_divides() -> None:
     assert str(Budget(4, 1e-5)) == "(ε = 4, δ = 1e-05)"
     assert Budget(4, 1e-5).share(0.25) == Budget(1, 2.5e-6)
+    for fraction in (0, 2):
+        with pytest.raises(ParameterError, match="fraction"):
+            Budget(1).share(fraction)
 
 
 def test_randomised_response_has_its_textbook_loss() -> None:

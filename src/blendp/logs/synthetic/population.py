@@ -39,6 +39,9 @@ BLOCK_ROWS = 131_072
 MOST_ROWS = 10_000_000
 
 
+MOST_USERS = 1_000_000_000
+
+
 @dataclass(frozen=True)
 class Population:
     """A reproducible log: the same four fields give the same rows."""
@@ -52,6 +55,9 @@ class Population:
         """Check every field."""
         require_choice("name", self.name, NAMES)
         require_count("users", self.users, least=1, remedy="Ask for at least one user.")
+        require_number(
+            "users", self.users, most=MOST_USERS, legal=f"at most {MOST_USERS:,}", remedy="Ask for fewer people."
+        )
         require_number(
             "records_per_user",
             self.records_per_user,

@@ -9,11 +9,11 @@ from typing import Any
 import typer
 
 from blendp._version import __version__
-from blendp.cli import demo, evaluate, run, simulate
+from blendp.cli import INTERRUPTED, demo, evaluate, run, simulate
 from blendp.cli.console import errors
 from blendp.errors import LogError, OutputExistsError, ParameterError
 
-BAD_PARAMETER, BAD_LOG, OUTPUT_EXISTS, SYSTEM, INTERRUPTED = 2, 3, 4, 5, 130
+BAD_PARAMETER, BAD_LOG, OUTPUT_EXISTS, SYSTEM = 2, 3, 4, 5
 
 app = typer.Typer(
     name="blendp",
@@ -35,14 +35,26 @@ def _explained(command: Callable[..., None]) -> Callable[..., None]:
     def explained(*arguments: Any, **options: Any) -> None:
         try:
             command(*arguments, **options)
-        except KeyboardInterrupt:
+        except (ParameterError, LogError, OSError) as error:
+            errors.print(f"Error: {_sentence(error)}", style="red", markup=False, highlight=False, soft_wrap=True)
+            raise typer.Exit(_code(error)) from None
+        except (KeyboardInterrupt, RuntimeError) as error:
+            # the database reports an interrupt of its own as a RuntimeError
+            if isinstance(error, RuntimeError) and "interrupted" not in str(error).lower():
+                raise
             errors.print("Interrupted: nothing was written.", style="yellow")
             raise typer.Exit(INTERRUPTED) from None
-        except (ParameterError, LogError, OSError) as error:
-            errors.print(f"Error: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
-            raise typer.Exit(_code(error)) from None
 
     return explained
+
+
+def _sentence(error: Exception) -> str:
+    """What went wrong, in the words of the command line."""
+    if isinstance(error, ParameterError) and error.parameter.isidentifier():
+        return str(error).replace(error.parameter, f"--{error.parameter.replace('_', '-')}", 1)
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename or 'the system'}: {error.strerror}. Nothing was written."
+    return str(error)
 
 
 def _code(error: Exception) -> int:
@@ -68,8 +80,3 @@ def _blendp(
     version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Show the version."),
 ) -> None:
     """Learn what is popular without learning what any person did."""
-
-
-def main() -> None:
-    """Run the command."""
-    app()
