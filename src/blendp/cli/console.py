@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
 from typing import Any
@@ -23,24 +23,32 @@ def print_json(value: Any) -> None:
     sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False) + "\n")
 
 
+class Steps:
+    """A progress bar of named steps."""
+
+    def __init__(self, progress: Progress, total: int) -> None:
+        """Show an empty bar."""
+        self._progress = progress
+        self._task = progress.add_task("starting", total=total)
+        self._done = count()
+
+    def start(self, name: str) -> None:
+        """The step of this name starts; the one before is done."""
+        self._progress.update(self._task, completed=next(self._done), description=name)
+
+    def rows_read(self, rows: int) -> None:
+        """So many rows of the log have been read."""
+        self._progress.update(self._task, description=f"reading the log: {rows:,} rows")
+
+
 @contextmanager
-def steps(total: int) -> Iterator[Callable[[str], None]]:
-    """A progress bar of named steps: call with the name of the step that starts."""
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as progress:
-        task = progress.add_task("starting", total=total)
-        done = count()
-
-        def start(name: str) -> None:
-            progress.update(task, completed=next(done), description=name)
-
-        yield start
+def steps(total: int) -> Iterator[Steps]:
+    """Show a bar while so many steps are taken."""
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(
+        *columns, TimeElapsedColumn(), console=errors, transient=True, disable=not errors.is_terminal
+    ) as progress:
+        yield Steps(progress, total)
 
 
 def tell_quality(log: EmbeddedLog) -> None:

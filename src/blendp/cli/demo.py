@@ -41,14 +41,14 @@ def demo(
     parameters, opt_in = DEFAULTS[people.name]
     target = out or next(path for path in _names() if not path.exists())
     refuse_existing(target, overwrite=False, own_files=("report.html",))
-    with steps(4) as start:
-        start(f"making {people.users:,} people")
+    with steps(4) as bar:
+        bar.start(f"making {people.users:,} people")
         table = people.table()
-        start("loading their log")
+        bar.start("loading their log")
         log = log_of_table(table)
-        start("list, reports, estimates")
+        bar.start("list, reports, estimates")
         done = evaluation.evaluate(log, parameters, opt_in=opt_in, seed=seed)
-        start("drawing the report")
+        bar.start("drawing the report")
         trial, figures = done.trials[0], done.to_dict()
         best = trial.blended
         scores = {"L1": best.l1, "NDCG": best.ndcg, "NDCG, random order": best.ndcg_random}

@@ -29,10 +29,10 @@ def evaluate(
     always beside the score of a random order. Nothing is written.
     """
     parameters, opt_in = job.parameters(), job.who_opts_in()
-    with steps(repeat + 1) as start:
-        start("reading the log")
-        log = job.read()
-        done = evaluation.evaluate(log, parameters, opt_in=opt_in, repeat=repeat, seed=seed, progress=start)
+    with steps(repeat + 1) as bar:
+        bar.start("reading the log")
+        log = job.read(bar.rows_read)
+        done = evaluation.evaluate(log, parameters, opt_in=opt_in, repeat=repeat, seed=seed, progress=bar.start)
     tell_quality(log)
     if as_json:
         print_json(done.to_dict())

@@ -89,11 +89,16 @@ class Job:
         """How the log was read and who opted in, for the release card."""
         return {"opt_in": self.who_opts_in(), "opt_in_column": self.opt_in_column, "normalise": self.normalise}
 
-    def read(self) -> EmbeddedLog:
+    def read(self, progress: Callable[[int], None]) -> EmbeddedLog:
         """Read the log."""
         columns = Columns(self.user_column, self.query_column, self.url_column, self.opt_in_column)
         return read_log(
-            self.logs, format=self.format, columns=columns, normalise=self.normalise, max_broken=self.max_broken
+            self.logs,
+            format=self.format,
+            columns=columns,
+            normalise=self.normalise,
+            max_broken=self.max_broken,
+            progress=progress,
         )
 
 

@@ -39,11 +39,11 @@ def run(
     """
     parameters, opt_in = job.parameters(), job.who_opts_in()
     refuse_existing(out, overwrite=overwrite, own_files=FILES)
-    with steps(7) as start:
-        start("reading the log")
-        log = job.read()
-        release = methods.run(log, parameters, opt_in=opt_in, progress=start)
-        start("writing the results")
+    with steps(7) as bar:
+        bar.start("reading the log")
+        log = job.read(bar.rows_read)
+        release = methods.run(log, parameters, opt_in=opt_in, progress=bar.start)
+        bar.start("writing the results")
         write_release(release, out, source=job.source(), overwrite=overwrite)
     tell_quality(log)
     if as_json:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import numpy as np
@@ -32,12 +32,16 @@ class Intake:
     ``levels`` is set by the reader of the format.
     """
 
-    def __init__(self, rule: str, *, opt_in: bool) -> None:
-        """Start an empty log under a rule of :mod:`blendp.logs.normalise`, with or without an opt-in column."""
+    def __init__(self, rule: str, *, opt_in: bool, progress: Callable[[int], None] | None = None) -> None:
+        """Start an empty log under a rule of :mod:`blendp.logs.normalise`, with or without an opt-in column.
+
+        ``progress`` is told how many rows have come in, every now and then.
+        """
         self.connection = connect()
         self.levels: int | None = None
         self._rule = rule
         self._opt_in = opt_in
+        self._progress = progress
         self._next_row = 0
         self._broken: Counter[str] = Counter()
         self._ignored: Counter[str] = Counter()
@@ -58,6 +62,8 @@ class Intake:
         """The table with the column ``row``, and with text where a column of bytes is UTF-8 throughout."""
         row = np.arange(self._next_row, self._next_row + table.num_rows, dtype=np.uint64)
         self._next_row += table.num_rows
+        if self._progress is not None:
+            self._progress(self._next_row)
         columns = {name: _as_text(table[name]) for name in table.column_names}
         numbered = pa.table({"row": pa.array(row), **columns})
         return pa.Table.from_batches(numbered.to_batches(max_chunksize=_CHUNK), numbered.schema)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import duckdb
@@ -29,6 +29,7 @@ def read_log(
     columns: Columns = _DEFAULT,
     normalise: str = "blendp-1",
     max_broken: float = 0.01,
+    progress: Callable[[int], None] | None = None,
 ) -> EmbeddedLog:
     """Read a log from a path, several, a glob, or a folder of files of one format, each also with ``.gz``.
 
@@ -42,11 +43,12 @@ def read_log(
         columns: The names of the columns; ``aol`` and ``yandex`` have their own.
         normalise: The rule for texts, see :mod:`blendp.logs.normalise`.
         max_broken: The share of broken rows to go on without: 0 stops at the first, 1 at none.
+        progress: Told now and then how many rows have been read.
 
     Raises:
         LogError: The log cannot be read, or more rows are broken than ``max_broken`` allows.
     """
-    intake = _start(columns, normalise, max_broken)
+    intake = _start(columns, normalise, max_broken, progress)
     format, paths = find_files(source, format)
     if format in ("aol", "yandex") and columns != _DEFAULT:
         raise ParameterError("columns", columns, f"left out with format {format!r}", "Its columns are fixed.")
@@ -79,7 +81,7 @@ def log_of_table(
         raise _failed("the table", error) from error
 
 
-def _start(columns: Columns, rule: str, max_broken: float) -> Intake:
+def _start(columns: Columns, rule: str, max_broken: float, progress: Callable[[int], None] | None = None) -> Intake:
     require_choice("normalise", rule, RULES)
     require_number(
         "max_broken",
@@ -89,7 +91,7 @@ def _start(columns: Columns, rule: str, max_broken: float) -> Intake:
         legal="a share from 0 to 1",
         remedy="Give the share of broken rows to go on without, such as 0.01.",
     )
-    return Intake(rule, opt_in=columns.opt_in is not None)
+    return Intake(rule, opt_in=columns.opt_in is not None, progress=progress)
 
 
 def _failed(where: str, error: Exception) -> LogError:

@@ -251,3 +251,9 @@ def test_column_names(names: dict[str, str]) -> None:
 def test_query_column_may_be_called_url() -> None:
     log = log_of_table(pa.table({"user": ["u"], "url": ["q"]}), columns=Columns(query="url"))
     assert (log.levels, records(log)) == (1, [("q", None)])
+
+
+def test_progress_counts_the_rows(tmp_path: Path) -> None:
+    told: list[int] = []
+    log = read_log(write(tmp_path / "log.csv"), progress=told.append)
+    assert told[-1] == log.quality.rows
