@@ -56,16 +56,21 @@ def test_the_identity_holds_in_every_run(done: Evaluation) -> None:
 
 
 def test_estimates_are_centred_and_their_intervals_hold(done: Evaluation) -> None:
-    records, queries = [], []
+    """Limits hold for any seed: records are a little too wide on purpose (small counts), queries are exact."""
+    scores: dict[str, list[np.ndarray]] = {"records": [], "queries": [], "rest": []}
     for trial in done.trials:
         made, head = trial.outcome, trial.head
         z = (made.cells.probability - head.cells) / made.cells.std_error
-        records.append(z[made.head_list.record_cells])
-        queries.append(((made.queries.probability - head.queries) / made.queries.std_error)[:-1])
-    for z in (np.concatenate(records), np.concatenate(queries)):
-        assert abs(z.mean()) < 0.15
-        assert 0.93 < (np.abs(z) < 1.96).mean() < 0.98
-        assert 0.85 < z.std() < 1.1
+        listed = made.head_list.record_cells
+        scores["records"].append(z[listed])
+        scores["rest"].append(np.delete(z, listed))
+        scores["queries"].append(((made.queries.probability - head.queries) / made.queries.std_error)[:-1])
+    limits = {"records": (0.93, 0.99, 0.2), "rest": (0.92, 0.98, 0.2), "queries": (0.93, 0.97, 0.12)}
+    for name, (low, high, centre) in limits.items():
+        z = np.concatenate(scores[name])
+        assert low < (np.abs(z) < 1.96).mean() < high, name
+        assert abs(z.mean()) < centre, name
+        assert 0.75 < z.std() < 1.1, name
 
 
 def test_the_conference_variances_are_negative_at_this_size(log: EmbeddedLog) -> None:

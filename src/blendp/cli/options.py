@@ -64,8 +64,9 @@ class Job:
     format: Annotated[str, reading(help="auto (by file name), csv, tsv, parquet, ndjson, aol, yandex.")] = "auto"
     user_column: Annotated[str, reading(help="Column of user ids.")] = Columns.user
     query_column: Annotated[str, reading(help="Column of queries.")] = Columns.query
-    url_column: Annotated[
-        str | None, reading(help="Column of URLs (url if none is said; where there is none, queries alone count).")
+    url_column: Annotated[str | None, reading(help="Column of URLs (url if none is said).")] = None
+    levels: Annotated[
+        int | None, reading(help="1 counts queries alone, 2 needs URLs (by the columns if none is said; NDJSON: 2).")
     ] = None
     normalise: Annotated[str, reading(help="Rule for strings: blendp-1 or none.")] = "blendp-1"
     max_broken: Annotated[float, reading(help="Share of broken rows beyond which to stop.")] = 0.01
@@ -91,7 +92,7 @@ class Job:
 
     def read(self, progress: Callable[[int], None]) -> EmbeddedLog:
         """Read the log."""
-        columns = Columns(self.user_column, self.query_column, self.url_column, self.opt_in_column)
+        columns = Columns(self.user_column, self.query_column, self.url_column, self.opt_in_column, self.levels)
         return read_log(
             self.logs,
             format=self.format,

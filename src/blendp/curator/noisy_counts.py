@@ -20,7 +20,8 @@ WILDCARDS = ("shared", "figure-4")
 """What an opt-in record <q,u'> with a listed query and an unlisted URL counts for.
 
 ``shared``: for <q,*>, as on the clients' side, so that both groups estimate the same thing.
-``figure-4``: for <*,*>, as printed; then the opt-in group says nothing about <q,*>.
+``figure-4``: for <*,*>, as printed; then the opt-in group says nothing about <q,*>, its queries lack their other URLs,
+and blends of queries and of <*,*> mix two quantities. For reproduction only.
 """
 
 TRIM_UNITS = ("record", "query")

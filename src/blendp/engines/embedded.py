@@ -19,12 +19,14 @@ from blendp.engines.truth import Truth
 from blendp.errors import ParameterError, require_count
 from blendp.headlist import HeadList
 
-ORDER = "hash(xor(hash(row), {key}::UBIGINT))"
-"""The random order of occurrences under a key, in SQL.
+ORDER = "hash(xor(hash(user_id, place), {key}::UBIGINT))"
+"""The random order of a user's occurrences under a key, in SQL; ``place`` numbers them within the user.
 
-The key must go through a hash together with the row: ordering by ``hash(row, key)`` or ``hash(row) ^ key``
-flips whole branches of the tree of row hashes, and reaches only some orders of three rows or more. The hash
-is the database's own, so a sample is the same again only with the same version of it.
+It depends on nothing but the key, the user, and how many occurrences the user has: what one person contributes
+is independent of everybody else's records. The key must go through a hash together with the rest: ordering by
+``hash(user_id, place, key)`` or ``hash(user_id, place) ^ key`` flips whole branches of the tree of hashes, and
+reaches only some orders of three or more. The hash is the database's own, so a sample is the same again only
+with the same version of it.
 """
 
 MOST_PER_USER = 999_999

@@ -21,7 +21,7 @@ _NUMBER = """
     CREATE TABLE records AS
         SELECT record_id, query_id, url FROM named JOIN queries USING (query);
     CREATE TABLE occurrences AS
-        SELECT row, user_id, record_id
+        SELECT user_id, record_id, row_number() OVER (PARTITION BY user_id ORDER BY row) AS place
         FROM staged JOIN people USING ("user")
             JOIN named ON named.query = staged.query AND named.url IS NOT DISTINCT FROM staged.url
         WHERE reason IS NULL;

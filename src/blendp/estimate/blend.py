@@ -19,7 +19,7 @@ class Blend:
     """The blended probabilities of one level.
 
     where:
-        probability    is unbiased up to the choice of the weight, and may be negative,
+        probability    is unbiased up to the choice of the weight and of the list, and may be negative,
         variance       is that of ``probability``,
         weight_opt_in  is the opt-in group's share in it; the clients have the rest.
     """
@@ -49,8 +49,9 @@ def blend(opt_in: Level, client: Level, opt_in_users: int, variance: str = "mend
         v_O  is the opt-in group's variance at a probability x, floor + x (1 - x)/n_O.
 
     x is first the clients' estimate, then the blend that it gives (both cut to [0, 1]): an opt-in estimate must not
-    choose its own weight, or estimates that happen to be low would be trusted most. In Var(p), x counts up to one
-    person more, x + w^2/n_O, so that intervals hold for records that hardly anybody in the opt-in group has. Where one
+    choose its own weight, or estimates that happen to be low would be trusted most. In Var(p), x and
+    1 - x count up to one person more, w^2/n_O, so that intervals hold for what hardly anybody, or nearly everybody, in
+    the opt-in group has. Where one
     group says nothing, or its variance is unknown, the other has all the weight; where both are unknown the clients'
     estimate stands.
 
@@ -68,7 +69,7 @@ def blend(opt_in: Level, client: Level, opt_in_users: int, variance: str = "mend
 
     def v_o(x: Array, more: Array | float = 0.0) -> Array:
         x = np.clip(x, 0.0, 1.0)
-        return np.asarray(opt_in.floor + (x + more / people) * (1 - x) / people)
+        return np.asarray(opt_in.floor + (x + more / people) * (1 - x + more / people) / people)
 
     def weight(x: Array) -> Array:
         with np.errstate(invalid="ignore"):

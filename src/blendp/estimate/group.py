@@ -22,7 +22,7 @@ class Level:
     """Probabilities at one level (cells, or queries), with what is known about their errors.
 
     where:
-        probability  is unbiased and may be negative or above 1; nan where the group says nothing,
+        probability  is unbiased for a given list, and may be negative or above 1; nan where the group says nothing,
         variance     estimates the variance of ``probability``; inf where it cannot be known,
         floor        is the variance that the noise alone gives to an item that nobody holds.
     """

@@ -50,37 +50,61 @@ class TrueHead:
 
     cells: Array
     queries: Array
+
+    worth: Array
+    """What finding each listed query is worth: its true probability if it is in the true head, else that of its most
+    probable listed record. So nothing from outside the head is worth more than what is in it.
+    """
+
     ideal_queries: Array
-    """The true probabilities of the most popular queries, as many as the true head has."""
+    """The true probabilities of the head's queries, falling."""
 
     ideal_urls: tuple[Array, ...]
-    """For every listed query the true probabilities of its most popular URLs, as many as the true head has (or one)."""
+    """For every listed query the true probabilities of its URLs in the head, or of its best one, falling."""
 
 
-def true_head(head_list: HeadList, located: NDArray[np.int64], truth: Truth, size: int) -> TrueHead:
-    """Compare a list with the ``size`` most popular records of the log that ``located`` maps to the list's cells."""
-    cells = np.bincount(located[:-1], weights=truth.record, minlength=head_list.cells).astype(np.float64)
-    cells[-1] += 1 - truth.record.sum()
+def true_head(
+    head_list: HeadList, located: NDArray[np.int64], truth: Truth, size: int, unit: str = "record"
+) -> TrueHead:
+    """Compare a list with the true head of the log that ``located`` maps to the list's cells.
+
+    The head is the ``size`` most frequent records; with ``unit`` "query", the most frequent queries, each with as many
+    of its most frequent URLs as the list has for it.
+    """
+    cell_of, records = located[:-1], truth.record
+    cells = np.bincount(cell_of, weights=records, minlength=head_list.cells).astype(np.float64)
+    cells[-1] += 1 - records.sum()
     queries = np.bincount(head_list.query_of_cell, weights=cells).astype(np.float64)
-    in_head = truth.query_id[truth.head(size)]
-    per_query = np.bincount(in_head, minlength=len(truth.query))
-    ideal_queries = np.sort(truth.query)[::-1][: np.count_nonzero(per_query)]
-    rows = head_list.query_of_cell[located[:-1]]
+    rows = head_list.query_of_cell[cell_of]
+    if unit == "record":
+        in_head = np.zeros(len(records), dtype=bool)
+        in_head[truth.head(size)] = True
+        head_ids = np.unique(truth.query_id[in_head])
+    else:
+        head_ids = np.argsort(-truth.query, kind="stable")[:size]
+        in_head = np.isin(truth.query_id, head_ids)
     listed = np.flatnonzero(rows < head_list.queries)
     listed = listed[np.argsort(rows[listed], kind="stable")]
     edges = np.searchsorted(rows[listed], np.arange(head_list.queries + 1))
-    ideal_urls = []
-    for start, stop in pairwise(edges):
-        records = listed[start:stop]
-        wanted = max(1, int(per_query[truth.query_id[records[0]]]))
-        ideal_urls.append(np.sort(truth.record[records])[::-1][:wanted])
-    return TrueHead(cells, queries, ideal_queries, tuple(ideal_urls))
+    worth, ideal_urls = queries[:-1].copy(), []
+    for row, (start, stop) in enumerate(pairwise(edges)):
+        own = listed[start:stop]
+        wanted = int(np.count_nonzero(in_head[own]))
+        if not wanted and unit == "record":
+            first, urls = head_list.first_cell[row], max(1, len(head_list.entries[row].urls))
+            worth[row] = cells[first : first + urls].max()
+        if unit == "query":
+            wanted = len(head_list.entries[row].urls)
+        ideal_urls.append(np.sort(records[own])[::-1][: max(1, wanted)])
+    return TrueHead(cells, queries, worth, np.sort(truth.query[head_ids])[::-1], tuple(ideal_urls))
 
 
 def score(head_list: HeadList, cells: Array, queries: Array, head: TrueHead) -> Scores:
-    """The scores of any estimates of the list's cells and queries; what is nan ranks last."""
+    """The scores of any estimates of the list's cells and queries; what is nan ranks last. An empty list has found
+    nothing: its L1 is that of estimates of 0, and its other scores are 0.
+    """
     if not head_list.queries:
-        return Scores(np.nan, 0.0, np.nan, 0.0, np.nan)
+        return Scores(1.0, 0.0, 0.0, 0.0, 0.0)
     ranks = _falling(queries[:-1])
     per_query = []
     for row in range(head_list.queries):
@@ -91,9 +115,9 @@ def score(head_list: HeadList, cells: Array, queries: Array, head: TrueHead) -> 
     ndcg_q, random_q, ndcg_list_q, random_list_q = (np.array(column) for column in zip(*per_query, strict=True))
     true_q = head.queries[:-1]
     best_q = np.sort(true_q)[::-1]
-    ndcg, _ = _ndcg(true_q[ranks], head.ideal_queries, ndcg_q[ranks])
+    ndcg, _ = _ndcg(head.worth[ranks], head.ideal_queries, ndcg_q[ranks])
     ndcg_list, _ = _ndcg(true_q[ranks], best_q, ndcg_list_q[ranks])
-    _, ndcg_random = _ndcg(true_q, head.ideal_queries, random_q)
+    _, ndcg_random = _ndcg(head.worth, head.ideal_queries, random_q)
     _, ndcg_list_random = _ndcg(true_q, best_q, random_list_q)
     return Scores(l1(queries[:-1], true_q), ndcg, ndcg_list, ndcg_random, ndcg_list_random)
 

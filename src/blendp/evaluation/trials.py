@@ -98,8 +98,9 @@ def evaluate(
 def _trial(log: TrueLog, truth: Truth, parameters: Parameters, opt_in: OptIn, random: SimulationRandom) -> Trial:
     outcome = simulate(log, parameters, opt_in=opt_in, random=random)
     head_list = outcome.head_list
-    size = parameters.size if parameters.size and parameters.trim_unit == "record" else max(1, head_list.records)
-    head = true_head(head_list, log.locate(head_list), truth, size)
+    held = head_list.records if parameters.trim_unit == "record" else head_list.queries
+    size = parameters.size or max(1, held)
+    head = true_head(head_list, log.locate(head_list), truth, size, parameters.trim_unit)
     opt_in_scores, client_scores = (
         score(head_list, group.cells.probability, group.queries.probability, head)
         for group in (outcome.opt_in, outcome.client)
@@ -132,7 +133,8 @@ def _summary(runs: list[dict[str, Any]]) -> tuple[dict[str, Any], dict[str, Any]
         if isinstance(first, dict):
             means[key], errors[key] = _summary(values)
             continue
-        known = np.array([value for value in values if not math.isnan(value)], dtype=np.float64)
-        means[key] = float(known.mean()) if len(known) else None
-        errors[key] = float(known.std(ddof=1) / math.sqrt(len(known))) if len(known) > 1 else None
+        known = np.array(values, dtype=np.float64)
+        fine = bool(np.isfinite(known).all())
+        means[key] = float(known.mean()) if fine else None
+        errors[key] = float(known.std(ddof=1) / math.sqrt(len(known))) if fine and len(known) > 1 else None
     return means, errors

@@ -12,17 +12,23 @@ from blendp.errors import LogError, ParameterError
 class Columns:
     """The names of the columns blendp reads; all other columns are left alone.
 
-    ``url`` None means: read ``"url"`` if the log has it, else the log is a one-level log of queries.
-    ``opt_in`` None means: the log does not say who trusts the curator.
+    ``opt_in`` None means: the log does not say who trusts the curator. ``levels`` is 2 for <query, URL> records and 1
+    for queries alone; None means 2 if ``url`` is named or the log's schema has a column ``"url"``. It never depends on
+    rows: NDJSON has no schema, so it has two levels unless ``levels`` says otherwise.
     """
 
     user: str = "user"
     query: str = "query"
     url: str | None = None
     opt_in: str | None = None
+    levels: int | None = None
 
     def __post_init__(self) -> None:
-        """Refuse names that are empty or stand for two things."""
+        """Refuse names that are empty or stand for two things, and levels that contradict them."""
+        if self.levels not in (None, 1, 2):
+            raise ParameterError("levels", self.levels, "1, 2 or None", "1 counts queries alone.")
+        if self.levels == 1 and self.url is not None:
+            raise ParameterError("levels", 1, "2 where a URL column is named", "Leave one of the two out.")
         names = [name for name in (self.user, self.query, self.url, self.opt_in) if name is not None]
         if not all(names):
             raise ParameterError("columns", tuple(names), "names of one character or more", "Name every column.")
@@ -32,14 +38,15 @@ class Columns:
     @property
     def named(self) -> dict[str, str]:
         """The columns a log must have: what each holds, and its name."""
-        pairs = {"user": self.user, "query": self.query, "url": self.url, "opt_in": self.opt_in}
+        url = "url" if self.url is None and self.levels == 2 else self.url
+        pairs = {"user": self.user, "query": self.query, "url": url, "opt_in": self.opt_in}
         return {role: name for role, name in pairs.items() if name is not None}
 
     @property
     def wanted(self) -> dict[str, str]:
         """The columns blendp looks for, the optional ``"url"`` included."""
         taken = self.named
-        return taken if self.url is not None or "url" in taken.values() else {**taken, "url": "url"}
+        return taken if self.levels == 1 or "url" in taken or "url" in taken.values() else {**taken, "url": "url"}
 
 
 def positions(names: Sequence[str], columns: Columns, where: str) -> dict[str, int]:
@@ -60,6 +67,8 @@ def missing(role: str, name: str, where: str, names: Sequence[str] = ()) -> LogE
     shown = ", ".join(repr(item[:40]) for item in list(names)[:12])
     there = f" (it has {shown})" if shown else ""
     option = f"--{role.replace('_', '-')}-column"
+    if role == "url":
+        option += ", or --levels 1 to count queries alone"
     return LogError(f"{where} has no column {name!r}{there}: name the right one ({option}, Columns({role}=...)).")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from blendp.logs.columns import Columns, missing
@@ -12,8 +13,10 @@ from blendp.logs.normalise import literal
 
 
 def read_ndjson(paths: Iterable[Path], columns: Columns, intake: Intake, where: str) -> None:
-    """Take in NDJSON files; a column is there if any row has it."""
-    absent = dict(columns.wanted)
+    """Take in NDJSON files. A named column must be in some row; whether there are URLs is never told by rows."""
+    if columns.levels is None:
+        columns = replace(columns, levels=2)
+    absent = dict(columns.named)
     for path in paths:
         for cut in cut_file(path, None):
             with register_lines(intake, cut) as lines:
@@ -22,10 +25,9 @@ def read_ndjson(paths: Iterable[Path], columns: Columns, intake: Intake, where: 
                 del absent[role]
             intake.add_rows(_rows(columns.wanted))
     intake.connection.execute("DROP TABLE IF EXISTS documents")
-    for role, name in columns.named.items():
-        if role in absent:
-            raise missing(role, name, where)
-    intake.levels = 2 if "url" in columns.wanted and "url" not in absent else 1
+    for role, name in absent.items():
+        raise missing(role, name, where)
+    intake.levels = columns.levels
 
 
 def _documents(lines: str) -> str:

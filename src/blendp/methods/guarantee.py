@@ -47,7 +47,7 @@ class Guarantee:
     def words(self) -> str:
         """For people."""
         if self.client_epsilon_exact <= self.epsilon:
-            exactly = f"e^{self.client_epsilon_exact:.4g}"
+            exactly = f"e^{math.ceil(self.client_epsilon_exact * 1e4) / 1e4:g}"
         else:
             exactly = f"e^{self.epsilon:g}, plus at most {self.client_delta:.2g}"
         return (

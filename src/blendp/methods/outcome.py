@@ -87,6 +87,11 @@ class Outcome:
             warnings.append(f"epsilon = {told.epsilon:g} promises next to nothing: a factor of {factor:.1g}.")
         if told.variance != "mended":
             warnings.append(f"The {told.variance} formulas are wrong where they differ: for reproduction only.")
+        if told.wildcard == "figure-4":
+            warnings.append(
+                "With wildcard = figure-4 the two groups estimate different things for queries and wildcards, so "
+                "intervals of these do not hold: for reproduction only."
+            )
         if not self.head_list.records:
             needed = "more opt-in users, or a larger epsilon or delta, are needed"
             warnings.append(f"No record passed the threshold: {needed if self.groups.opt_in else 'nobody opted in'}.")

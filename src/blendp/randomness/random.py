@@ -7,6 +7,8 @@ from abc import ABC, abstractmethod
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from blendp.errors import ParameterError
+
 COIN_BITS = 53
 """Coins compare this many random bits with a numerator: a coin's probability is numerator / 2^53."""
 
@@ -33,6 +35,8 @@ class Random(ABC):
         low product falls under 2^32 mod bound are drawn again.
         """
         limits = np.asarray(bounds, dtype=np.uint64)
+        if limits.size and int(limits.max()) > 1 << 32:
+            raise ParameterError("bounds", int(limits.max()), "at most 2^32", "Draw two numbers instead.")
         result, open_ = self._below_once(limits, count)
         while len(open_):
             result[open_], again = self._below_once(limits if limits.ndim == 0 else limits[open_], len(open_))

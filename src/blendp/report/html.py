@@ -126,6 +126,11 @@ def _notes(outcome: Outcome) -> list[str]:
         notes.append("No clients took part: every estimate comes from the opt-in users.")
     elif not outcome.groups.estimate:
         notes.append("No opt-in users were left to estimate: every estimate comes from the clients.")
+    if outcome.candidates > outcome.head_list.records > 0:
+        notes.append(
+            f"The list kept {outcome.head_list.records} of {outcome.candidates} candidates by the very counts that the "
+            f"opt-in estimates come from, so estimates of records near the end of the list tend to be too high."
+        )
     if outcome.parameters.project and np.isfinite(outcome.cells.probability).all():
         notes.append(
             "Estimates are moved to the nearest probabilities that sum to 1; intervals are not. So a dot need not "

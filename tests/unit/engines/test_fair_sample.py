@@ -37,9 +37,10 @@ def p_of_order(rows: list[int], order: str) -> float:
     database = connect()
     keys = np.random.default_rng(len(rows) + rows[-1]).integers(0, 1 << 64, KEYS, dtype=np.uint64)
     database.register("keys", pa.table({"key": keys}))
-    database.register("held", pa.table({"row": pa.array(rows, pa.uint64())}))
+    places = pa.array(rows, pa.uint64())
+    database.register("held", pa.table({"place": places, "user_id": pa.array([7] * len(rows), pa.int32())}))
     counts = database.execute(f"""
-        SELECT count(*) FROM (SELECT list(row ORDER BY {order})[:3] AS first FROM held, keys GROUP BY key)
+        SELECT count(*) FROM (SELECT list(place ORDER BY {order})[:3] AS first FROM held, keys GROUP BY key)
         GROUP BY first
     """).fetchall()
     return p_value([count for (count,) in counts], perm(len(rows), 3))
@@ -52,7 +53,7 @@ def test_every_order_is_equally_likely(rows: list[int]) -> None:
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("naive", ["xor(hash(row), key)", "hash(row, key)"])
+@pytest.mark.parametrize("naive", ["xor(hash(user_id, place), key)", "hash(user_id, place, key)"])
 @pytest.mark.parametrize("rows", ROWS, ids=str)
 def test_the_test_sees_an_unfair_order(rows: list[int], naive: str) -> None:
     assert p_of_order(rows, naive) < LEAST_P
@@ -72,3 +73,22 @@ def test_sample_is_fair() -> None:
             assert p_value(np.unique(ids, return_counts=True)[1].tolist(), cells) > LEAST_P
         orders = np.unique(pairs[:, user], axis=0, return_counts=True)[1]
         assert p_value(orders.tolist(), perm(held, 2)) > LEAST_P
+
+
+@pytest.mark.parametrize("per_user", [1, 3])
+def test_what_a_person_contributes_depends_on_their_own_records_alone(per_user: int) -> None:
+    """Change, add or remove records of one person: everybody else contributes the same under the same key."""
+    generator = np.random.default_rng(4)
+    users = generator.integers(0, 50, 600)
+    queries = generator.integers(0, 30, 600)
+
+    def contributed(first: list[int]) -> list[list[tuple[str, str | None]]]:
+        others = users != 0
+        who = [0] * len(first) + users[others].tolist()
+        what = first + queries[others].tolist()
+        log = log_of_table(pa.table({"user": [f"{u:02}" for u in who], "query": [f"q{q:02}" for q in what]}))
+        return [log.texts(row) for row in log.sample(per_user, key=99)]
+
+    one, other = contributed([1]), contributed([40, 41, 42, 43, 44])
+    assert one[0] != other[0]
+    assert one[1:] == other[1:]

@@ -87,7 +87,7 @@ def test_where_one_group_is_silent_the_other_has_all_the_weight() -> None:
     assert from_clients.variance[0] == pytest.approx(1e-4)
     from_opt_in = blend(one(0.2, 1e-4), NOTHING, 1_000)
     assert (from_opt_in.probability[0], from_opt_in.weight_opt_in[0]) == (0.2, 1)
-    assert from_opt_in.variance[0] == pytest.approx(1e-9 + (0.2 + 1 / 1_000) * 0.8 / 1_000)
+    assert from_opt_in.variance[0] == pytest.approx(1e-9 + (0.2 + 1 / 1_000) * (0.8 + 1 / 1_000) / 1_000)
 
 
 def test_where_no_error_is_known_the_clients_estimate_stands() -> None:

@@ -6,6 +6,9 @@ from math import log2
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from blendp.engines import EmbeddedLog
 from blendp.evaluation.metrics import Scores, l1, score, true_head
@@ -80,6 +83,35 @@ def test_a_longer_list_than_the_head_cannot_score_above_one() -> None:
     assert made.ndcg == pytest.approx(1)
 
 
+def test_the_true_head_is_made_of_records_not_of_queries() -> None:
+    """x is the most popular query, but none of its 20 URLs is among the three most popular records."""
+    rows = [("x", str(i % 20)) for i in range(200)] + [("a", "1")] * 100 + [("b", "1")] * 90 + [("c", "1")] * 80
+    queries, urls = zip(*rows, strict=True)
+    log = log_of_table(pa.table({"user": [str(i) for i in range(470)], "query": queries, "url": urls}))
+
+    def ndcg(records: list[tuple[str, str]]) -> float:
+        head_list = HeadList.of_records(records)
+        head = true_head(head_list, log.locate(head_list), log.truth(), 3)
+        return score(head_list, head.cells, head.queries, head).ndcg
+
+    assert ndcg([("a", "1"), ("b", "1"), ("c", "1")]) == pytest.approx(1)
+    assert ndcg([("x", "0"), ("a", "1"), ("b", "1")]) < 0.9
+    assert ndcg([("x", "0")]) < 0.2
+
+
+def test_a_missing_query_costs_when_the_list_is_cut_by_queries() -> None:
+    log = the_log()
+
+    def made(records: list[tuple[str, str]]) -> Scores:
+        head_list = HeadList.of_records(records)
+        head = true_head(head_list, log.locate(head_list), log.truth(), 3, "query")
+        return score(head_list, head.cells, head.queries, head)
+
+    assert made([("a", "1"), ("b", "1"), ("c", "1")]).ndcg == pytest.approx(1)
+    assert made([("a", "1")]).ndcg < 0.8
+    assert made([("a", "2"), ("b", "1"), ("c", "1")]).ndcg < 1  # not its most popular URL
+
+
 def test_estimates_that_are_missing_rank_last() -> None:
     head_list = HeadList.of_records([("a", "1"), ("b", "1")])
     made = scores(head_list, [np.nan, np.nan, 1, 0, 0], [np.nan, 1, 0], size=2)
@@ -88,9 +120,7 @@ def test_estimates_that_are_missing_rank_last() -> None:
 
 
 def test_an_empty_list_scores_nothing() -> None:
-    made = scores(HeadList.of_records([]), [1.0], [1.0], size=4)
-    assert made.ndcg == 0
-    assert np.isnan(made.l1)
+    assert scores(HeadList.of_records([]), [1.0], [1.0], size=4) == Scores(1.0, 0.0, 0.0, 0.0, 0.0)
 
 
 def test_l1_rescales_and_survives_useless_estimates() -> None:
@@ -115,3 +145,30 @@ def test_one_level_lists_are_scored_by_their_queries() -> None:
     made = score(head_list, np.array([0.5, 0.3, 0.2]), np.array([0.5, 0.3, 0.2]), head)
     assert made.ndcg_list == pytest.approx(1)
     assert made.ndcg == pytest.approx(1)
+
+
+some_records = st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from("12345")), min_size=1, max_size=60)
+
+
+@given(held=some_records, size=st.integers(1, 8), seed=st.integers(0, 99), unit=st.sampled_from(["record", "query"]))
+def test_no_list_scores_above_one_and_the_true_head_scores_one(
+    held: list[tuple[str, str]], size: int, seed: int, unit: str
+) -> None:
+    queries, urls = zip(*held, strict=True)
+    log = log_of_table(pa.table({"user": [str(i) for i in range(len(held))], "query": queries, "url": urls}))
+    truth = log.truth()
+
+    def of(ids: NDArray[np.int64], generator: np.random.Generator | None = None) -> Scores:
+        head_list = HeadList.of_records(log.texts(ids))
+        head = true_head(head_list, log.locate(head_list), truth, size, unit)
+        if generator is None:
+            return score(head_list, head.cells, head.queries, head)
+        return score(head_list, generator.random(head_list.cells), generator.random(head_list.queries + 1), head)
+
+    generator = np.random.default_rng(seed)
+    some = np.flatnonzero(generator.random(log.distinct_records) < 0.5)
+    made = of(some if len(some) else np.array([0]), generator)
+    for value in (made.ndcg, made.ndcg_list, made.ndcg_random, made.ndcg_list_random):
+        assert 0 <= value <= 1 + 1e-12
+    if unit == "record":
+        assert of(truth.head(size)).ndcg == pytest.approx(1)

@@ -29,10 +29,10 @@ def test_means_and_standard_errors_are_those_of_the_trials() -> None:
     assert str(done).endswith("Not private: computed from the raw log.")
 
 
-def test_one_run_has_no_standard_error_and_an_empty_list_no_l1() -> None:
+def test_one_run_has_no_standard_error_and_an_empty_list_scores_nothing() -> None:
     figures = evaluate(small_log(60), Parameters(delta=1e-12), opt_in=0.2, seed=1).to_dict()
     assert figures["head_list_records"] == 0
-    assert figures["l1"] is None
+    assert figures["l1"] == 1
     assert figures["ndcg"] == 0
     assert figures["std_error"]["ndcg"] is None
 

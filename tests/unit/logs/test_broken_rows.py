@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +18,7 @@ from blendp.logs import Columns, LogQuality, log_of_table, read_log
 LONG = b"x" * 8193
 
 
-def read(tmp_path: Path, name: str, content: bytes, max_broken: float = 1, **columns: str) -> EmbeddedLog:
+def read(tmp_path: Path, name: str, content: bytes, max_broken: float = 1, **columns: Any) -> EmbeddedLog:
     (tmp_path / name).write_bytes(content)
     return read_log(tmp_path / name, columns=Columns(**columns), max_broken=max_broken)
 

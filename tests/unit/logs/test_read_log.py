@@ -125,7 +125,7 @@ def test_files_may_order_their_columns_differently(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["csv", "tsv", "parquet", "ndjson"])
 def test_one_level(tmp_path: Path, kind: str) -> None:
     path = write(tmp_path / f"log.{kind}", [row[:2] for row in ROWS])
-    log = read_log(path)
+    log = read_log(path, columns=Columns(levels=1 if kind == "ndjson" else None))
     assert (log.levels, log.users) == (1, 3)
     assert records(log) == [(query, None) for query, _ in RECORDS]
     with pytest.raises(LogError, match="has no column 'url'"):
@@ -243,7 +243,7 @@ def test_parameters(tmp_path: Path, options: dict[str, Any], message: str) -> No
 
 
 @pytest.mark.parametrize("names", [{"user": ""}, {"user": "query"}, {"url": "x", "opt_in": "x"}])
-def test_column_names(names: dict[str, str]) -> None:
+def test_column_names(names: dict[str, Any]) -> None:
     with pytest.raises(ParameterError, match="columns"):
         Columns(**names)
 
@@ -257,3 +257,27 @@ def test_progress_counts_the_rows(tmp_path: Path) -> None:
     told: list[int] = []
     log = read_log(write(tmp_path / "log.csv"), progress=told.append)
     assert told[-1] == log.quality.rows
+
+
+def test_one_persons_record_does_not_decide_the_levels(tmp_path: Path) -> None:
+    """NDJSON has no schema: whether there are URLs is said by the caller, never by a row."""
+    rows = [{"user": str(i), "query": "q"} for i in range(50)]
+    plain, one = tmp_path / "plain.ndjson", tmp_path / "one.ndjson"
+    plain.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    one.write_text("".join(json.dumps({**row, "url": "u"} if i == 0 else row) + "\n" for i, row in enumerate(rows)))
+    for path in (plain, one):
+        assert read_log(path, columns=Columns(levels=1)).levels == 1
+        with pytest.raises(LogError, match=r"--levels 1|no URL"):
+            read_log(path)
+    assert read_log(one, max_broken=1).levels == 2
+
+
+def test_levels_and_columns_must_agree(tmp_path: Path) -> None:
+    path = write(tmp_path / "log.csv")
+    assert read_log(path, columns=Columns(levels=1)).levels == 1
+    assert read_log(path, columns=Columns(levels=2)).levels == 2
+    for wrong in ({"levels": 3}, {"levels": 1, "url": "url"}):
+        with pytest.raises(ParameterError, match="levels"):
+            Columns(**wrong)
+    with pytest.raises(LogError, match="no column 'url'"):
+        read_log(write(tmp_path / "one.csv", [row[:2] for row in ROWS]), columns=Columns(levels=2))

@@ -62,6 +62,7 @@ def moves(m: int) -> list[tuple[tuple[int, int], ...]]:
 
     for kept in range(m):  # occurrences that both have change nothing
         fill(m - kept, m - kept, ())
+    fill(m, 0, ())  # or the user has no record at all afterwards; the divergence is taken both ways
     return sorted(ways)
 
 

@@ -140,3 +140,11 @@ def test_a_subset_is_ascending_distinct_and_of_the_size_asked(population: int, s
     assert len(chosen) == size
     assert (np.diff(chosen) > 0).all()
     assert size == 0 or (chosen[0] >= 0 and chosen[-1] < population)
+
+
+def test_bounds_beyond_32_bits_are_refused_and_each_redraw_keeps_its_own_bound() -> None:
+    with pytest.raises(ParameterError, match="bounds"):
+        SimulationRandom(0).below(2**32 + 1, 1)
+    # the first of two draws is refused and drawn again with its own bound
+    random = Script([(5 << 32) | 0, 2**32 - 1])
+    assert random.below([3, 10], 2).tolist() == [2, (5 * 10) >> 32]
