@@ -13,6 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
+from blendp.methods.outcome import Row
 from blendp.report.svg import COLOURS, Words, house_style, inline_svg
 from blendp.report.text import UNKNOWN, label, percent, with_error
 
@@ -24,16 +25,9 @@ _LABEL, _VALUE, _TICK = 11.5, 10.5, 10.0
 
 
 @dataclass(frozen=True)
-class Mark:
-    """One record or query in a plot; what is unknown is nan."""
+class Mark(Row):
+    """One record or query in a plot, with each group's own estimate; what is unknown is nan."""
 
-    query: str | None
-    url: str | None
-    probability: float
-    std_error: float
-    low: float
-    high: float
-    weight_opt_in: float
     opt_in: float
     client: float
     truth: float = math.nan

@@ -55,7 +55,7 @@ def records(log: EmbeddedLog) -> list[tuple[str, str | None]]:
     return log.texts(np.arange(log.distinct_records))
 
 
-def check(log: EmbeddedLog) -> None:
+def check_log(log: EmbeddedLog) -> None:
     assert (log.users, log.levels, log.distinct_records, log.opt_in) == (3, 2, 4, None)
     assert records(log) == RECORDS
     assert (log.quality.rows, log.quality.usable, dict(log.quality.broken)) == (5, 5, {})
@@ -67,10 +67,10 @@ def check(log: EmbeddedLog) -> None:
 @pytest.mark.parametrize("kind", ["csv", "tsv", "parquet", "ndjson", "jsonl"])
 def test_formats(tmp_path: Path, kind: str, gz: str) -> None:
     path = write(tmp_path / f"log.{kind}{gz}")
-    check(read_log(path))
-    check(read_log(str(path)))
+    check_log(read_log(path))
+    check_log(read_log(str(path)))
     unnamed = path.rename(tmp_path / f"log.data{gz}")
-    check(read_log(unnamed, format="ndjson" if kind == "jsonl" else kind))
+    check_log(read_log(unnamed, format="ndjson" if kind == "jsonl" else kind))
 
 
 def test_several_files_folder_and_glob(tmp_path: Path) -> None:
@@ -79,25 +79,25 @@ def test_several_files_folder_and_glob(tmp_path: Path) -> None:
     (tmp_path / ".hidden.csv").write_text("no log")
     (tmp_path / "README").write_text("no log")
     (tmp_path / "sub").mkdir()
-    check(read_log([first, str(second)]))
-    check(read_log(tmp_path))
-    check(read_log(str(tmp_path), format="csv"))
-    check(read_log(f"{tmp_path}/*.csv*"))
-    check(read_log([f"{tmp_path}/a*", second]))
+    check_log(read_log([first, str(second)]))
+    check_log(read_log(tmp_path))
+    check_log(read_log(str(tmp_path), format="csv"))
+    check_log(read_log(f"{tmp_path}/*.csv*"))
+    check_log(read_log([f"{tmp_path}/a*", second]))
 
 
 def test_file_name_with_glob_characters(tmp_path: Path) -> None:
-    check(read_log(write(tmp_path / "log[1].csv")))
+    check_log(read_log(write(tmp_path / "log[1].csv")))
 
 
 def test_arrow_table() -> None:
-    check(log_of_table(table()))
+    check_log(log_of_table(table()))
     pieces = table()
-    check(log_of_table(pa.concat_tables([pieces.slice(0, 2), pieces.slice(2)])))
+    check_log(log_of_table(pa.concat_tables([pieces.slice(0, 2), pieces.slice(2)])))
     encoded = pa.table({name: table()[name].dictionary_encode() for name in table().column_names})
-    check(log_of_table(encoded))
+    check_log(log_of_table(encoded))
     for kind in (pa.large_string(), pa.binary(), pa.large_binary(), pa.string_view()):
-        check(log_of_table(pa.table({name: table()[name].cast(kind) for name in table().column_names})))
+        check_log(log_of_table(pa.table({name: table()[name].cast(kind) for name in table().column_names})))
 
 
 def test_columns_in_any_order_and_under_any_name(tmp_path: Path) -> None:
