@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import shutil
@@ -17,8 +18,12 @@ _REMEDY = "name another, or ask to overwrite it (--overwrite)."
 def refuse_existing(target: Path, *, overwrite: bool, own_files: Collection[str] = ()) -> None:
     """Raise if writing ``target`` would destroy an earlier result, or anything that blendp did not write.
 
-    With ``own_files`` the target is a directory, which may hold files of these names only; without, a file.
+    With ``own_files`` the target is a directory, which may hold files of these names only; without, a file. A folder
+    that cannot be written to is refused too, so that no work is done in vain.
     """
+    folder = next(parent for parent in target.absolute().parents if parent.exists())
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise PermissionError(errno.EACCES, "this folder cannot be written to, name another", str(folder))
     if own_files:
         _refuse_directory(target, overwrite, own_files)
     elif target.is_dir():

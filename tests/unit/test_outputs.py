@@ -1,5 +1,6 @@
 """Outputs appear whole or not at all; nothing is destroyed by accident."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -96,3 +97,13 @@ def test_links_are_followed(directory: bool, tmp_path: Path) -> None:
     assert read(real) == "again"
     assert link.is_symlink()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "real"]
+
+
+@pytest.mark.parametrize("directory", [False, True])
+def test_a_folder_that_cannot_be_written_to_is_refused_at_once(
+    directory: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "access", lambda path, _: Path(path) != tmp_path)
+    with pytest.raises(PermissionError, match="cannot be written to"):
+        write(tmp_path / "new" / "out", "x", directory=directory)
+    assert list(tmp_path.iterdir()) == []

@@ -51,8 +51,8 @@ def steps(total: int) -> Iterator[Steps]:
         yield Steps(progress, total)
 
 
-def tell_quality(log: EmbeddedLog) -> None:
+def tell_quality(log: EmbeddedLog, levels_asked: int | None) -> None:
     """Say how the log was read, to the person who holds it: not part of any release."""
     errors.print(str(log.quality), style="dim", markup=False, highlight=False)
-    if log.levels == 1:
+    if log.levels == 1 and levels_asked is None:
         errors.print("The log has no URL column: queries alone are counted (--url-column names one).", style="yellow")

@@ -33,7 +33,7 @@ def evaluate(
         bar.start("reading the log")
         log = job.read(bar.rows_read)
         done = evaluation.evaluate(log, parameters, opt_in=opt_in, repeat=repeat, seed=seed, progress=bar.start)
-    tell_quality(log)
+    tell_quality(log, job.levels)
     if as_json:
         print_json(done.to_dict())
         return

@@ -45,7 +45,7 @@ def run(
         release = methods.run(log, parameters, opt_in=opt_in, progress=bar.start)
         bar.start("writing the results")
         write_release(release, out, source=job.source(), overwrite=overwrite)
-    tell_quality(log)
+    tell_quality(log, job.levels)
     if as_json:
         for caution in release.cautions:
             errors.print(caution, style="yellow", markup=False, highlight=False)

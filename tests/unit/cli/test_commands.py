@@ -135,6 +135,7 @@ def test_a_log_without_urls_gives_trends(folder: Path) -> None:
     assert done.returncode == 0, done.stderr
     printed = json.loads(done.stdout)
     assert printed["head_list"]["levels"] == 1
+    assert "queries alone are counted" in done.stderr
     assert {row["url"] for row in printed["estimates"]} == {None}
     assert printed["trends"][0]["query"] == "google"
 
