@@ -52,3 +52,12 @@ def test_simulated_randomness_and_wrong_numbers_are_refused() -> None:
 def test_what_is_not_a_list_of_pairs_is_refused(records: object) -> None:
     with pytest.raises(ParameterError, match="pairs"):
         make_reports(records, LIST, Budget(4), KnownKey(1))  # type: ignore[arg-type]
+
+
+def test_a_person_with_many_records_has_them_drawn_fairly() -> None:
+    """With a budget that hides nothing, the reports show which record was drawn."""
+    random, records = KnownKey(8), [("a", "1"), ("a", "2"), ("b", "1")]
+    drawn = [make_reports(records, LIST, Budget(50), random)[0].cell for _ in range(1_500)]
+    counts = np.bincount(drawn, minlength=6)
+    assert counts[[2, 4, 5]].sum() == 0
+    assert goodness(counts[[0, 1, 3]], np.full(3, 1 / 3)) > 1e-4

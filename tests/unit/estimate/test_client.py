@@ -70,6 +70,19 @@ def test_unbiased_with_unbiased_variance(cells: NDArray[np.int64], users: int) -
 
 
 @pytest.mark.statistical
+@pytest.mark.parametrize("cells", [MIXED, AOL], ids=["small", "aol"])
+def test_the_floor_is_the_variance_of_what_nobody_holds(cells: NDArray[np.int64]) -> None:
+    randomiser, users, runs = TwoStage(Budget(4, 1e-5), cells), 20_000, 6_000
+    nobody = np.zeros(int(cells.sum()))
+    nobody[-1] = 1
+    drawn = np.random.default_rng(7).multinomial(users, nobody @ randomiser.channel(), size=runs)
+    estimates = [client_estimate(Tally.of_counts(counts, cells), randomiser) for counts in drawn]
+    for level in ("cells", "queries"):
+        spread = np.var([getattr(e, level).probability[:-1] for e in estimates], axis=0)
+        assert np.abs(getattr(estimates[0], level).floor[:-1] / spread - 1).max() < 0.1
+
+
+@pytest.mark.statistical
 def test_a_wrong_coin_would_be_seen() -> None:
     """Power: decoding with the coins of an epsilon 2 % off is far from the truth in the same number of runs."""
     right, wrong = TwoStage(Budget(4, 1e-5), AOL), TwoStage(Budget(4.08, 1e-5), AOL)
