@@ -77,11 +77,11 @@ def trim(noisy: NoisyCounts, size: int | None, unit: str = "record") -> NoisyCou
         return noisy
     require_count("size", size, least=1, remedy="Ask for at least one record.")
     if unit == "record":
-        weight = noisy.counts[whole.record_cells]
-        kept = whole.record_cells[np.argsort(-weight, kind="stable")[:size]]
+        order = np.argsort(-noisy.counts[whole.record_cells], kind="stable")
+        kept = whole.record_cells[order[:size]]
     else:
-        weight = np.bincount(whole.query_of_cell, weights=noisy.counts)[:-1]
-        rows = np.argsort(-weight, kind="stable")[:size]
+        totals = np.bincount(whole.query_of_cell, weights=noisy.counts)[:-1]
+        rows = np.argsort(-totals, kind="stable")[:size]
         kept = whole.record_cells[np.isin(whole.query_of_cell[whole.record_cells], rows)]
     labels = whole.labels
     trimmed = HeadList.of_records([(str(labels[i][0]), labels[i][1]) for i in kept], whole.levels)

@@ -37,7 +37,12 @@ def test_unbiased_with_unbiased_variance(users: int, size: int | None) -> None:
             chosen = trim(marked, size).head_list
             target = np.array([chosen.cell_of(*label) for label in LIST.labels])
             counts = NoisyCounts(
-                chosen, np.bincount(target, counts.counts), np.bincount(target, counts.terms), users, 1, NOISE
+                chosen,
+                np.bincount(target, counts.counts).astype(np.int64),
+                np.bincount(target, counts.terms).astype(np.int64),
+                users,
+                1,
+                NOISE,
             )
         estimate = opt_in_estimate(counts)
         values.append(np.r_[estimate.cells.probability, estimate.queries.probability])
