@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
@@ -31,12 +32,20 @@ app = typer.Typer(
 def _explained(command: Callable[..., None]) -> Callable[..., None]:
     """Turn every foreseeable failure of a command into one sentence and an exit code of its own."""
 
+    options_of_command = set(inspect.signature(command).parameters) - {"name", "logs"}
+
     @wraps(command)
     def explained(*arguments: Any, **options: Any) -> None:
         try:
             command(*arguments, **options)
         except (ParameterError, LogError, OSError) as error:
-            errors.print(f"Error: {_sentence(error)}", style="red", markup=False, highlight=False, soft_wrap=True)
+            errors.print(
+                f"Error: {_sentence(error, options_of_command)}",
+                style="red",
+                markup=False,
+                highlight=False,
+                soft_wrap=True,
+            )
             raise typer.Exit(_code(error)) from None
         except (KeyboardInterrupt, RuntimeError) as error:
             # the database reports an interrupt of its own as a RuntimeError
@@ -48,10 +57,12 @@ def _explained(command: Callable[..., None]) -> Callable[..., None]:
     return explained
 
 
-def _sentence(error: Exception) -> str:
+def _sentence(error: Exception, options: set[str]) -> str:
     """What went wrong, in the words of the command line."""
-    if isinstance(error, ParameterError) and error.parameter.isidentifier():
-        return str(error).replace(error.parameter, f"--{error.parameter.replace('_', '-')}", 1)
+    if isinstance(error, ParameterError):
+        option = {"path": "out"}.get(error.parameter, error.parameter)
+        if option in options:
+            return str(error).replace(error.parameter, f"--{option.replace('_', '-')}", 1)
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename or 'the system'}: {error.strerror}. Nothing was written."
     return str(error)

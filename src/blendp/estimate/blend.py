@@ -20,7 +20,7 @@ class Blend:
 
     where:
         probability    is unbiased up to the choice of the weight and of the list, and may be negative,
-        variance       is that of ``probability``,
+        variance       estimates that of ``probability``, on the wide side for small counts; inf where unknown,
         weight_opt_in  is the opt-in group's share in it; the clients have the rest.
     """
 
@@ -49,11 +49,10 @@ def blend(opt_in: Level, client: Level, opt_in_users: int, variance: str = "mend
         v_O  is the opt-in group's variance at a probability x, floor + x (1 - x)/n_O.
 
     x is first the clients' estimate, then the blend that it gives (both cut to [0, 1]): an opt-in estimate must not
-    choose its own weight, or estimates that happen to be low would be trusted most. In Var(p), x and
-    1 - x count up to one person more, w^2/n_O, so that intervals hold for what hardly anybody, or nearly everybody, in
-    the opt-in group has. Where one
-    group says nothing, or its variance is unknown, the other has all the weight; where both are unknown the clients'
-    estimate stands.
+    choose its own weight, or estimates that happen to be low would be trusted most. In Var(p), x and 1 - x count up to
+    one person more, w^2/n_O, so that intervals hold for what hardly anybody, or nearly everybody, in the opt-in group
+    has. Where one group says nothing, or its variance is unknown, the other has all the weight; where both are unknown
+    the clients' estimate stands, or else the opt-in group's.
 
     ``variance`` "journal" and "conference" take w from the plug-in variances as they are, also where that makes it
     fall outside [0, 1].
@@ -64,7 +63,7 @@ def blend(opt_in: Level, client: Level, opt_in_users: int, variance: str = "mend
     p_o, p_c = opt_in.probability, client.probability
     v_c = np.maximum(client.variance, client.floor)
     knows_o, knows_c = np.isfinite(opt_in.variance), np.isfinite(v_c)
-
+    alone = _weight_where_one_is_unknown(opt_in, client)
     people = max(opt_in_users, 1)
 
     def v_o(x: Array, more: Array | float = 0.0) -> Array:
@@ -74,13 +73,12 @@ def blend(opt_in: Level, client: Level, opt_in_users: int, variance: str = "mend
     def weight(x: Array) -> Array:
         with np.errstate(invalid="ignore"):
             both = v_c / (v_o(x) + v_c)
-        return np.where(knows_o & knows_c, both, np.where(knows_o & ~knows_c, 1.0, 0.0))
+        return np.where(knows_o & knows_c, both, alone)
 
     w = weight(np.where(knows_c, p_c, p_o))
     w = weight(_mean(w, p_o, p_c))
     p = _mean(w, p_o, p_c)
     v = _mean(w**2, v_o(p, more=w**2), v_c, (1 - w) ** 2)
-    p = np.where(np.isnan(p), p_o, p)
     return Blend(p, np.where(knows_o | knows_c, v, np.inf), w)
 
 
@@ -91,8 +89,15 @@ def _mean(w: Array, first: Array, second: Array, rest: Array | None = None) -> A
         return np.where(w == 0, 0.0, w * first) + np.where(rest == 0, 0.0, rest * second)
 
 
+def _weight_where_one_is_unknown(opt_in: Level, client: Level) -> Array:
+    """1 for the opt-in group where it alone knows its error, or nobody does and the clients say nothing; else 0."""
+    knows_o, knows_c = np.isfinite(opt_in.variance), np.isfinite(client.variance)
+    return np.where(~knows_c & (knows_o | np.isnan(client.probability)), 1.0, 0.0)
+
+
 def _printed(opt_in: Level, client: Level) -> Blend:
     v_o, v_c = opt_in.variance, client.variance
     with np.errstate(invalid="ignore", divide="ignore"):
-        w = np.where(np.isinf(v_o), 0.0, np.where(np.isinf(v_c), 1.0, v_c / (v_o + v_c)))
+        both = v_c / (v_o + v_c)
+    w = np.where(np.isinf(v_o) | np.isinf(v_c), _weight_where_one_is_unknown(opt_in, client), both)
     return Blend(_mean(w, opt_in.probability, client.probability), _mean(w**2, v_o, v_c, (1 - w) ** 2), w)

@@ -165,7 +165,8 @@ def test_opt_in_column(folder: Path) -> None:
         (("run", "nowhere.csv"), 3, "nowhere.csv does not exist"),
         (("run", "log.csv", "--query-column", "nope"), 3, "--query-column"),
         (("evaluate", "log.csv", "--repeat", "0"), 2, "--repeat = 0"),
-        (("simulate", "bing", "--out", "b.csv"), 2, "aol"),
+        (("simulate", "bing", "--out", "b.csv"), 2, "Error: name = 'bing' is not allowed: it must be one of aol"),
+        (("simulate", "aol", "--out", "b.txt"), 2, "Error: --out = 'b.txt' is not allowed"),
         (("demo", "--users", "0"), 2, "--users = 0"),
     ],
 )

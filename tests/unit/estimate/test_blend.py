@@ -90,12 +90,13 @@ def test_where_one_group_is_silent_the_other_has_all_the_weight() -> None:
     assert from_opt_in.variance[0] == pytest.approx(1e-9 + (0.2 + 1 / 1_000) * (0.8 + 1 / 1_000) / 1_000)
 
 
-def test_where_no_error_is_known_the_clients_estimate_stands() -> None:
-    made = blend(one(0.3, np.inf), one(0.2, np.inf), 1)
-    assert (made.probability[0], made.variance[0]) == (0.2, np.inf)
-    made = blend(one(0.3, np.inf), NOTHING, 1)
-    assert (made.probability[0], made.variance[0]) == (0.3, np.inf)
-    assert np.isnan(blend(NOTHING, NOTHING, 0).probability[0])
+@pytest.mark.parametrize("variance", ["mended", "journal", "conference"])
+def test_where_no_error_is_known_the_clients_estimate_stands(variance: str) -> None:
+    made = blend(one(0.3, np.inf), one(0.2, np.inf), 1, variance)
+    assert (made.probability[0], made.variance[0], made.weight_opt_in[0]) == (0.2, np.inf, 0)
+    made = blend(one(0.3, np.inf), NOTHING, 1, variance)
+    assert (made.probability[0], made.variance[0], made.weight_opt_in[0]) == (0.3, np.inf, 1)
+    assert np.isnan(blend(NOTHING, NOTHING, 0, variance).probability[0])
 
 
 def test_few_clients_without_a_hit_are_not_certain() -> None:

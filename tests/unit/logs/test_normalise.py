@@ -46,7 +46,6 @@ def in_sql(database: duckdb.DuckDBPyConnection, expression: str, texts: list[str
 
 
 @given(texts=st.lists(TEXT, min_size=1, max_size=50))
-@settings(deadline=None)
 def test_queries_agree(database: duckdb.DuckDBPyConnection, texts: list[str]) -> None:
     assert in_sql(database, query_sql("blendp-1", "text"), texts) == [normalise_query(text) for text in texts]
 
@@ -65,7 +64,6 @@ def test_idempotent(text: str) -> None:
 
 
 @given(text=URL | TEXT)
-@settings(derandomize=True)
 def test_one_answer_for_equivalent_spellings(text: str) -> None:
     for form in ("NFC", "NFD"):
         assert normalise_query(unicodedata.normalize(form, text)) == normalise_query(text)

@@ -120,10 +120,6 @@ class Law:
         rows, places = np.divmod(order[real], cells.shape[1])
         return rows + 1, places, _frozen(chosen[real])
 
-    def record_probabilities(self, top: int) -> Floats:
-        """The probabilities of the ``top`` most probable records, descending."""
-        return self.top_records(top)[2]
-
     def records(self, top: int) -> pa.Table:
         """The ``top`` most probable records with their text: query, url, probability."""
         ranks, places, probabilities = self.top_records(top)

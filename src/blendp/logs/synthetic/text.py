@@ -122,21 +122,27 @@ def _pair(text: str, mark: str) -> tuple[str, str]:
     return before, after
 
 
+def _vocabulary(named: str, modifiers: str, nouns: str, aspects: str, places: str, addresses: str) -> Vocabulary:
+    return Vocabulary(
+        tuple(_pair(item, "=") for item in named.strip().replace("\n", "  ").split("  ")),
+        tuple(modifiers.split()),
+        tuple(nouns.split()),
+        tuple(aspects.split()),
+        tuple(places.split()),
+        tuple(_pair(address, "{}") for address in addresses.split()),
+    )
+
+
 _VOCABULARIES = {
-    "aol": Vocabulary(
-        tuple(_pair(item, "=") for item in words.AOL_NAMED.strip().replace("\n", "  ").split("  ")),
-        tuple(words.AOL_MODIFIERS.split()),
-        tuple(words.AOL_NOUNS.split()),
-        tuple(words.AOL_ASPECTS.split()),
-        tuple(words.AOL_PLACES.split()),
-        tuple(_pair(address, "{}") for address in words.AOL_ADDRESSES.split()),
+    "aol": _vocabulary(
+        words.AOL_NAMED, words.AOL_MODIFIERS, words.AOL_NOUNS, words.AOL_ASPECTS, words.AOL_PLACES, words.AOL_ADDRESSES
     ),
-    "yandex": Vocabulary(
-        tuple(_pair(item, "=") for item in words.YANDEX_NAMED.strip().replace("\n", "  ").split("  ")),
-        tuple(words.YANDEX_MODIFIERS.split()),
-        tuple(words.YANDEX_NOUNS.split()),
-        tuple(words.YANDEX_ASPECTS.split()),
-        tuple(words.YANDEX_PLACES.split()),
-        tuple(_pair(address, "{}") for address in words.YANDEX_ADDRESSES.split()),
+    "yandex": _vocabulary(
+        words.YANDEX_NAMED,
+        words.YANDEX_MODIFIERS,
+        words.YANDEX_NOUNS,
+        words.YANDEX_ASPECTS,
+        words.YANDEX_PLACES,
+        words.YANDEX_ADDRESSES,
     ),
 }
