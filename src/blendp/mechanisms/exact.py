@@ -14,7 +14,12 @@ The first 64 bits leave the question open with probability 2^-64; then 64 more a
 from __future__ import annotations
 
 from collections.abc import Callable
-from decimal import ROUND_FLOOR, Context, Decimal, localcontext
+from dataclasses import dataclass
+from decimal import ROUND_FLOOR, Context, Decimal, getcontext, localcontext
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
 
 from blendp.randomness import Random
 
@@ -43,9 +48,98 @@ def floor_bits(evaluate: Callable[[], Decimal], bits: int) -> int:
         digits *= 2
 
 
+def power_bits(rate: Fraction, bits: int) -> int:
+    """floor(2^bits e^(-rate))."""
+
+    def power() -> Decimal:
+        return (Decimal(-rate.numerator) / rate.denominator).exp(getcontext())
+
+    return floor_bits(power, bits)
+
+
 def settle(word: int, floor: FloorBits, random: Random, bits: int = WORD_BITS) -> bool:
     """Whether the uniform number that starts with the ``bits`` bits of ``word`` is below p."""
     while word == (edge := floor(bits)):
         word = (word << WORD_BITS) | random.key()
         bits += WORD_BITS
     return word < edge
+
+
+@dataclass(frozen=True, eq=False)
+class ExactTail:
+    """The tail P(X >= x), x = 1, 2, ..., of an integer law, ready for exact inversion.
+
+    where:
+        bits(x, B)  is floor(2^B P(X >= x)),
+        edges       holds bits(x, 64) for x = 1, 2, ... until it is 0, in ascending order.
+    """
+
+    bits: Callable[[int, int], int]
+    edges: NDArray[np.uint64]
+
+    def above(self, words: NDArray[np.uint64], random: Random) -> NDArray[np.int64]:
+        """How many x >= 1 have U < P(X >= x), for the uniform U that start with these words."""
+        after = np.searchsorted(self.edges, words, side="right")
+        result = (len(self.edges) - after).astype(np.int64)
+        still_open = np.flatnonzero(self.edges[np.maximum(after, 1) - 1] == words)
+        for i in still_open:
+            result[i] = self._settled(int(words[i]), random)
+        return result
+
+    def _settled(self, word: int, random: Random) -> int:
+        """The same for one word that equals an edge: read on until no edge is met."""
+        bits = WORD_BITS
+        while True:
+            x = 0
+            while (edge := self.bits(x + 1, bits)) > word:
+                x += 1
+            if edge < word:
+                return x
+            word = (word << WORD_BITS) | random.key()
+            bits += WORD_BITS
+
+
+def geometric_edges(first: int, step: int, bits: Callable[[int, int], int]) -> NDArray[np.uint64]:
+    """The edges of a tail that falls by one factor: P(X >= x + 1) = e^(-rate) P(X >= x).
+
+    ``first`` and ``step`` are floor(2^128 P(X >= 1)) and floor(2^128 e^(-rate)). Powers are taken one after the other
+    with 128 bits; the x-th is low by less than 2x + 1 units of 2^-128, and is computed afresh where that could change
+    its first 64 bits.
+    """
+    wide = 2 * WORD_BITS
+    tail, edges, x, rest = first, [first >> WORD_BITS], 1, (1 << WORD_BITS) - 1
+    while edges[-1]:
+        tail, x = (tail * step) >> wide, x + 1
+        doubtful = (tail & rest) + 2 * x + 1 > rest
+        edges.append(bits(x, WORD_BITS) if doubtful else tail >> WORD_BITS)
+    return np.array(edges[::-1], dtype=np.uint64)
+
+
+def below_tail(trials: int, tail: FloorBits, random: Random) -> int:
+    """How many of so many independent uniform numbers fall below p, where ``tail`` gives the bits of p.
+
+    With 2^-s >= p, only numbers that start with s zero bits can; each further zero bit halves the field, so a number
+    costs about two random bits when p is small.
+    """
+    edge = tail(WORD_BITS)
+    zeros = WORD_BITS - edge.bit_length() if edge else WORD_BITS
+    for _ in range(zeros):
+        if not trials:
+            return 0
+        trials = _heads(trials, random)
+    words = random.words(trials) >> np.uint64(zeros) if zeros < WORD_BITS else np.zeros(trials, np.uint64)
+    below = int((words < np.uint64(edge)).sum())
+    ties = int((words == np.uint64(edge)).sum())
+    for _ in range(ties):
+        below += settle(edge, tail, random)
+    return below
+
+
+def _heads(coins: int, random: Random) -> int:
+    """How many of so many fair coins show heads: the set bits among so many random bits."""
+    words = random.words((coins + 63) // 64)
+    spare = 64 * len(words) - coins
+    if spare:
+        words = words.copy()
+        words[-1] >>= np.uint64(spare)
+    return int(np.bitwise_count(words).sum())

@@ -34,7 +34,7 @@ def exp_by_series(x: Fraction, terms: int = 160) -> Fraction:
 @pytest.mark.parametrize(("epsilon", "m"), [(4.0, 1), (1.0, 1), (0.1, 1), (3.3, 3)])
 def test_edges_are_the_law_to_the_last_of_64_bits(epsilon: float, m: int) -> None:
     noise = DiscreteLaplace.for_counts(epsilon, m)
-    ascending = noise._edges
+    ascending = noise._tail.edges
     base = exp_by_series(-noise.rate)
     assert ascending[0] == 0
     for x in {1, 2, 3, len(ascending) // 2, len(ascending) - 1}:
@@ -83,7 +83,7 @@ def test_opendp_draws_from_the_same_law(scale: float) -> None:
 
 def test_a_word_on_an_edge_is_settled_by_further_bits() -> None:
     noise = DiscreteLaplace.for_counts(4, 1)
-    edge = int(noise._edges[-1])
+    edge = int(noise._tail.edges[-1])
     following = noise.tail_bits(1, 128) & ((1 << 64) - 1)
     assert noise.draw(1, Script([edge, following - 1]))[0] == 1
     assert noise.draw(1, Script([edge, following + 1]))[0] == 0
@@ -97,7 +97,7 @@ def test_a_word_on_an_edge_is_settled_by_further_bits() -> None:
 def test_the_far_tails_are_reachable() -> None:
     noise = DiscreteLaplace.for_counts(4, 1)
     far = noise.draw(1, Script([0, 0, 5]))[0]
-    assert far > len(noise._edges)
+    assert far > len(noise._tail.edges)
     assert noise.draw(1, Script([(1 << 64) - 1, 0, 5]))[0] == -far
 
 

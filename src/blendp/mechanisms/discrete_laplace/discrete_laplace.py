@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blendp.errors import ParameterError
-from blendp.mechanisms.exact import WORD_BITS, floor_bits
+from blendp.mechanisms.exact import WORD_BITS, ExactTail, floor_bits, geometric_edges, power_bits
 from blendp.randomness import Random, ReleaseRandom, require_release
 
 _LARGEST_SCALE = 20_000
@@ -82,20 +82,12 @@ class DiscreteLaplace:
         return floor_bits(tail, bits)
 
     @cached_property
-    def _edges(self) -> NDArray[np.uint64]:
-        """floor(2^64 P(X >= x)) for x = 1, 2, ... until it is 0, in ascending order.
-
-        Powers are taken one after the other with 128 bits; the x-th is low by less than 2x + 1 units of 2^-128,
-        and is computed afresh where that could change its first 64 bits.
-        """
+    def _tail(self) -> ExactTail:
+        """P(X >= x) for x >= 1."""
         wide = 2 * WORD_BITS
-        tail, step = self.tail_bits(1, wide), _power_bits(self.rate, wide)
-        edges, x, rest = [tail >> WORD_BITS], 1, (1 << WORD_BITS) - 1
-        while edges[-1]:
-            tail, x = (tail * step) >> wide, x + 1
-            doubtful = (tail & rest) + 2 * x + 1 > rest
-            edges.append(self.tail_bits(x, WORD_BITS) if doubtful else tail >> WORD_BITS)
-        return np.array(edges[::-1], dtype=np.uint64)
+        return ExactTail(
+            self.tail_bits, geometric_edges(self.tail_bits(1, wide), power_bits(self.rate, wide), self.tail_bits)
+        )
 
     def release(self, count: int, random: ReleaseRandom) -> NDArray[np.int64]:
         """``count`` independent draws for data that is released."""
@@ -108,35 +100,4 @@ class DiscreteLaplace:
         X >= x when U < P(X >= x), and X <= -x when 1 - U is, for x >= 1: both cannot be, as P(X >= 1) < 1/2.
         """
         words = random.words(count)
-        return self._above(words, random) - self._above(~words, random)
-
-    def _above(self, words: NDArray[np.uint64], random: Random) -> NDArray[np.int64]:
-        """How many x >= 1 have U < P(X >= x), for the U that start with these words."""
-        edges = self._edges
-        after = np.searchsorted(edges, words, side="right")
-        result = (len(edges) - after).astype(np.int64)
-        still_open = np.flatnonzero(edges[np.maximum(after, 1) - 1] == words)
-        for i in still_open:
-            result[i] = self._settled(int(words[i]), random)
-        return result
-
-    def _settled(self, word: int, random: Random) -> int:
-        """The same for one word that equals an edge: read on until no edge is met."""
-        bits = WORD_BITS
-        while True:
-            x = 0
-            while (edge := self.tail_bits(x + 1, bits)) > word:
-                x += 1
-            if edge < word:
-                return x
-            word = (word << WORD_BITS) | random.key()
-            bits += WORD_BITS
-
-
-def _power_bits(rate: Fraction, bits: int) -> int:
-    """floor(2^bits e^(-rate))."""
-
-    def power() -> Decimal:
-        return (Decimal(-rate.numerator) / rate.denominator).exp(getcontext())
-
-    return floor_bits(power, bits)
+        return self._tail.above(words, random) - self._tail.above(~words, random)

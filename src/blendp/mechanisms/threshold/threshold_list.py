@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from blendp.errors import ParameterError, require_count
 from blendp.mechanisms.discrete_laplace import DiscreteLaplace
-from blendp.mechanisms.exact import WORD_BITS, settle
+from blendp.mechanisms.exact import below_tail
 from blendp.privacy import Budget
 from blendp.randomness import Random, ReleaseRandom, require_release
 
@@ -80,35 +80,11 @@ class ThresholdList:
         listed = [high[counts[high] + self.noise.draw(len(high), random) >= self.least_total]]
         sizes = np.bincount(counts[(counts > 0) & (counts < self.least_total)], minlength=1)
         for count in np.flatnonzero(sizes):
-            passing = self._how_many(int(sizes[count]), self.least_total - int(count), random)
+            passing = self._how_many_pass(int(sizes[count]), self.least_total - int(count), random)
             if passing:
                 listed.append(np.flatnonzero(counts == count)[random.subset(int(sizes[count]), passing)])
         return np.sort(np.concatenate(listed))
 
-    def _how_many(self, records: int, missing: int, random: Random) -> int:
-        """How many of ``records`` uniform numbers fall below p = P(X >= missing).
-
-        With 2^-s >= p, only numbers that start with s zero bits can; each further zero bit halves the field.
-        """
-        edge = self.noise.tail_bits(missing, WORD_BITS)
-        zeros = WORD_BITS - edge.bit_length() if edge else WORD_BITS
-        for _ in range(zeros):
-            if not records:
-                return 0
-            records = _heads(records, random)
-        words = random.words(records) >> np.uint64(zeros) if zeros < WORD_BITS else np.zeros(records, np.uint64)
-        below = int((words < np.uint64(edge)).sum())
-        ties = int((words == np.uint64(edge)).sum())
-        for _ in range(ties):
-            below += settle(edge, lambda bits: self.noise.tail_bits(missing, bits), random)
-        return below
-
-
-def _heads(coins: int, random: Random) -> int:
-    """How many of so many fair coins show heads: the set bits among so many random bits."""
-    words = random.words((coins + 63) // 64)
-    spare = 64 * len(words) - coins
-    if spare:
-        words = words.copy()
-        words[-1] >>= np.uint64(spare)
-    return int(np.bitwise_count(words).sum())
+    def _how_many_pass(self, records: int, missing: int, random: Random) -> int:
+        """How many of so many records that lack ``missing`` have noise that makes up for it."""
+        return below_tail(records, lambda bits: self.noise.tail_bits(missing, bits), random)
