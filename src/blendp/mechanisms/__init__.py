@@ -1,7 +1,21 @@
 """The randomisers, one folder each: code, PROOF.md, exact channel. Nothing else in blendp draws noise."""
 
+from blendp.mechanisms.asymmetric_laplace import AsymmetricLaplace
+from blendp.mechanisms.asymmetric_list import AsymmetricList
 from blendp.mechanisms.discrete_laplace import DiscreteLaplace
+from blendp.mechanisms.rounded_gaussian import RoundedGaussian
+from blendp.mechanisms.set_union import WeightedUnion
+from blendp.mechanisms.subset_selection import SubsetSelection
 from blendp.mechanisms.threshold import ThresholdList
 from blendp.mechanisms.two_stage import TwoStage
 
-__all__ = ["DiscreteLaplace", "ThresholdList", "TwoStage"]
+__all__ = [
+    "AsymmetricLaplace",
+    "AsymmetricList",
+    "DiscreteLaplace",
+    "RoundedGaussian",
+    "SubsetSelection",
+    "ThresholdList",
+    "TwoStage",
+    "WeightedUnion",
+]

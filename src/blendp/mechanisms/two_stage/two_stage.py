@@ -37,12 +37,21 @@ class TwoStage:
         f   is the share of the budget that protects the query; 1 when no query has a URL to hide (all k_q = 1),
         t   is the probability to keep the query, t_q to keep the URL, both rounded down to a multiple of 2^-53.
 
+    The composition of the two stages wastes epsilon. With ``tight``,
+
+        t_q = min(e^(eps - eps_Q)/k_q, e^eps/(e^eps + k_q - 1))
+
+    the largest for which no ratio of a report's probabilities exceeds e^eps; delta must be 0 then.
+
     With k = 1 there is one cell, and it is reported always; with k_q = 1 the URL is certain once the query is.
     """
 
     budget: Budget
     cells_per_query: NDArray[np.int64]
     query_share: float = 0.85
+    tight: bool = False
+    """Whether t_q is raised until the whole epsilon is spent (see above)."""
+
     query_coin: int = field(init=False)
     url_coins: NDArray[np.uint64] = field(init=False)
 
@@ -65,11 +74,25 @@ class TwoStage:
             legal="above 0 and below 1",
             remedy="0.85 is the published choice.",
         )
+        if self.tight and self.budget.delta:
+            raise ParameterError("delta", self.budget.delta, "0 for the tight randomiser", "It is pure epsilon-LDP.")
         object.__setattr__(self, "cells_per_query", cells)
         object.__setattr__(self, "query_coin", _coin(self.query_budget, len(cells)))
         distinct, which = np.unique(cells, return_inverse=True)
-        coins = [_coin(self.url_budget, int(k)) for k in distinct]
+        coins = [self._url_coin(int(k)) for k in distinct]
         object.__setattr__(self, "url_coins", np.array(coins, dtype=np.uint64)[which])
+
+    def _url_coin(self, choices: int) -> int:
+        """t_q 2^53, rounded down."""
+        if not self.tight or choices == 1:
+            return _coin(self.url_budget, choices)
+
+        def truth() -> Decimal:
+            spare = (Decimal(self.budget.epsilon) - Decimal(self.query_budget.epsilon)).exp(getcontext())
+            odds = Decimal(self.budget.epsilon).exp(getcontext())
+            return min(spare / choices, odds / (odds + choices - 1))
+
+        return floor_bits(truth, COIN_BITS)
 
     @property
     def query_budget(self) -> Budget:

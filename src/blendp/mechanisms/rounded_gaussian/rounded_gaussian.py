@@ -1,0 +1,247 @@
+"""Gaussian noise rounded to integers, sampled exactly. See PROOF.md beside this file."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import Decimal, getcontext
+from fractions import Fraction
+from functools import cached_property, lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blendp.errors import ParameterError
+from blendp.mechanisms.exact import WORD_BITS, ExactTail, below_tail, floor_bits, power_bits, settle
+from blendp.privacy.gaussian import normal_tail
+from blendp.randomness import Random, ReleaseRandom, require_release
+
+LARGEST_TABLE = 100_000
+"""The largest sigma for which a table of edges is made (about 10 sigma of them, some seconds)."""
+
+_SMALLEST, _LARGEST = Fraction(1, 16), 10**9
+_FEW = 4  # so few draws do not pay for a table
+_STEPPED = 8  # from this sigma on, the table is made in steps
+_FIXED = 192  # bits after the point of the numbers that make it
+_SLACK_BITS = 64  # the last of them that errors may have changed
+_THINNED = 4  # from so many leading zeros of the probability on, records are thinned before they take a word each
+
+
+@dataclass(frozen=True)
+class RoundedGaussian:
+    """Integer noise X = round(N), with N normal of mean 0 and standard deviation sigma:
+
+        P(X >= x) = Q((x - 1/2)/sigma),   P(X <= -x) = P(X >= x)
+
+    where:
+        sigma  is an exact fraction,
+        Q(z)   is the probability that a standard normal number is at least z.
+
+    Added to integer vectors it is the Gaussian mechanism followed by rounding, so it has that mechanism's privacy, in
+    any dimension and in any sequence of adaptively chosen steps: mu = (L2 sensitivity)/sigma.
+    """
+
+    sigma: Fraction
+
+    def __post_init__(self) -> None:
+        """Refuse scales that cannot be sampled."""
+        if not _SMALLEST <= self.sigma <= _LARGEST:
+            raise ParameterError(
+                "sigma",
+                float(self.sigma),
+                "from 1/16 to 10^9",
+                "Sigma is the L2 sensitivity / mu: change epsilon, or take fewer records from each user.",
+            )
+
+    @property
+    def variance(self) -> float:
+        """sigma^2 + 1/12, to double precision; for sigma < 2, where that fails, the sum 2 sum_x (2x - 1) P(X >= x)."""
+        if self.sigma >= 2:
+            return float(self.sigma**2 + Fraction(1, 12))
+        x = np.arange(1, 100)
+        return float(2 * ((2 * x - 1) * self.at_least(x)).sum())
+
+    def probability(self, x: NDArray[np.int64] | int) -> NDArray[np.float64]:
+        """P(X = x)."""
+        size = np.abs(np.asarray(x, dtype=np.int64))
+        return self.at_least(size) - self.at_least(size + 1)
+
+    def at_least(self, x: NDArray[np.int64] | int) -> NDArray[np.float64]:
+        """P(X >= x)."""
+        values, where = np.unique(np.asarray(x, dtype=np.int64), return_inverse=True)
+        z = (values - 0.5) / float(self.sigma)
+        return np.array([normal_tail(each) for each in z.tolist()], dtype=np.float64)[where.reshape(np.shape(x))]
+
+    def tail_bits(self, x: int, bits: int) -> int:
+        """floor(2^bits P(X >= x)), exactly, for x >= 1."""
+        z = (x - Fraction(1, 2)) / self.sigma
+        if 5 * z * z > 7 * bits:  # then P(X >= x) <= e^(-z^2/2)/2 < e^(-0.7 bits) < 2^-bits
+            return 0
+        return floor_bits(lambda: _upper_tail(z), bits)
+
+    @cached_property
+    def _tail(self) -> ExactTail:
+        """P(X >= x) for x >= 1."""
+        return ExactTail(self.tail_bits, _edges(self.sigma))
+
+    def release(self, count: int, random: ReleaseRandom) -> NDArray[np.int64]:
+        """``count`` independent draws for data that is released."""
+        require_release(random)
+        return self.draw(count, random)
+
+    def draw(self, count: int, random: Random) -> NDArray[np.int64]:
+        """``count`` independent draws by exact inversion of one uniform number U each.
+
+        X >= x when U < P(X >= x), and X <= -x when 1 - U is, for x >= 1: both cannot be, as P(X >= 1) < 1/2.
+        """
+        words = random.words(count)
+        if count >= _FEW and self.sigma <= LARGEST_TABLE:
+            return self._tail.above(words, random) - self._tail.above(~words, random)
+        return np.array([self._inverse(word, random) for word in words.tolist()], dtype=np.int64)
+
+    def _inverse(self, word: int, random: Random) -> int:
+        """X for the uniform number that starts with this word, by bisection, without a table."""
+        top = (1 << WORD_BITS) - 1
+        return self._above(word, random) if word <= top // 2 else -self._above(top - word, random)
+
+    def _above(self, word: int, random: Random) -> int:
+        """How many x >= 1 have U < P(X >= x)."""
+        low, bits = 0, WORD_BITS
+        while True:
+            high = math.isqrt(math.ceil(self.sigma**2 * 7 * bits / 5)) + 2  # where tail_bits is 0
+            while high - low > 1:
+                middle = (low + high) // 2
+                low, high = (middle, high) if self.tail_bits(middle, bits) > word else (low, middle)
+            if self.tail_bits(high, bits) < word:
+                return low
+            word = (word << WORD_BITS) | random.key()
+            bits += WORD_BITS
+
+    def draw_reaching(self, least: NDArray[np.int64], random: Random) -> NDArray[np.int64]:
+        """The positions, ascending, at which a fresh X is at least what ``least`` (1 or more) asks.
+
+        Positions are grouped by the leading zero bits of their probability: how many of a group have a uniform number
+        that starts with so many zeros is drawn first, then which, then the other bits of these few. A rare event costs
+        about two random bits.
+        """
+        edges = self._tail.edges[::-1]
+        at = np.minimum(least, len(edges)) - 1  # the last edge is 0, like all that follow
+        zeros = (WORD_BITS - np.frexp(edges.astype(np.float64))[1]).astype(np.uint8)[at]
+        order = np.argsort(zeros, kind="stable")
+        starts = np.concatenate([[0], np.cumsum(np.bincount(zeros, minlength=1))]).tolist()
+        reached = [np.empty(0, dtype=np.int64)]
+        for level in np.unique(zeros).tolist():
+            group = order[starts[level] : starts[level + 1]]
+            thin = level >= _THINNED
+            if thin:
+                group = group[random.subset(len(group), _how_many_start_with(level, len(group), random))]
+            words = random.words(len(group))
+            if thin:  # the thinning has drawn the zeros
+                words = words >> np.uint64(level) if level < WORD_BITS else np.zeros_like(words)
+            passed = words < edges[at[group]]
+            for tie in np.flatnonzero(words == edges[at[group]]).tolist():
+                passed[tie] = self._settled(int(words[tie]), int(least[group[tie]]), random)
+            reached.append(group[passed])
+        return np.sort(np.concatenate(reached))
+
+    def _settled(self, word: int, x: int, random: Random) -> bool:
+        """Whether the uniform number that starts with this word is below P(X >= x)."""
+        return settle(word, lambda bits: self.tail_bits(x, bits), random)
+
+
+def _how_many_start_with(zeros: int, numbers: int, random: Random) -> int:
+    """How many of so many uniform numbers start with so many zero bits."""
+    return below_tail(numbers, lambda bits: 1 << (bits - zeros), random)
+
+
+@lru_cache(maxsize=128)
+def _pi(digits: int) -> Decimal:
+    """Machin's 16 arctan(1/5) - 4 arctan(1/239), in integers, to ``digits`` digits."""
+    one = 10 ** (digits + 10)
+
+    def arctan_of_one_over(x: int) -> int:
+        power, total, n = one // x, 0, 0
+        while power:
+            total += (-1) ** n * (power // (2 * n + 1))
+            power, n = power // (x * x), n + 1
+        return total
+
+    return Decimal(16 * arctan_of_one_over(5) - 4 * arctan_of_one_over(239)).scaleb(-digits - 10)
+
+
+def _upper_tail(z: Fraction) -> Decimal:
+    """Q(z) = 1/2 - phi(z) (z + z^3/3 + z^5/(3 5) + ...), z >= 0, in the current decimal context."""
+    context = getcontext()
+    term = total = Decimal(z.numerator) / z.denominator
+    square, n = term * term, 1
+    least = Decimal(10) ** -context.prec
+    while term > least or square > n:  # from here on every term is less than half the one before
+        n += 2
+        term = term * square / n
+        total += term
+    density = (-square / 2).exp(context) / (2 * _pi(context.prec)).sqrt(context)
+    return Decimal("0.5") - density * total
+
+
+@lru_cache(maxsize=32)
+def _edges(sigma: Fraction) -> NDArray[np.uint64]:
+    """floor(2^64 P(X >= x)) for x = 1, 2, ... until it is 0, in ascending order."""
+    edges = _stepped_edges(RoundedGaussian(sigma)) if sigma >= _STEPPED else _direct_edges(RoundedGaussian(sigma))
+    ascending = np.array(edges[::-1], dtype=np.uint64)
+    ascending.setflags(write=False)
+    return ascending
+
+
+def _direct_edges(noise: RoundedGaussian) -> list[int]:
+    """Each computed by itself."""
+    edges = [noise.tail_bits(1, WORD_BITS)]
+    while edges[-1]:
+        edges.append(noise.tail_bits(len(edges) + 1, WORD_BITS))
+    return edges
+
+
+def _stepped_edges(noise: RoundedGaussian) -> list[int]:
+    """P(X >= x + 1) = P(X >= x) - P(X = x), in integers that stand for multiples of 2^-192, with
+
+        P(X = x) = d(x) sum_k b_k y^k,   y = (x/(2 sigma^2))^2,   b_k = 1/(2k)! int_0^1 v^2k e^(-v^2/(8 sigma^2)) dv
+
+    where:
+        d(x)  is the normal density, d(x + 1) = d(x) r(x) and r(x + 1) = r(x) e^(-1/sigma^2).
+
+    The error stays below 2^64 units; an edge that this could change is computed by itself.
+    """
+    wide, sigma = _FIXED, noise.sigma
+    square = sigma**2
+    density = floor_bits(lambda: 1 / (2 * _pi(getcontext().prec) * square.numerator / square.denominator).sqrt(), wide)
+    ratio, step = power_bits(1 / (2 * square), wide), power_bits(1 / square, wide)
+    unit = math.floor(2 ** (wide + WORD_BITS) / (4 * square**2))
+    series = _series(square)
+    tail, x, low = noise.tail_bits(1, wide), 1, wide - WORD_BITS
+    slack, rest = 1 << _SLACK_BITS, (1 << low) - 1
+    edges = [tail >> low]
+    while edges[-1]:
+        density, ratio = (density * ratio) >> wide, (ratio * step) >> wide
+        y, factor = (x * x * unit) >> WORD_BITS, 0
+        for coefficient in series:
+            factor = coefficient + ((factor * y) >> wide)
+        tail, x = tail - ((density * factor) >> wide), x + 1
+        doubtful = not slack < tail & rest < rest - slack
+        edges.append(noise.tail_bits(x, WORD_BITS) if doubtful else tail >> low)
+    return edges
+
+
+def _series(square: Fraction) -> list[int]:
+    """floor(2^192 b_k), highest k first, as many as matter for y <= 24/sigma^2; off by at most 2.
+
+    The integral is the alternating sum over j of 1/(j! (8 sigma^2)^j (2k + 2j + 1)).
+    """
+    bound, smallest = Fraction(24) / square, Fraction(1, 1 << (_FIXED + 2))
+    powers = [Fraction(1)]
+    while powers[-1] > smallest:
+        powers.append(powers[-1] / (8 * square * len(powers)))
+    series, power, k = [], Fraction(1), 0
+    while power / math.factorial(2 * k + 1) > smallest:
+        integral = sum((-1) ** j * each / (2 * k + 2 * j + 1) for j, each in enumerate(powers))
+        series.append(math.floor(integral * 2**_FIXED / math.factorial(2 * k)))
+        power, k = power * bound, k + 1
+    return series[::-1]

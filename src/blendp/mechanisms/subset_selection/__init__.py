@@ -1,0 +1,5 @@
+"""What a client sends: a random set of items of fixed size, more likely one with the held item in it."""
+
+from blendp.mechanisms.subset_selection.subset_selection import SubsetSelection
+
+__all__ = ["SubsetSelection"]

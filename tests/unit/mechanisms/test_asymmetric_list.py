@@ -1,0 +1,398 @@
+"""The list with totals and wildcards: the exact delta of the whole release, its law, and its price in random words."""
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from functools import reduce
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy import stats
+
+from blendp.errors import ParameterError, RandomnessError
+from blendp.mechanisms import ThresholdList
+from blendp.mechanisms.asymmetric_laplace import AsymmetricLaplace
+from blendp.mechanisms.asymmetric_list import AsymmetricList
+from blendp.mechanisms.asymmetric_list.shares import best_falling_share
+from blendp.privacy import Budget
+from blendp.randomness import Random, ReleaseRandom, SimulationRandom
+from tests.support import KnownKey, Script, goodness
+
+Counts = NDArray[np.int64]
+"""A row for every database, a column for every record."""
+
+
+def on_window(noise: AsymmetricLaplace, counts: Counts, lowest: Counts, width: int) -> NDArray[np.float64]:
+    """P(count + noise = v) for lowest <= v < lowest + width, a row for every count, with both tails lumped at the ends.
+
+    Where both neighbours' counts lie within the window, their tails have one ratio throughout: lumping loses nothing.
+    """
+    x = (lowest - counts)[:, None] + np.arange(width)
+    law = noise.probability(x)
+    law[:, 0] = 1 - noise.at_least(x[:, 0] + 1)
+    law[:, -1] = noise.at_least(x[:, -1])
+    return law
+
+
+def product_law(factors: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """The law of independent outcomes, row by row."""
+    return reduce(lambda law, factor: (law[:, :, None] * factor[:, None, :]).reshape(len(law), -1), factors)
+
+
+def cells(
+    queries: tuple[int, ...], listed: tuple[bool, ...], counts: Counts, first: Counts, second: Counts
+) -> tuple[list[Counts], list[Counts]]:
+    """How many people each wildcard holds in one database, and the lesser of both: every listed query's, and <*,*>.
+
+    The number of people is the same in both: those without a record make up for it, and are <*,*>.
+    """
+    named = sorted({q for q, is_listed in zip(queries, listed, strict=True) if is_listed})
+    inside = [[i for i, q in enumerate(queries) if q == query and not listed[i]] for query in named]
+    elsewhere = [i for i, q in enumerate(queries) if q in named]
+    people = np.maximum(first.sum(axis=1), second.sum(axis=1))
+
+    def held(database: Counts) -> list[Counts]:
+        return [database[:, i].sum(axis=1) for i in inside] + [people - database[:, elsewhere].sum(axis=1)]
+
+    return held(counts), [np.minimum(*both) for both in zip(held(first), held(second), strict=True)]
+
+
+def divergences(
+    mechanism: AsymmetricList, queries: tuple[int, ...], first: Counts, second: Counts, epsilon: float
+) -> NDArray[np.float64]:
+    """delta(epsilon) of the whole release between neighbours, exactly, a row each: both directions, the worse.
+
+    An output tells of every record whether it is listed, with its total where the databases differ, and the wildcard
+    count of every query that has a listed record and of <*,*>. Totals of records that both hold alike are lumped.
+    """
+    T = np.full(len(first), mechanism.least_total)
+    beyond = max(0, int(max(first.max(), second.max())) - mechanism.least_total) + 2
+    found, mass = np.zeros((2, len(first))), np.zeros((2, len(first)))
+    for listed in product((False, True), repeat=len(queries)):
+        sides = []
+        for counts in (first, second):
+            chances = mechanism.listing_probability(counts)
+            factors = [np.ones((len(counts), 1))]
+            for i, is_listed in enumerate(listed):
+                if is_listed and (first[:, i] != second[:, i]).any():
+                    totals = on_window(mechanism.noise, counts[:, i], T - 1, beyond + 2)[:, 1:]
+                    factors.append(np.where(counts[:, i, None] > 0, totals, 0))
+                else:
+                    factors.append((chances if is_listed else 1 - chances)[:, i, None])
+            if mechanism.wildcard_noise is not None:
+                for held, least in zip(*cells(queries, listed, counts, first, second), strict=True):
+                    factors.append(on_window(mechanism.wildcard_noise, held, least - 1, 4))
+            sides.append(product_law(factors))
+        for i, (p, q) in enumerate((sides, sides[::-1])):
+            found[i] += np.maximum(p - math.exp(epsilon) * q, 0).sum(axis=1)
+            mass[i] += p.sum(axis=1)
+    np.testing.assert_allclose(mass, 1, atol=1e-9)
+    return np.asarray(found.max(axis=0))
+
+
+def worst_delta(mechanism: AsymmetricList, epsilon: float) -> float:
+    """The worst over neighbours: one person's record replaced by another, over all counts of the others' records.
+
+    Record 0 is replaced by one of its own query, by one of another query and by none, with one or two more records in
+    each query, which may be listed or not; the rest is symmetry, as both directions are taken.
+    """
+    T, worst = mechanism.least_total, 0.0
+    for queries, into in [((0, 0, 0), 1), ((0, 0, 1), 1), ((0, 0, 1, 1), 2), ((0, 1), 1), ((0, 0, 1), None)]:
+        others = np.array(list(product((0, 1, T - 1, T, T + 1), repeat=len(queries))), dtype=np.int64)
+        before, after = others.copy(), others.copy()
+        before[:, 0] += 1
+        if into is not None:
+            after[:, into] += 1
+        worst = max(worst, float(divergences(mechanism, queries, before, after, epsilon).max()))
+    return worst
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "wildcards", "falling", "wildcard"),
+    [
+        (1.0, 1e-5, True, None, 0.1),
+        (2.0, 1e-5, True, 0.5, 0.3),
+        (4.0, 1e-5, True, None, 0.1),
+        (4.0, 1e-2, True, 0.3, 0.2),
+        (2.0, 1e-3, True, 0.85, 0.1),
+        (4.0, 1e-7, False, None, 0.1),
+        (1.0, 1e-4, False, 0.5, 0.1),
+    ],
+)
+def test_exact_delta_by_enumeration(
+    epsilon: float, delta: float, wildcards: bool, falling: float | None, wildcard: float
+) -> None:
+    mechanism = AsymmetricList(Budget(epsilon, delta), wildcards, falling, wildcard)
+    worst = worst_delta(mechanism, epsilon)
+    assert worst <= delta * (1 + 1e-9)
+    lone = float(mechanism.listing_probability(1))
+    assert worst == pytest.approx(lone, rel=1e-9), "the loss is that of a lone record that is listed, no more"
+    assert worst_delta(mechanism, epsilon - 0.05) > 2 * delta, "epsilon is used up"
+
+
+def test_a_lower_least_total_would_break_the_promise() -> None:
+    """The enumeration has power: a threshold one below spends more than delta."""
+    for epsilon in (1.0, 2.0, 4.0):
+        mechanism = AsymmetricList(Budget(epsilon, 1e-5))
+        object.__setattr__(mechanism, "least_total", mechanism.least_total - 1)
+        assert divergences(mechanism, (0,), np.array([[1]]), np.array([[0]]), epsilon)[0] > 1e-5
+
+
+@pytest.mark.parametrize("side", ["falling", "rising"])
+def test_wildcards_that_are_not_paid_for_would_break_the_promise(side: str) -> None:
+    """Wildcard noise on top of e_+ + e_- = epsilon, or one that falls faster than the list's own."""
+    mechanism = AsymmetricList(Budget(2, 1e-5), wildcards=side == "falling")
+    e_plus = mechanism.noise.falling
+    f_plus, f_minus = (e_plus + Fraction(1, 5), Fraction(0.1) * 2) if side == "falling" else (e_plus, Fraction(1, 5))
+    object.__setattr__(mechanism, "wildcard_noise", AsymmetricLaplace(f_plus, f_minus))
+    assert worst_delta(mechanism, 2.0) > 1e-4
+
+
+@given(
+    epsilon=st.floats(0.05, 50), delta=st.floats(1e-30, 0.004), wildcards=st.booleans(), wildcard=st.floats(0.01, 0.8)
+)
+def test_rates_sum_to_epsilon_and_the_least_total_is_the_least(
+    epsilon: float, delta: float, wildcards: bool, wildcard: float
+) -> None:
+    made = AsymmetricList(Budget(epsilon, delta), wildcards, wildcard_share=wildcard)
+    rates = [made.noise.falling, made.noise.rising]
+    if made.wildcard_noise:
+        assert made.wildcard_noise.falling == made.noise.falling
+        rates.append(made.wildcard_noise.rising)
+    assert sum(rates) == Fraction(epsilon)
+    assert made.noise.rising >= Fraction(epsilon) / 10
+    T = made.least_total
+    assert T >= 2
+    assert Fraction(made.noise.tail_bits(T - 1, 400) + 1, 1 << 400) < Fraction(delta)
+    assert T == 2 or Fraction(made.noise.tail_bits(T - 2, 400), 1 << 400) > Fraction(delta)
+
+
+def test_the_least_total_is_decided_on_the_edge() -> None:
+    """A delta one unit in the last place on either side of P(X >= 6)."""
+    noise = AsymmetricLaplace(Fraction(1), Fraction(1, 2))
+    exact = Fraction(noise.tail_bits(6, 300), 1 << 300)
+    near = float(exact)
+    over = near if Fraction(near) > exact else math.nextafter(near, 1)
+    for delta, total in ((over, 7), (math.nextafter(over, 0), 8)):
+        made = AsymmetricList(Budget(2.0, delta), falling_share=0.5, wildcard_share=0.25)
+        assert made.noise == noise
+        assert made.least_total == total
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-5), (2.0, 1e-7), (4.0, 1e-5), (6.0, 1e-3)])
+def test_the_automatic_share_is_the_best_of_all_thousandths(epsilon: float, delta: float) -> None:
+    n = np.arange(1, 2000)
+
+    def named(share: Fraction) -> float:
+        made = AsymmetricList(Budget(epsilon, delta), falling_share=float(share))
+        return float(n**-2.2 @ made.listing_probability(n))
+
+    chosen = best_falling_share(epsilon, delta, Fraction(0.1))
+    assert AsymmetricList(Budget(epsilon, delta)).noise.falling == Fraction(epsilon) * chosen
+    assert named(chosen) >= max(named(Fraction(j, 1000)) for j in range(100, 800)) * (1 - 1e-9)
+
+
+def test_the_automatic_share_is_always_the_same() -> None:
+    for epsilon in (0.001, 0.1, 1.0, 4.0):
+        made = AsymmetricList(Budget(epsilon, 1e-6))
+        best_falling_share.cache_clear()
+        assert AsymmetricList(Budget(epsilon, 1e-6)) == made
+        assert made.noise.rising >= Fraction(epsilon) / 10
+
+
+def test_it_lists_more_than_half_of_the_budget_on_either_side_would() -> None:
+    n = np.arange(1, 2000)
+    for epsilon in (1.0, 4.0):
+        ours = AsymmetricList(Budget(epsilon, 1e-5)).listing_probability(n)
+        even = ThresholdList(Budget(epsilon, 1e-5)).listing_probability(n)
+        assert n**-2.2 @ ours > 1.2 * (n**-2.2 @ even)
+
+
+def law_of_totals(mechanism: AsymmetricList, count: int, reach: int) -> NDArray[np.float64]:
+    """P(unlisted), P(total = T), ..., P(total = T + reach - 1), P(total >= T + reach), from the law of the noise."""
+    T = mechanism.least_total
+    inner = mechanism.noise.probability(np.arange(T, T + reach) - count)
+    return np.concatenate(
+        [[1 - mechanism.listing_probability(count)], inner, [mechanism.noise.at_least(T + reach - count)]]
+    )
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("source", [KnownKey, SimulationRandom])
+@pytest.mark.parametrize("missing", [4, 1, 0, -2])
+def test_a_drawn_record_has_the_law_of_its_noisy_total(source: Callable[[int], Random], missing: int) -> None:
+    mechanism = AsymmetricList(Budget(1, 1e-2))
+    count, size, reach = mechanism.least_total - missing, 100_000, 30
+    assert count > 0
+    indices, totals = mechanism.draw(np.full(size, count), source(7))
+    assert (np.diff(indices) > 0).all()
+    cells = np.bincount(np.minimum(totals - mechanism.least_total, reach) + 1, minlength=reach + 2)
+    cells[0] = size - len(indices)
+    assert goodness(cells, law_of_totals(mechanism, count, reach)) > 1e-4
+    for wrong in (0.7, 1.3):
+        other = replace(mechanism)
+        rates = (mechanism.noise.falling * Fraction(wrong), mechanism.noise.rising)
+        object.__setattr__(other, "noise", AsymmetricLaplace(*rates))
+        assert goodness(cells, law_of_totals(other, count, reach)) < 1e-20
+
+
+@pytest.mark.statistical
+def test_every_record_is_listed_with_its_probability_and_its_own_total() -> None:
+    mechanism, random = AsymmetricList(Budget(4, 1e-2)), KnownKey(5)
+    T = mechanism.least_total
+    counts = np.array([1, T - 1, T - 1, T, T - 1, 1, 0, 500, T + 1, T - 1])
+    listed, repeats = np.zeros(len(counts), dtype=np.int64), 4_000
+    for _ in range(repeats):
+        indices, totals = mechanism.draw(counts, random)
+        listed[indices] += 1
+        assert (np.diff(indices) > 0).all()
+        assert totals.min() >= T
+        assert abs(totals[indices == 7][0] - 500) < 60
+    p = mechanism.listing_probability(counts)
+    assert listed[6] == 0
+    assert listed[7] == repeats
+    free = (p > 0) & (p < 0.9999)
+    z = (listed - repeats * p)[free] / np.sqrt(repeats * p * (1 - p))[free]
+    assert np.abs(z).max() < 4.5
+
+
+@pytest.mark.statistical
+def test_wildcards_carry_their_own_noise() -> None:
+    mechanism = AsymmetricList(Budget(4, 1e-5), wildcard_share=0.3)
+    assert mechanism.wildcard_noise is not None
+    counts = np.arange(50_000) % 7
+    noise = mechanism.draw_wildcards(counts, KnownKey(2)) - counts
+    reach, zero = 20, np.zeros(1, dtype=np.int64)
+    cells = np.bincount(np.clip(noise, -reach, reach) + reach, minlength=2 * reach + 1)
+    assert goodness(cells, on_window(mechanism.wildcard_noise, zero, zero - reach, 2 * reach + 1)[0]) > 1e-4
+    assert goodness(cells, on_window(mechanism.noise, zero, zero - reach, 2 * reach + 1)[0]) < 1e-20
+
+
+class Counting(SimulationRandom):
+    """Counts the random words that are asked for."""
+
+    drawn = 0
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        self.drawn += count
+        return super().words(count)
+
+
+def test_noise_does_not_cost_a_draw_per_rare_record() -> None:
+    random = Counting(1)
+    rare, popular = 1_000_000, 60
+    counts = np.concatenate([np.ones(rare, dtype=np.int64), np.full(popular, 60)])
+    listed, totals = AsymmetricList(Budget(4, 1e-5)).draw(counts, random)
+    assert random.drawn < rare / 25
+    assert set(range(rare, rare + popular)) <= set(listed.tolist())
+    assert len(listed) == len(totals) < popular + 40
+
+
+def test_a_survivor_on_the_edge_is_settled_by_further_bits() -> None:
+    mechanism = AsymmetricList(Budget(4, 1e-5))
+    T, last = mechanism.least_total, (1 << 64) - 1
+    edge = mechanism.noise.tail_bits(2, 64)
+    zeros = 64 - edge.bit_length()
+    following = mechanism.noise.tail_bits(2, 128) & last
+    heads = [1 << 63] * zeros  # one coin each: its bit survives
+    beyond, more = mechanism._beyond.bits(3, 64), mechanism._beyond.bits(3, 128) & last
+    start = [*heads, edge << zeros]
+    subset = [5]
+    assert mechanism.draw(np.array([T - 2]), Script([*start, following + 1]))[0].tolist() == []
+    for word, goes_beyond in ((more - 1, 3), (more + 1, 2)):
+        indices, totals = mechanism.draw(np.array([T - 2]), Script([*start, following - 1, *subset, beyond, word]))
+        assert indices.tolist() == [0]
+        assert totals.tolist() == [T + goes_beyond]
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 1e-5), (1.0, 1e-5), (4.0, 1e-7), (20.0, 1e-3)])
+def test_expected_size_is_the_poisson_sum(epsilon: float, delta: float) -> None:
+    mechanism = AsymmetricList(Budget(epsilon, delta))
+    rates = np.geomspace(1e-9, 1e4, 40)
+    n = np.arange(15_000)
+    chances = mechanism.listing_probability(n)
+    exact = [float(stats.poisson.pmf(n, rate) @ chances) for rate in rates]
+    for rate, each in zip(rates, exact, strict=True):
+        assert mechanism.expected_size(np.array([rate])) == pytest.approx(each, rel=1e-7)
+    assert mechanism.expected_size(rates[::-1]) == pytest.approx(sum(exact), rel=1e-7)
+    many = np.tile(rates, 80)  # more than one chunk
+    assert mechanism.expected_size(many) == pytest.approx(80 * sum(exact), rel=1e-7)
+
+
+def test_expected_size_of_nothing_and_of_the_certain() -> None:
+    mechanism = AsymmetricList(Budget(4, 1e-5))
+    assert mechanism.expected_size(np.zeros(0)) == 0
+    assert mechanism.expected_size(np.zeros(3)) == 0
+    assert mechanism.expected_size(np.array([0.0, 1e6, 1e300])) == 2
+    for wrong in (-1.0, math.nan, math.inf):
+        with pytest.raises(ParameterError, match="rates"):
+            mechanism.expected_size(np.array([1.0, wrong]))
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "options", "name"),
+    [
+        (4, 0, {}, "delta"),
+        (0.01, 0.5, {}, "delta"),
+        (1, 0.1, {"falling_share": 0.85}, "delta"),  # e_- = 0.05, and 1 - e^-0.05 = 0.0488
+        (4, 1e-5, {"falling_share": 0.0}, "falling_share"),
+        (4, 1e-5, {"falling_share": 0.95}, "falling_share"),
+        (4, 1e-5, {"falling_share": math.nan}, "falling_share"),
+        (4, 1e-5, {"wildcard_share": 0.0}, "wildcard_share"),
+        (4, 1e-5, {"wildcard_share": 0.9}, "wildcard_share"),
+        (1e-4, 1e-5, {}, "rising rate"),
+    ],
+)
+def test_parameters_without_a_proof_are_refused(
+    epsilon: float, delta: float, options: dict[str, float], name: str
+) -> None:
+    with pytest.raises(ParameterError) as caught:
+        AsymmetricList(Budget(epsilon, delta), **options)  # type: ignore[arg-type]
+    assert caught.value.parameter == name
+
+
+def test_the_condition_on_delta_is_needed() -> None:
+    """Without it a record that only the other database has, unlisted, would cost more than e^(e_-)."""
+    assert AsymmetricList(Budget(1, 0.048), falling_share=0.85).least_total >= 2
+    with pytest.raises(ParameterError, match=r"at most 0\.0487706"):
+        AsymmetricList(Budget(1, 0.049), falling_share=0.85)
+
+
+def test_wildcards_need_their_share() -> None:
+    bare = AsymmetricList(Budget(4, 1e-5), wildcards=False)
+    assert bare.wildcard_noise is None
+    assert bare.noise.falling + bare.noise.rising == 4
+    with pytest.raises(ParameterError, match="wildcards"):
+        bare.draw_wildcards(np.array([3]), SimulationRandom(0))
+
+
+def test_released_lists_are_cryptographic() -> None:
+    mechanism = AsymmetricList(Budget(4, 1e-5))
+    indices, totals = mechanism.release(np.array([1000, 2000]), ReleaseRandom())
+    assert indices.tolist() == [0, 1]
+    assert np.abs(totals - [1000, 2000]).max() < 200
+    assert len(mechanism.release_wildcards(np.array([4, 5]), ReleaseRandom())) == 2
+    with pytest.raises(RandomnessError):
+        mechanism.release(np.array([1000]), SimulationRandom(0))  # type: ignore[arg-type]
+    with pytest.raises(RandomnessError):
+        mechanism.release_wildcards(np.array([1000]), SimulationRandom(0))  # type: ignore[arg-type]
+
+
+def test_no_records_no_list() -> None:
+    mechanism = AsymmetricList(Budget(4, 1e-5))
+    for nothing in (np.zeros(0, dtype=np.int64), np.zeros(5, dtype=np.int64)):
+        indices, totals = mechanism.draw(nothing, SimulationRandom(0))
+        assert len(indices) == len(totals) == 0
+    assert len(mechanism.draw_wildcards(np.zeros(0, dtype=np.int64), SimulationRandom(0))) == 0
+
+
+def test_a_list_tells_what_it_is() -> None:
+    assert str(AsymmetricList(Budget(4, 1e-5))) == (
+        "list of totals from 5 on, (ε = 4, δ = 1e-05): noise falling 2.748, rising 0.852, wildcards rising 0.4"
+    )
+    assert "wildcards" not in str(AsymmetricList(Budget(4, 1e-5), wildcards=False))
