@@ -33,7 +33,7 @@ def demo(
     seed: Annotated[int, Option(help="The same seed gives the same result.")] = 0,
     out: Annotated[Path | None, Option(help="Directory for report.html (a new one if none is said).")] = None,
 ) -> None:
-    """Make a population, run the published method on it, and compare with the truth.
+    """Make a population, run the blendp method on it, and compare with the truth.
 
     The people are invented, so the truth may be shown beside the estimates; a real release never has it.
     """

@@ -39,25 +39,47 @@ class Job:
         Parameters.delta
     )
 
-    method: Annotated[str, method(help="published: BLENDER, errata mended.")] = Parameters.method
+    method: Annotated[str, method(help="blendp, or published: BLENDER with its errata mended.")] = Parameters.method
     size: Annotated[int, method(help="M: records in the final list; 0 keeps all.")] = Parameters.size or 0
     trim_unit: Annotated[str, method(help="What --size counts: record or query.")] = Parameters.trim_unit
-    opt_in_records: Annotated[int, method(help="m_O: records from each opt-in user.")] = Parameters.opt_in_records
-    client_records: Annotated[int, method(help="m_C: records each client reports about; they share the budget.")] = (
-        Parameters.client_records
+    opt_in_records: Annotated[int, method(help="m_O: records an opt-in user may contribute.")] = (
+        Parameters.opt_in_records
     )
-    head_list_share: Annotated[float, method(help="f_O: share of opt-in users who make the list.")] = (
-        Parameters.head_list_share
+    head_list_share: Annotated[
+        float | None,
+        method(help="f_O: share of opt-in users who make the list; the others estimate (blendp: 1, published: 0.95)."),
+    ] = Parameters.head_list_share
+    query_share: Annotated[
+        float | None,
+        method(
+            help="blendp: share of clients who report the query, the others report the record (chosen if none is "
+            "said). published: f_C, share of the client budget for the query (0.85)."
+        ),
+    ] = Parameters.query_share
+    randomiser: Annotated[str, method(help="blendp: how clients report: split, two-stage or two-stage-tight.")] = (
+        Parameters.randomiser
     )
-    query_share: Annotated[float, method(help="f_C: share of the client budget for the query.")] = (
-        Parameters.query_share
+    prior: Annotated[str, method(help="blendp: what is assumed of listed records: power-law or none.")] = (
+        Parameters.prior
     )
-    variance: Annotated[str, method(help="mended; journal or conference: as printed, to reproduce only.")] = (
-        Parameters.variance
-    )
+    influence_cap: Annotated[
+        float, method(help="blendp: how many standard errors clients may pull an estimate; 0 for no cap.")
+    ] = Parameters.influence_cap or 0.0
+    list_budget: Annotated[
+        float, method(help="blendp, several records of a user: share of the budget for the list.")
+    ] = Parameters.list_budget
+    client_records: Annotated[
+        int, method(help="published: m_C, records each client reports about; they share the budget.")
+    ] = Parameters.client_records
+    variance: Annotated[
+        str, method(help="published: mended; journal or conference: as printed, to reproduce only.")
+    ] = Parameters.variance
     wildcard: Annotated[
         str,
-        method(help="Opt-in records with a listed query and another URL: shared (as clients count them) or figure-4."),
+        method(
+            help="published: opt-in records with a listed query and another URL count as shared (as clients count "
+            "them) or figure-4."
+        ),
     ] = Parameters.wildcard
     project: Annotated[bool, method(help="Project probabilities on the simplex.")] = Parameters.project
 
@@ -74,7 +96,7 @@ class Job:
     def parameters(self) -> Parameters:
         """The method's parameters."""
         told = {field.name: getattr(self, field.name) for field in fields(Parameters)}
-        return Parameters(**{**told, "size": self.size or None})
+        return Parameters(**{**told, "size": self.size or None, "influence_cap": self.influence_cap or None})
 
     def who_opts_in(self) -> float | None:
         """A share of the users, or None for the log's own column."""

@@ -70,22 +70,11 @@ def trim(noisy: NoisyCounts, size: int | None, unit: str = "record") -> NoisyCou
 
     Ties are broken by the list's canonical order, so the result depends on the released counts only.
     """
-    require_choice("trim_unit", unit, TRIM_UNITS)
-    whole = noisy.head_list
-    held = whole.records if unit == "record" else whole.queries
-    if size is None or size >= held:
+    kept = largest(noisy.head_list, noisy.counts, size, unit)
+    if kept is None:
         return noisy
-    require_count("size", size, least=1, remedy="Ask for at least one record.")
-    if unit == "record":
-        order = np.argsort(-noisy.counts[whole.record_cells], kind="stable")
-        kept = whole.record_cells[order[:size]]
-    else:
-        totals = np.bincount(whole.query_of_cell, weights=noisy.counts)[:-1]
-        rows = np.argsort(-totals, kind="stable")[:size]
-        kept = whole.record_cells[np.isin(whole.query_of_cell[whole.record_cells], rows)]
-    labels = whole.labels
-    trimmed = HeadList.of_records([(str(labels[i][0]), labels[i][1]) for i in kept], whole.levels)
-    target = np.array([trimmed.cell_of(*label) for label in labels])
+    whole = noisy.head_list
+    trimmed, target = fold(whole, kept)
     if not noisy.terms.all():
         lost = np.ones(whole.cells, dtype=bool)
         lost[kept] = False
@@ -98,3 +87,28 @@ def trim(noisy: NoisyCounts, size: int | None, unit: str = "record") -> NoisyCou
         noisy.records_per_user,
         noisy.noise,
     )
+
+
+def largest(
+    head_list: HeadList, counts: NDArray[np.int64] | NDArray[np.float64], size: int | None, unit: str
+) -> NDArray[np.int64] | None:
+    """The cells of the ``size`` records (or of the records of so many queries) with the largest counts, ties in
+    canonical order; None where that is the whole list.
+    """
+    require_choice("trim_unit", unit, TRIM_UNITS)
+    cells = head_list.record_cells
+    if size is None or size >= (head_list.records if unit == "record" else head_list.queries):
+        return None
+    require_count("size", size, least=1, remedy="Ask for at least one record.")
+    if unit == "record":
+        return cells[np.argsort(-counts[cells], kind="stable")[:size]]
+    totals = np.bincount(head_list.query_of_cell, weights=counts)[:-1]
+    rows = np.argsort(-totals, kind="stable")[:size]
+    return cells[np.isin(head_list.query_of_cell[cells], rows)]
+
+
+def fold(head_list: HeadList, kept: NDArray[np.int64]) -> tuple[HeadList, NDArray[np.int64]]:
+    """The list of these cells' records alone, and where every cell of the whole list falls in it."""
+    labels = head_list.labels
+    trimmed = HeadList.of_records([(str(labels[i][0]), labels[i][1]) for i in kept], head_list.levels)
+    return trimmed, np.array([trimmed.cell_of(*label) for label in labels], dtype=np.int64)

@@ -1,19 +1,37 @@
 """From released counts and reports to probabilities: unbiased estimates first, the projection a named last step."""
 
-from blendp.estimate.blend import Blend, blend
+from blendp.estimate.blend import CONFIDENCE, Blend, blend
 from blendp.estimate.client import client_estimate
+from blendp.estimate.cross_check import CrossCheck, cross_check
 from blendp.estimate.group import GroupEstimate, Level
-from blendp.estimate.opt_in import opt_in_estimate
+from blendp.estimate.hybrid import Guard, Influence, hybrid_blend, influence
+from blendp.estimate.opt_in import counts_estimate, opt_in_estimate
+from blendp.estimate.posterior import Posterior, opt_in_posterior
 from blendp.estimate.simplex import project_on_simplex
+from blendp.estimate.split import Arm, Split, reconcile, split_estimate
 from blendp.estimate.tally import Tally
 
 __all__ = [
+    "CONFIDENCE",
+    "Arm",
     "Blend",
+    "CrossCheck",
     "GroupEstimate",
+    "Guard",
+    "Influence",
     "Level",
+    "Posterior",
+    "Split",
     "Tally",
     "blend",
     "client_estimate",
+    "counts_estimate",
+    "cross_check",
+    "hybrid_blend",
+    "influence",
     "opt_in_estimate",
+    "opt_in_posterior",
     "project_on_simplex",
+    "reconcile",
+    "split_estimate",
 ]

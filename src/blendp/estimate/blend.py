@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from statistics import NormalDist
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +15,12 @@ from blendp.estimate.group import VARIANCES, Level, freeze_alike
 
 Array = NDArray[np.float64]
 
+CONFIDENCE = 0.95
+"""How often intervals hold the truth, if all assumptions do."""
+
+Z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
+"""The ends of such an interval in standard errors, for the normal law."""
+
 
 @dataclass(frozen=True, eq=False)
 class Blend:
@@ -21,16 +29,26 @@ class Blend:
     where:
         probability    is unbiased up to the choice of the weight and of the list, and may be negative,
         variance       estimates that of ``probability``, on the wide side for small counts; inf where unknown,
-        weight_opt_in  is the opt-in group's share in it; the clients have the rest.
+        weight_opt_in  is the opt-in group's share in it; the clients have the rest,
+        low, high      are the ends of an interval that holds the truth with the probability CONFIDENCE.
     """
 
     probability: Array
     variance: Array
     weight_opt_in: Array
+    low: Array
+    high: Array
+
+    @classmethod
+    def normal(cls, probability: Array, variance: Array, weight_opt_in: Array) -> Self:
+        """With intervals of the normal law."""
+        with np.errstate(invalid="ignore"):
+            reach = Z * np.sqrt(variance)
+        return cls(probability, variance, weight_opt_in, probability - reach, probability + reach)
 
     def __post_init__(self) -> None:
         """Refuse arrays that do not belong together, and freeze them."""
-        freeze_alike(self.probability, self.variance, self.weight_opt_in)
+        freeze_alike(self.probability, self.variance, self.weight_opt_in, self.low, self.high)
 
     @cached_property
     def std_error(self) -> Array:
@@ -79,7 +97,7 @@ def blend(opt_in: Level, client: Level, opt_in_users: int, variance: str = "mend
     w = weight(_mean(w, p_o, p_c))
     p = _mean(w, p_o, p_c)
     v = _mean(w**2, v_o(p, more=w**2), v_c, (1 - w) ** 2)
-    return Blend(p, np.where(knows_o | knows_c, v, np.inf), w)
+    return Blend.normal(p, np.where(knows_o | knows_c, v, np.inf), w)
 
 
 def _mean(w: Array, first: Array, second: Array, rest: Array | None = None) -> Array:
@@ -100,4 +118,4 @@ def _printed(opt_in: Level, client: Level) -> Blend:
     with np.errstate(invalid="ignore", divide="ignore"):
         both = v_c / (v_o + v_c)
     w = np.where(np.isinf(v_o) | np.isinf(v_c), _weight_where_one_is_unknown(opt_in, client), both)
-    return Blend(_mean(w, opt_in.probability, client.probability), _mean(w**2, v_o, v_c, (1 - w) ** 2), w)
+    return Blend.normal(_mean(w, opt_in.probability, client.probability), _mean(w**2, v_o, v_c, (1 - w) ** 2), w)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from blendp.curator import NoisyCounts
+from blendp.curator import NoisyCounts, OptInCounts
 from blendp.errors import require_choice
 from blendp.estimate.group import VARIANCES, GroupEstimate, Level, nothing
 
@@ -59,3 +59,30 @@ def _level(
     else:
         v = p * (1 - p) / (records - 1) + 2 * noisy.noise.scale**2 / (records * (records - 1))
     return Level(p, np.where(terms > 0, v, np.inf), floor)
+
+
+def counts_estimate(counts: OptInCounts) -> GroupEstimate:
+    """The opt-in group's own estimates, as the counts say it: records near the threshold come out too high.
+
+        p = z/n,    v = phi p (1 - p)/n + s^2/n^2,    floor = s^2/n^2
+
+    where:
+        z, s^2  are the noisy number of people and the variance of its noise, phi the dispersion.
+
+    The blend does not use them but the posterior (:mod:`blendp.estimate.posterior`), in which the selection is undone.
+    """
+    rows, n = counts.head_list.query_of_cell, counts.users
+
+    def level(people: NDArray[np.float64], noise: NDArray[np.float64], dispersion: float) -> Level:
+        if not n:
+            return nothing(len(people))
+        p, floor = people / n, noise / n**2
+        inside = np.clip(p, 0.0, 1.0)
+        return Level(p, dispersion * inside * (1 - inside) / n + floor, floor)
+
+    people, noise = (np.bincount(rows, weights=x).astype(np.float64) for x in (counts.people, counts.noise_variance))
+    return GroupEstimate(
+        n,
+        level(counts.people.copy(), counts.noise_variance.copy(), counts.dispersion),
+        level(people, noise, counts.query_dispersion),
+    )

@@ -13,7 +13,7 @@ from blendp.errors import require_count
 from blendp.evaluation.metrics import Scores, TrueHead, score, true_head
 from blendp.methods import Parameters, Simulation, simulate
 from blendp.methods.log import Log, OptIn
-from blendp.methods.published import Progress
+from blendp.methods.progress import Progress
 from blendp.randomness import SimulationRandom
 
 

@@ -4,6 +4,20 @@ from blendp.methods.groups import GroupSizes
 from blendp.methods.guarantee import Guarantee
 from blendp.methods.outcome import Outcome, Release, Row, Simulation
 from blendp.methods.parameters import Parameters
-from blendp.methods.published import run, simulate
+from blendp.methods.people import LogPeople, People
+from blendp.methods.run import run, simulate, simulate_people
 
-__all__ = ["GroupSizes", "Guarantee", "Outcome", "Parameters", "Release", "Row", "Simulation", "run", "simulate"]
+__all__ = [
+    "GroupSizes",
+    "Guarantee",
+    "LogPeople",
+    "Outcome",
+    "Parameters",
+    "People",
+    "Release",
+    "Row",
+    "Simulation",
+    "run",
+    "simulate",
+    "simulate_people",
+]

@@ -40,7 +40,8 @@ class GroupSizes:
 
     def __str__(self) -> str:
         """One line for people."""
-        return f"{self.opt_in:,} opt-in ({self.head_list:,} list + {self.estimate:,} estimate), {self.client:,} clients"
+        parts = f" ({self.head_list:,} list + {self.estimate:,} estimate)" if self.estimate else ""
+        return f"{self.opt_in:,} opt-in{parts}, {self.client:,} clients"
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Self
 
-from blendp.mechanisms import ThresholdList, TwoStage
+from blendp.mechanisms import AsymmetricList, DiscreteLaplace, SubsetSelection, ThresholdList, TwoStage, WeightedUnion
 from blendp.methods.parameters import Parameters
 
 
@@ -16,11 +16,20 @@ class Guarantee:
 
     epsilon: float
     delta: float
-    threshold: float
-    """tau of the list: a record is listed when its noisy count among the list-making opt-in users exceeds it."""
+    list_mechanism: str
+    """How the list was made, in words."""
 
-    noise_scale: float
-    """The scale of the discrete Laplace noise on opt-in counts."""
+    threshold: float
+    """How many people, noise included, a record needed to be listed (blendp method: at least; published: more than)."""
+
+    noise: str
+    """The noise on opt-in counts, in words."""
+
+    noise_deviation: float
+    """The standard deviation of the noise on the number of opt-in people of a listed record."""
+
+    client_mechanism: str
+    """How clients reported, in words."""
 
     client_epsilon_exact: float
     """The exact pure epsilon of all reports of one client, from the randomiser's channel."""
@@ -28,26 +37,53 @@ class Guarantee:
     client_delta: float
     """The exact delta of a client's report at its part of the promised epsilon; for several reports, their sum."""
 
+    client_report_bytes: int
+    """The size of the largest report in its compact form."""
+
     neighbours: str = "replace one user's records"
 
     @classmethod
-    def of(cls, parameters: Parameters, list_maker: ThresholdList, randomiser: TwoStage) -> Guarantee:
-        """What these mechanisms promise together."""
+    def of_two_stage(
+        cls, parameters: Parameters, list_maker: ThresholdList | AsymmetricList | WeightedUnion, randomiser: TwoStage
+    ) -> Self:
+        """What the list maker and the published client randomiser promise together."""
         reports = parameters.client_records
+        cells = int(randomiser.cells_per_query.sum())
         return cls(
             parameters.epsilon,
             parameters.delta,
-            list_maker.threshold,
-            list_maker.noise.scale,
-            reports * randomiser.loss(),
-            reports * randomiser.delta_at(parameters.epsilon / reports),
+            **_list_facts(list_maker, parameters),
+            client_mechanism="two-stage randomised response" + (", tight" if randomiser.tight else ""),
+            client_epsilon_exact=reports * randomiser.loss(),
+            client_delta=reports * randomiser.delta_at(parameters.epsilon / reports),
+            client_report_bytes=reports * max(1, ((cells - 1).bit_length() + 7) // 8),
+        )
+
+    @classmethod
+    def of_split(
+        cls,
+        parameters: Parameters,
+        list_maker: AsymmetricList | WeightedUnion,
+        queries: SubsetSelection,
+        cells: SubsetSelection,
+    ) -> Self:
+        """What the list maker and subset selection promise together; which question a client answers is public."""
+        return cls(
+            parameters.epsilon,
+            parameters.delta,
+            **_list_facts(list_maker, parameters),
+            client_mechanism=f"subset selection: {queries.size} of {queries.items} queries, or {cells.size} of "
+            f"{cells.items} cells",
+            client_epsilon_exact=max(queries.loss(), cells.loss()),
+            client_delta=0.0,
+            client_report_bytes=max(queries.report_bytes, cells.report_bytes),
         )
 
     @property
     def words(self) -> str:
         """For people."""
         if self.client_epsilon_exact <= self.epsilon:
-            exactly = f"e^{math.ceil(self.client_epsilon_exact * 1e4) / 1e4:g}"
+            exactly = f"e^{min(math.ceil(self.client_epsilon_exact * 1e4) / 1e4, self.epsilon):g}"
         else:
             exactly = f"e^{self.epsilon:g}, plus at most {self.client_delta:.2g}"
         return (
@@ -62,3 +98,26 @@ class Guarantee:
     def to_dict(self) -> dict[str, Any]:
         """As plain values, for JSON."""
         return {**asdict(self), "words": self.words}
+
+
+def _list_facts(list_maker: ThresholdList | AsymmetricList | WeightedUnion, parameters: Parameters) -> dict[str, Any]:
+    """The list mechanism, its threshold and the noise on the counts, in words and in people."""
+    m = parameters.opt_in_records
+    if isinstance(list_maker, ThresholdList):
+        name, threshold = "threshold on discrete Laplace counts (figure 3)", list_maker.threshold / m
+    elif isinstance(list_maker, AsymmetricList):
+        name, threshold = "threshold on asymmetric discrete Laplace counts", float(list_maker.least_total)
+    else:
+        name, threshold = f"weighted Gaussian set union of {m} records a person", list_maker.least_people
+    if isinstance(list_maker, ThresholdList) or parameters.holds_out:
+        laplace = DiscreteLaplace.for_counts(parameters.epsilon, m)
+        words, variance = f"discrete Laplace, scale {laplace.scale / m:.4g}", laplace.variance
+    elif isinstance(list_maker, AsymmetricList):
+        rates = [float(rate) for rate in (list_maker.noise.falling, list_maker.noise.rising)]
+        words = "asymmetric discrete Laplace, rates {:.4g} above and {:.4g} below 0".format(*rates)
+        variance = list_maker.noise.variance
+    else:
+        sigma, variance = float(list_maker.count_noise.sigma), list_maker.count_noise.variance
+        words = f"rounded Gaussian, sigma {sigma / m:.4g}"
+    deviation = math.sqrt(variance) / m
+    return {"list_mechanism": name, "threshold": threshold, "noise": words, "noise_deviation": deviation}

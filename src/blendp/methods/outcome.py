@@ -5,19 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blendp.estimate import Blend, GroupEstimate, project_on_simplex
+from blendp.estimate import Blend, CrossCheck, GroupEstimate, Influence, project_on_simplex
 from blendp.headlist import HeadList
 from blendp.methods.groups import GroupSizes
 from blendp.methods.guarantee import Guarantee
 from blendp.methods.parameters import Parameters
-
-CONFIDENCE = 0.95
-_Z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
 
 
 @dataclass(frozen=True)
@@ -49,6 +45,15 @@ class Outcome:
     cells: Blend
     queries: Blend
 
+    query_reporters: float | None = None
+    """The share of the clients who reported the query; the others reported the record. None with other randomisers."""
+
+    check: CrossCheck | None = None
+    """Whether the two groups tell the same story (blendp method)."""
+
+    influence: tuple[Influence, ...] = ()
+    """How far lying clients could move a result (blendp method)."""
+
     @cached_property
     def cell_probability(self) -> NDArray[np.float64]:
         """The published probability of every cell: the blend, projected if that was asked for."""
@@ -56,8 +61,10 @@ class Outcome:
 
     @cached_property
     def query_probability(self) -> NDArray[np.float64]:
-        """The published probability of every query, the wildcard last."""
-        return self._published(self.queries)
+        """The published probability of every query, the wildcard last; in the blendp method the sum of its cells."""
+        if self.check is None:
+            return self._published(self.queries)
+        return np.bincount(self.head_list.query_of_cell, weights=self.cell_probability).astype(np.float64)
 
     def _published(self, blended: Blend) -> NDArray[np.float64]:
         p = blended.probability
@@ -117,8 +124,8 @@ class Outcome:
     def _row(
         label: tuple[str | None, str | None], blended: Blend, published: NDArray[np.float64], i: int | np.intp
     ) -> Row:
-        p, error = float(blended.probability[i]), float(blended.std_error[i])
-        return Row(*label, float(published[i]), error, p - _Z * error, p + _Z * error, float(blended.weight_opt_in[i]))
+        shown = (published, blended.std_error, blended.low, blended.high, blended.weight_opt_in)
+        return Row(*label, *(float(values[i]) for values in shown))
 
     def __str__(self) -> str:
         """The parameters and the ten most probable records."""

@@ -22,6 +22,11 @@ class SimulationRandom(Random):
         """``count`` independent uniform 64-bit words."""
         return np.asarray(self._bits.random_raw(count), dtype=np.uint64)
 
+    @property
+    def generator(self) -> np.random.Generator:
+        """NumPy's laws on this stream, for what only experiments draw."""
+        return np.random.Generator(self._bits)
+
     def spawn(self) -> SimulationRandom:
         """An independent stream, determined by this one's seed and how many were spawned before."""
         child = SimulationRandom.__new__(SimulationRandom)

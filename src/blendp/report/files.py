@@ -13,8 +13,9 @@ from typing import Any
 
 from blendp._version import __version__
 from blendp.errors import RandomnessError
+from blendp.estimate import CONFIDENCE
 from blendp.methods import Outcome, Release
-from blendp.methods.outcome import CONFIDENCE, Row
+from blendp.methods.outcome import Row
 from blendp.outputs import whole
 from blendp.report.html import render_report
 
@@ -59,6 +60,9 @@ def release_card(outcome: Outcome, source: Mapping[str, Any] | None = None) -> d
         "confidence": CONFIDENCE,
         "cautions": outcome.cautions,
         "identity_gap": outcome.identity_gap,
+        "query_reporters": outcome.query_reporters,
+        "cross_check": None if outcome.check is None else outcome.check.to_dict(),
+        "influence": [asdict(line) for line in outcome.influence],
     }
 
 

@@ -40,8 +40,12 @@ _MEANING = {
     "trim_unit": "what the size counts",
     "opt_in_records": "m_O: records taken from each opt-in user",
     "client_records": "m_C: records each client reports about",
-    "head_list_share": "f_O: the share of the opt-in users who make the list",
-    "query_share": "f_C: the share of a client's budget that protects the query",
+    "head_list_share": "f_O: the share of the opt-in users who make the list; with 1 all of them also estimate",
+    "query_share": "the share of the clients who report the query (published: f_C, that of a client's budget)",
+    "randomiser": "how clients report",
+    "prior": "what is assumed of listed records before their counts are seen",
+    "influence_cap": "how many standard errors clients may pull an estimate away from the opt-in users'",
+    "list_budget": "with several records of a person: the share of the budget for the list",
     "variance": "which variance formulas and weights",
     "wildcard": "what an opt-in record with a listed query and an unlisted URL counts for",
     "project": "whether published probabilities are moved to the nearest ones that sum to 1",
@@ -89,9 +93,10 @@ def render_report(outcome: Outcome, *, title: str, truth: ReportTruth | None = N
         "long": LONG,
         "records": _table(outcome, rows, digits, truth, by_query=False),
         "queries": _table(outcome, outcome.trends(), digits, truth, by_query=True),
+        "agreement": _agreement(outcome, digits),
         "scores": {} if truth is None else _scores(outcome, listed, truth),
         "parameters": [
-            (name, _plain(value), _MEANING.get(name, "")) for name, value in outcome.parameters.to_dict().items()
+            (name, _plain(name, value), _MEANING.get(name, "")) for name, value in outcome.parameters.to_dict().items()
         ],
         "version": __version__,
     }
@@ -120,13 +125,13 @@ def _warning(outcome: Outcome, truth: ReportTruth | None) -> str | None:
 def _notes(outcome: Outcome) -> list[str]:
     """What a reader of the estimates should know about this run."""
     notes = list(outcome.cautions) if outcome.head_list.records else []
-    if not outcome.groups.client and not outcome.groups.estimate:
+    if not outcome.groups.client and not outcome.opt_in.users:
         notes.append("Nobody was left to estimate: neither clients nor opt-in users.")
     elif not outcome.groups.client:
         notes.append("No clients took part: every estimate comes from the opt-in users.")
-    elif not outcome.groups.estimate:
+    elif not outcome.opt_in.users:
         notes.append("No opt-in users were left to estimate: every estimate comes from the clients.")
-    if outcome.candidates > outcome.head_list.records > 0:
+    if outcome.candidates > outcome.head_list.records > 0 and outcome.parameters.method == "published":
         notes.append(
             f"The list kept {outcome.head_list.records} of {outcome.candidates} candidates by the very counts that the "
             f"opt-in estimates come from, so estimates of records near the end of the list tend to be too high."
@@ -137,6 +142,28 @@ def _notes(outcome: Outcome) -> list[str]:
             "be in the middle of its line, and a line may reach below 0."
         )
     return notes
+
+
+def _agreement(outcome: Outcome, digits: int) -> dict[str, Any] | None:
+    """What the cross-check of the groups found, and what lying clients could do."""
+    check = outcome.check
+    if check is None or check.p_value is None:
+        return None
+    labels, two = outcome.head_list.labels, outcome.head_list.levels == 2
+    groups = [group.cells.probability for group in (outcome.opt_in, outcome.client)]
+    flagged = []
+    for i in check.flagged[:TOP]:
+        opt_in, client = (text.percent(float(group[i]), digits) for group in groups)
+        line = {"query": labels[i][0], "url": labels[i][1], "two": two, "opt_in": opt_in, "client": client}
+        flagged.append({**line, "z": f"{check.z[i]:+.1f}".replace("-", "−")})
+    liars = [
+        {
+            "share": text.number(100 * line.share),
+            **{name: f"{100 * getattr(line, name):.2g}" for name in ("clients", "blended", "capped")},
+        }
+        for line in outcome.influence
+    ]
+    return {"words": check.words, "flagged": flagged, "liars": liars}
 
 
 def _plots(outcome: Outcome, listed: Sequence[Row], truth: ReportTruth | None, digits: int) -> dict[str, Any]:
@@ -213,9 +240,9 @@ def _table(
     }
 
 
-def _plain(value: object) -> str:
+def _plain(name: str, value: object) -> str:
     if value is None:
-        return "all"
+        return "chosen" if name == "query_share" else "none" if name == "influence_cap" else "all"
     if isinstance(value, bool):
         return "yes" if value else "no"
     return text.number(value) if isinstance(value, float) else str(value)

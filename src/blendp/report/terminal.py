@@ -22,8 +22,10 @@ def summary(outcome: Outcome) -> RenderableType:
         f"{kind} {outcome.parameters.method}, promise {outcome.parameters.budget} to every person",
         f"people {outcome.groups}",
         f"list {outcome.head_list.records} records of {outcome.head_list.queries} queries, "
-        f"from {outcome.candidates} that passed the threshold {outcome.guarantee.threshold:.2f}",
+        f"from {outcome.candidates} that passed the threshold {outcome.guarantee.threshold:.4g}",
     ]
+    if outcome.check is not None and outcome.check.p_value is not None:
+        lines.append(f"groups {'differ' if outcome.check.differ else 'agree'} (p = {outcome.check.p_value:.2g})")
     return Group(Text("\n".join(lines)), *(Text(caution, style="yellow") for caution in outcome.cautions))
 
 

@@ -56,7 +56,7 @@ def test_run_writes_and_shows_a_release(folder: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert names(folder / "release") == ["estimates.csv", "head_list.json", "release.json", "report.html", "trends.csv"]
     assert "google" in done.stdout
-    assert "8,000 opt-in (7,600 list + 400 estimate), 32,000 clients" in done.stdout
+    assert "8,000 opt-in, 32,000 clients" in done.stdout
     assert "40000 rows" in done.stderr
     for word in ("truth", "ndcg", "l1"):
         assert word not in done.stdout.lower()
@@ -82,6 +82,9 @@ def test_run_writes_nothing_that_is_not_protected(folder: Path) -> None:
         "confidence",
         "cautions",
         "identity_gap",
+        "query_reporters",
+        "cross_check",
+        "influence",
     }
     assert set(printed) - set(card) == {"estimates", "trends", "out"}
     assert set(printed["estimates"][0]) == {"query", "url", "probability", "std_error", "low", "high", "weight_opt_in"}

@@ -23,7 +23,7 @@ def test_means_and_standard_errors_are_those_of_the_trials() -> None:
     assert figures["l1"] == pytest.approx(sum(values) / 3)
     spread = sum((value - figures["l1"]) ** 2 for value in values) / 2
     assert figures["std_error"]["l1"] == pytest.approx((spread / 3) ** 0.5)
-    assert figures["users"] == {"opt_in": 600, "opt_in_head_list": 570, "opt_in_estimate": 30, "client": 2_400}
+    assert figures["users"] == {"opt_in": 600, "opt_in_head_list": 600, "opt_in_estimate": 0, "client": 2_400}
     assert len(set(values)) == 3
     assert started == ["run 1 of 3", "run 2 of 3", "run 3 of 3"]
     assert str(done).endswith("Not private: computed from the raw log.")

@@ -26,11 +26,19 @@ from blendp.randomness import SimulationRandom
         ("opt_in_records", 0),
         ("client_records", 0),
         ("head_list_share", 0.0),
-        ("head_list_share", 1.0),
-        ("query_share", 0.0),
+        ("head_list_share", 1.1),
+        ("query_share", -0.1),
         ("query_share", 1.0),
         ("variance", "wrong"),
         ("wildcard", "wrong"),
+        ("randomiser", "wrong"),
+        ("prior", "wrong"),
+        ("influence_cap", 0.0),
+        ("list_budget", 1.0),
+        # what belongs to the other method
+        ("client_records", 2),
+        ("variance", "journal"),
+        ("wildcard", "figure-4"),
     ],
 )
 def test_wrong_values_are_named(name: str, value: object) -> None:
@@ -42,17 +50,40 @@ def test_wrong_values_are_named(name: str, value: object) -> None:
         assert part in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("head_list_share", 1.0),
+        ("query_share", 0.0),
+        ("randomiser", "two-stage"),
+        ("prior", "none"),
+        ("influence_cap", None),
+        ("list_budget", 0.7),
+    ],
+)
+def test_the_published_method_takes_no_other_values(name: str, value: object) -> None:
+    with pytest.raises(ParameterError) as caught:
+        Parameters(method="published", **{name: value})  # type: ignore[arg-type]
+    assert caught.value.parameter == name
+
+
 def test_budgets_without_a_proof_are_refused_at_once() -> None:
     with pytest.raises(ParameterError, match=r"delta = 0\.5"):
-        Parameters(epsilon=0.01, delta=0.5)
+        Parameters(method="published", epsilon=0.01, delta=0.5)
     with pytest.raises(ParameterError, match="noise scale"):
-        Parameters(epsilon=1e-5)
+        Parameters(method="published", epsilon=1e-5)
+    with pytest.raises(ParameterError):
+        Parameters(epsilon=1e-9)
 
 
 def test_parameters_are_values() -> None:
     assert Parameters(size=None) == Parameters(size=None)
-    assert str(Parameters()) == "published (ε = 4, δ = 1e-05), list of 50 records, f_O = 0.95, f_C = 0.85"
-    assert Parameters().to_dict()["query_share"] == 0.85
+    assert str(Parameters()) == "blendp (ε = 4, δ = 1e-05), list of 50 records"
+    assert str(Parameters(opt_in_records=20, size=None)).endswith("list of all records, 20 records of an opt-in user")
+    told = Parameters(method="published").to_dict()
+    assert (told["head_list_share"], told["query_share"]) == (0.95, 0.85)
+    told = Parameters().to_dict()
+    assert (told["head_list_share"], told["query_share"]) == (1.0, None)
 
 
 def test_groups_are_a_partition_of_the_asked_sizes() -> None:

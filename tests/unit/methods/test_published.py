@@ -12,6 +12,8 @@ from blendp.methods import Parameters, Release, Simulation, run, simulate
 from blendp.randomness import SimulationRandom
 from tests.support import KnownKey
 
+PUBLISHED = Parameters(method="published")
+
 
 def small_log(users: int = 4_000, levels: int = 2) -> EmbeddedLog:
     """Five popular records, and one of its own for every fourth user."""
@@ -28,7 +30,7 @@ def aol() -> EmbeddedLog:
 
 
 def test_a_run_finds_what_is_popular() -> None:
-    release = run(small_log(), Parameters(size=None), opt_in=0.2, random=KnownKey(1))
+    release = run(small_log(), Parameters(method="published", size=None), opt_in=0.2, random=KnownKey(1))
     assert isinstance(release, Release)
     assert {entry.query for entry in release.head_list.entries} == {f"q{i}" for i in range(5)}
     for row in release.records()[:5]:
@@ -62,7 +64,12 @@ def test_every_m_and_every_option_runs_and_keeps_the_identity(
     aol: EmbeddedLog, opt_in_records: int, client_records: int, variance: str, wildcard: str
 ) -> None:
     parameters = Parameters(
-        opt_in_records=opt_in_records, client_records=client_records, variance=variance, wildcard=wildcard, size=8
+        method="published",
+        opt_in_records=opt_in_records,
+        client_records=client_records,
+        variance=variance,
+        wildcard=wildcard,
+        size=8,
     )
     made = simulate(aol, parameters, opt_in=0.3, random=SimulationRandom(1))
     assert made.head_list.records == 8
@@ -78,12 +85,16 @@ def test_every_m_and_every_option_runs_and_keeps_the_identity(
 
 
 def test_trimming_by_query_counts_queries(aol: EmbeddedLog) -> None:
-    made = simulate(aol, Parameters(size=4, trim_unit="query"), opt_in=0.3, random=SimulationRandom(1))
+    made = simulate(
+        aol, Parameters(method="published", size=4, trim_unit="query"), opt_in=0.3, random=SimulationRandom(1)
+    )
     assert made.head_list.queries == 4
 
 
 def test_an_empty_head_list_is_a_result() -> None:
-    made = simulate(small_log(200), Parameters(delta=1e-12), opt_in=0.05, random=SimulationRandom(1))
+    made = simulate(
+        small_log(200), Parameters(method="published", delta=1e-12), opt_in=0.05, random=SimulationRandom(1)
+    )
     assert made.head_list.records == 0
     assert [(row.query, row.probability) for row in made.records()] == [(None, 1.0)]
     assert made.trends()[0].std_error == 0
@@ -91,7 +102,7 @@ def test_an_empty_head_list_is_a_result() -> None:
 
 
 def test_a_one_level_log_gives_trends() -> None:
-    made = simulate(small_log(levels=1), opt_in=0.2, random=SimulationRandom(1))
+    made = simulate(small_log(levels=1), PUBLISHED, opt_in=0.2, random=SimulationRandom(1))
     assert made.head_list.levels == 1
     assert [row.url for row in made.records()] == [None] * 6
     assert {row.query for row in made.trends()} == {"q0", "q1", "q2", "q3", "q4", None}
@@ -106,21 +117,25 @@ def marks(log: EmbeddedLog, opted: int) -> np.ndarray:
 
 def test_nobody_left_to_estimate_for_the_opt_in_group() -> None:
     """f_O so large that T is empty: the clients have all the weight."""
-    made = simulate(small_log(), Parameters(head_list_share=0.9999), opt_in=0.2, random=SimulationRandom(1))
+    made = simulate(
+        small_log(), Parameters(method="published", head_list_share=0.9999), opt_in=0.2, random=SimulationRandom(1)
+    )
     assert made.groups.estimate == 0
     assert (made.cells.weight_opt_in == 0).all()
     assert np.isfinite(made.cells.std_error).all()
 
 
 def test_one_opt_in_user_who_estimates_knows_no_error() -> None:
-    made = simulate(small_log(), Parameters(head_list_share=0.9985), opt_in=0.2, random=SimulationRandom(1))
+    made = simulate(
+        small_log(), Parameters(method="published", head_list_share=0.9985), opt_in=0.2, random=SimulationRandom(1)
+    )
     assert made.groups.estimate == 1
     assert (made.cells.weight_opt_in == 0).all()
 
 
 def test_no_client() -> None:
     log = small_log()
-    made = simulate(log, opt_in=marks(log, log.users), random=SimulationRandom(1))
+    made = simulate(log, PUBLISHED, opt_in=marks(log, log.users), random=SimulationRandom(1))
     assert made.groups.client == 0
     assert (made.cells.weight_opt_in == 1).all()
     assert np.isfinite(made.cells.std_error).all()
@@ -129,21 +144,23 @@ def test_no_client() -> None:
 
 def test_one_client() -> None:
     log = small_log()
-    made = simulate(log, opt_in=marks(log, log.users - 1), random=SimulationRandom(1))
+    made = simulate(log, PUBLISHED, opt_in=marks(log, log.users - 1), random=SimulationRandom(1))
     assert made.groups.client == 1
     assert (made.cells.weight_opt_in == 1).all()
 
 
 def test_no_opt_in_user_gives_an_empty_list() -> None:
     log = small_log()
-    made = simulate(log, opt_in=marks(log, 0), random=SimulationRandom(1))
+    made = simulate(log, PUBLISHED, opt_in=marks(log, 0), random=SimulationRandom(1))
     assert made.head_list.records == 0
     assert made.query_probability.tolist() == [1.0]
 
 
 def test_a_listed_query_that_no_estimating_opt_in_user_holds() -> None:
     """T has two people at most; the estimates of what they do not hold are noise around 0, with its error."""
-    made = simulate(small_log(), Parameters(head_list_share=0.9972), opt_in=0.2, random=SimulationRandom(3))
+    made = simulate(
+        small_log(), Parameters(method="published", head_list_share=0.9972), opt_in=0.2, random=SimulationRandom(3)
+    )
     assert made.groups.estimate == 2
     assert np.isfinite(made.cells.probability).all()
     assert made.cells.weight_opt_in.max() < 0.05
@@ -156,13 +173,13 @@ def test_somebody_has_to_opt_in() -> None:
 
 def test_cautions_name_what_a_reader_should_know() -> None:
     log = small_log(200)
-    careful = simulate(small_log(), Parameters(delta=1e-6), opt_in=0.2, random=SimulationRandom(1))
+    careful = simulate(small_log(), Parameters(method="published", delta=1e-6), opt_in=0.2, random=SimulationRandom(1))
     assert careful.cautions == []
-    careless = Parameters(delta=1e-2, epsilon=12, variance="journal")
+    careless = Parameters(method="published", delta=1e-2, epsilon=12, variance="journal")
     told = " ".join(simulate(log, careless, opt_in=0.2, random=SimulationRandom(1)).cautions)
     for words in ("delta = 0.01 is not below one over the 200 people", "epsilon = 12", "journal formulas"):
         assert words in told
-    nobody = simulate(log, opt_in=marks(log, 0), random=SimulationRandom(1))
+    nobody = simulate(log, PUBLISHED, opt_in=marks(log, 0), random=SimulationRandom(1))
     assert nobody.cautions == ["No record passed the threshold: nobody opted in."]
 
 

@@ -15,7 +15,7 @@ from blendp.curator import add_noise
 from blendp.headlist import HeadList
 from blendp.headlist.head_list import Record
 from blendp.mechanisms import DiscreteLaplace, ThresholdList, TwoStage
-from blendp.methods import Parameters, published, run, simulate
+from blendp.methods import Parameters, people, published, run, simulate
 from blendp.methods.groups import draw_groups
 from blendp.randomness import Random, SimulationRandom
 from tests.support import KnownKey, goodness
@@ -74,7 +74,7 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         kept["counted"] = (head_list, cells)
         return add_noise(head_list, cells, *rest)
 
-    monkeypatch.setattr(published, "draw_groups", groups)
+    monkeypatch.setattr(people, "draw_groups", groups)
     monkeypatch.setattr(published, "add_noise", counted)
     return kept
 
@@ -84,7 +84,12 @@ def test_each_group_reaches_its_own_mechanism_with_its_own_budget(
     seen: dict[str, Any], opt_in_records: int, client_records: int
 ) -> None:
     parameters = Parameters(
-        epsilon=2, delta=1e-4, opt_in_records=opt_in_records, client_records=client_records, size=None
+        method="published",
+        epsilon=2,
+        delta=1e-4,
+        opt_in_records=opt_in_records,
+        client_records=client_records,
+        size=None,
     )
     log, random = OwnRecords(), KnownKey(1)
     release = run(log, parameters, opt_in=0.4, random=random)
@@ -99,8 +104,7 @@ def test_each_group_reaches_its_own_mechanism_with_its_own_budget(
     assert np.array_equal(counts, expected)
     assert (list_maker.budget, list_maker.records_per_user) == (parameters.budget, opt_in_records)
     assert list_maker.noise.scale == pytest.approx(2 * opt_in_records / 2)
-    assert release.guarantee.noise_scale == list_maker.noise.scale
-    assert release.guarantee.threshold == list_maker.threshold
+    assert release.guarantee.threshold == list_maker.threshold / opt_in_records
 
     # T's records alone are counted, and every count of the candidates takes one noise of that scale
     candidates, cells = seen["counted"]
@@ -149,10 +153,10 @@ def test_the_list_of_a_run_is_as_long_as_its_noise_says() -> None:
     log, lengths = OneRecord(), []
     everyone = np.ones(log.users, dtype=bool)
     for seed in range(12):
-        parameters = Parameters(size=None, head_list_share=0.999999)
+        parameters = Parameters(method="published", size=None, head_list_share=0.999999)
         made = simulate(log, parameters, opt_in=everyone, random=SimulationRandom(seed))
         lengths.append(made.candidates)
-    p = float(ThresholdList(Parameters().budget).listing_probability(7))
+    p = float(ThresholdList(Parameters(method="published").budget).listing_probability(7))
     assert 0.85 < p < 0.9
     listed = np.array([sum(lengths), 12 * 1_000 - sum(lengths)])
     assert goodness(listed, np.array([p, 1 - p])) > 1e-4

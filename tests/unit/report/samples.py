@@ -51,7 +51,7 @@ def make_outcome(
     seed: int = 1,
 ) -> tuple[Outcome, ReportTruth]:
     """An outcome about these records and its truth: a falling law in which a third is not listed."""
-    parameters = parameters or Parameters()
+    parameters = parameters or Parameters(method="published")
     head_list = HeadList.of_records(records, levels)
     random = SimulationRandom(seed)
     law = np.random.default_rng(seed)
@@ -63,14 +63,14 @@ def make_outcome(
     held = law.choice(head_list.cells, size=(estimating, parameters.opt_in_records), p=truth)
     noisy = add_noise(head_list, held, list_maker.noise, random, parameters.wildcard)
     of_opt_in = opt_in_estimate(noisy, parameters.variance)
-    randomiser = TwoStage(parameters.budget, head_list.cells_per_query, parameters.query_share)
+    randomiser = TwoStage(parameters.budget, head_list.cells_per_query, parameters.client_query_share)
     reports = randomiser.draw(law.choice(head_list.cells, size=clients, p=truth), random).reshape(clients, 1)
     tally = Tally.of_reports(reports, head_list.cells_per_query)
     of_clients = client_estimate(tally, randomiser, parameters.variance)
     outcome = kind(
         parameters=parameters,
         groups=GroupSizes(19 * estimating, estimating, clients),
-        guarantee=Guarantee.of(parameters, list_maker, randomiser),
+        guarantee=Guarantee.of_two_stage(parameters, list_maker, randomiser),
         candidates=2 * head_list.records,
         head_list=head_list,
         opt_in=of_opt_in,

@@ -41,13 +41,17 @@ def test_the_five_files_say_the_same(release: Release, tmp_path: Path) -> None:
     assert [float(row["probability"]) for row in estimates] == [row.probability for row in release.records()]
     assert HeadList.from_bytes((tmp_path / "out/head_list.json").read_bytes()) == release.head_list
     card = json.loads((tmp_path / "out/release.json").read_text(encoding="utf-8"))
-    assert card["method"] == "published"
+    assert card["method"] == "blendp"
     assert card["parameters"]["opt_in"] == 0.3
     assert card["parameters"]["epsilon"] == 4.0
-    assert card["users"] == {"opt_in": 900, "opt_in_head_list": 855, "opt_in_estimate": 45, "client": 2100}
+    assert card["users"] == {"opt_in": 900, "opt_in_head_list": 900, "opt_in_estimate": 0, "client": 2100}
     assert card["head_list"]["sha256"] == release.head_list.sha256
     assert "factor of at most e^4" in card["guarantee"]["words"]
     assert card["identity_gap"] < 1e-12
+    assert 0 <= card["query_reporters"] < 1
+    assert 0 < card["cross_check"]["p_value"] <= 1
+    assert [line["share"] for line in card["influence"]] == [0.001, 0.01, 0.05]
+    assert all(line["capped"] <= line["blended"] <= line["clients"] for line in card["influence"])
 
 
 def test_the_wildcard_and_data_that_looks_like_it_are_told_apart(release: Release, tmp_path: Path) -> None:
@@ -100,7 +104,9 @@ def test_a_simulation_is_not_written_as_a_release(release: Release, tmp_path: Pa
 
 def test_numbers_that_are_unknown_are_empty_or_null(tmp_path: Path) -> None:
     table = pa.table({"user": [str(i) for i in range(600)], "query": ["a"] * 600, "url": ["b"] * 600})
-    lonely = run(log_of_table(table), Parameters(head_list_share=0.9999), opt_in=0.9984, random=KnownKey(1))
+    lonely = run(
+        log_of_table(table), Parameters(method="published", head_list_share=0.9999), opt_in=0.9984, random=KnownKey(1)
+    )
     assert (lonely.groups.estimate, lonely.groups.client) == (0, 1)
     write_release(lonely, tmp_path / "out")
     assert rows_of(tmp_path / "out/estimates.csv")[0]["std_error"] == ""

@@ -192,7 +192,9 @@ def test_tables_hold_the_numbers_and_scores() -> None:
 
 
 def test_promise_and_parameters_are_complete() -> None:
-    outcome, _ = make_outcome(plain_records(6), parameters=Parameters(epsilon=2.5, delta=1e-6, size=None))
+    outcome, _ = make_outcome(
+        plain_records(6), parameters=Parameters(method="published", epsilon=2.5, delta=1e-6, size=None)
+    )
     page = shown(render_report(outcome, title="t"))
     for text in (
         "What is not protected",
@@ -258,7 +260,7 @@ def test_unknown_errors(estimating: int, clients: int) -> None:
 
 @pytest.mark.parametrize("variance", ["journal", "conference"])
 def test_printed_formulas_with_weights_of_any_size(variance: str) -> None:
-    parameters = Parameters(variance=variance, wildcard="figure-4")
+    parameters = Parameters(method="published", variance=variance, wildcard="figure-4")
     outcome, truth = make_outcome(plain_records(60), estimating=50, clients=300, parameters=parameters)
     page = render_report(outcome, title="t", truth=truth)
     assert not re.search(r"\b(nan|inf)\b", shown(page))

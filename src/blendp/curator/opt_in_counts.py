@@ -1,0 +1,127 @@
+"""The released counts of a list, whichever mechanism made them, as noisy numbers of people."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blendp.curator.noisy_counts import NoisyCounts, fold, largest
+from blendp.errors import ParameterError
+from blendp.headlist import HeadList
+from blendp.mechanisms import AsymmetricLaplace, AsymmetricList, WeightedUnion
+from blendp.randomness import Random
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class OptInCounts:
+    """How many opt-in people stand behind each cell of the list, with noise.
+
+    A person who contributes m records counts for 1/m in the cell of each.
+
+    where:
+        people            is the noisy number, the mean of the noise removed; the last cell, <*,*>, has the rest,
+        noise_variance    is the variance of the noise in it,
+        dispersion        is phi: among people, a number of mean L has the variance phi L; 1 with one record each,
+        query_dispersion  is the same for the numbers of queries, all cells together.
+    """
+
+    head_list: HeadList
+    users: int
+    people: Array
+    noise_variance: Array
+    dispersion: float = 1.0
+    query_dispersion: float = 1.0
+
+    selected_above: float | None = None
+    """Records are on the list because this release's own numbers reached this many people; None where others' did."""
+
+    least_people: float = 0.02
+    """Listed records are taken to have at least so many people on average: with fewer they would hardly be listed."""
+
+    record_noise: AsymmetricLaplace | None = None
+    """The exact law of the noise of a listed record, if it is not taken as normal."""
+
+    def __post_init__(self) -> None:
+        """Refuse arrays that do not belong to the list, and freeze them."""
+        for array in (self.people, self.noise_variance):
+            if array.shape != (self.head_list.cells,):
+                raise ParameterError(
+                    "counts", array.shape, f"one number for each of {self.head_list.cells} cells", "Count anew."
+                )
+            array.setflags(write=False)
+
+    def trimmed(self, size: int | None, unit: str = "record") -> OptInCounts:
+        """Keep the ``size`` records (or queries) with the largest numbers; fold the others into the wildcards."""
+        kept = largest(self.head_list, self.people, size, unit)
+        if kept is None:
+            return self
+        head_list, target = fold(self.head_list, kept)
+        people, noise = (
+            np.bincount(target, weights=values, minlength=head_list.cells).astype(np.float64)
+            for values in (self.people, self.noise_variance)
+        )
+        return replace(self, head_list=head_list, people=people, noise_variance=noise)
+
+
+def counts_of_list(
+    candidates: HeadList, totals: NDArray[np.int64], cells: NDArray[np.int64], mechanism: AsymmetricList, random: Random
+) -> OptInCounts:
+    """The counts of a list of one record a person: the totals that passed, and fresh noise on the <q,*>.
+
+    ``totals`` are the noisy totals of the list's record cells, in their order; ``cells`` the cells of all the people.
+    """
+    records = candidates.record_cells
+    people = np.zeros(candidates.cells)
+    noise = np.zeros(candidates.cells)
+    people[records] = totals - mechanism.noise.mean
+    noise[records] = mechanism.noise.variance
+    if mechanism.wildcard_noise is not None:
+        wild = np.setdiff1d(np.arange(candidates.cells - 1), records)
+        counts = np.bincount(cells.ravel(), minlength=candidates.cells)[wild]
+        people[wild] = mechanism.draw_wildcards(counts.astype(np.int64), random) - mechanism.wildcard_noise.mean
+        noise[wild] = mechanism.wildcard_noise.variance
+    _rest(people, noise, cells.shape[0])
+    return OptInCounts(
+        candidates,
+        cells.shape[0],
+        people,
+        noise,
+        selected_above=mechanism.least_total - mechanism.noise.mean,
+        record_noise=mechanism.noise,
+    )
+
+
+def counts_of_union(
+    candidates: HeadList, cells: NDArray[np.int64], mechanism: WeightedUnion, random: Random
+) -> OptInCounts:
+    """The counts of a list of several records a person, with how much one person's records resemble each other."""
+    users, m = cells.shape
+    rows = candidates.query_of_cell
+    counts, of_cells, of_queries = mechanism.draw_counts(cells, rows, candidates.cells, random)
+    people = np.zeros(candidates.cells)
+    noise = np.zeros(candidates.cells)
+    people[:-1] = counts / m
+    noise[:-1] = mechanism.count_noise.variance / m**2
+    total = max(float(people.sum()), 1.0)
+    dispersion, query_dispersion = (min(max(x / m**2 / total, 1 / m), 1.0) for x in (of_cells, of_queries))
+    _rest(people, noise, users)
+    least = mechanism.least_people / 2
+    return OptInCounts(candidates, users, people, noise, dispersion, query_dispersion, least_people=least)
+
+
+def counts_of_hold_out(noisy: NoisyCounts) -> OptInCounts:
+    """The counts of people who did not make the list."""
+    m = noisy.records_per_user
+    people, noise = noisy.counts / m, noisy.terms * noisy.noise.variance / m**2
+    _rest(people, noise, noisy.users)
+    return OptInCounts(noisy.head_list, noisy.users, people, noise)
+
+
+def _rest(people: Array, noise: Array, users: int) -> None:
+    """Give <*,*> what the other cells leave of the public number of people."""
+    people[-1] = users - people[:-1].sum()
+    noise[-1] = noise[:-1].sum()

@@ -1,0 +1,152 @@
+"""Do the two groups tell the same story? A check that costs no privacy: it only reads what is released anyway.
+
+For every cell but <*,*>
+
+    z_j = (p_C - p_O)/sqrt(v_C + v_O),        Q = sum z_j^2
+
+where:
+    p_O, v_O  are the mean and variance of the opt-in group's posterior,
+    p_C, v_C  are the clients' own estimate and its variance.
+
+If the groups are alike, z_j is about standard normal. The law of Q is found by simulation: probabilities are drawn from
+the opt-in posterior, clients' answers to them from the law of their reports, and Q is computed as for the real ones;
+the p-value is the share of simulated Q that reach the real one.
+
+Where the test fails, kappa is chosen so that the median of d_j^2/(v_C + v_O + kappa^2 p^2) is that of a squared normal
+variable: a median, so that a few records under attack do not pass for a difference between the groups.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blendp.estimate.posterior import Posterior
+from blendp.estimate.split import Arm, Split, reconcile
+
+Array = NDArray[np.float64]
+
+DRAWS = 999
+SIGNIFICANT = 0.01
+"""Groups are taken to differ when the p-value is below this."""
+
+_MEDIAN_OF_SQUARE = 0.4549364231195724
+_MOST = 3.0
+
+
+@dataclass(frozen=True, eq=False)
+class CrossCheck:
+    """How well the groups agree.
+
+    where:
+        z        is by cell, <*,*> left out,
+        p_value  is that of the overall test, None where it could not be made,
+        kappa    is the relative standard deviation between the groups, 0 unless the test finds a difference.
+    """
+
+    z: Array
+    statistic: float
+    p_value: float | None
+    kappa: float
+
+    @property
+    def differ(self) -> bool:
+        """Whether the groups are taken to differ."""
+        return self.p_value is not None and self.p_value < SIGNIFICANT
+
+    @property
+    def flagged(self) -> NDArray[np.int64]:
+        """The cells whose |z| would be so large by chance in one release of a hundred only (Bonferroni)."""
+        if not len(self.z):
+            return np.empty(0, dtype=np.int64)
+        return np.flatnonzero(np.abs(self.z) > _two_sided(SIGNIFICANT / len(self.z)))
+
+    @property
+    def words(self) -> str:
+        """For people."""
+        if self.p_value is None:
+            return "The two groups could not be compared: one of them is missing, or the list is empty."
+        chance = (
+            f"A disagreement as large as theirs comes about by chance in {100 * self.p_value:.2g} % of releases "
+            f"(over all {len(self.z)} cells)."
+        )
+        if self.differ:
+            return (
+                f"Opt-in users and clients do not tell the same story. {chance} Their probabilities are taken to "
+                f"differ by about {100 * self.kappa:.0f} % of their size, and opt-in users speak mostly for themselves."
+            )
+        return f"Opt-in users and clients tell the same story, as far as can be seen. {chance}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values, for JSON."""
+        return {
+            "statistic": self.statistic,
+            "p_value": self.p_value,
+            "kappa": self.kappa,
+            "differ": self.differ,
+            "flagged_cells": self.flagged.tolist(),
+            "words": self.words,
+        }
+
+
+def cross_check(posterior: Posterior, split: Split, generator: np.random.Generator) -> CrossCheck:
+    """Compare the groups; ``generator`` makes the simulated clients."""
+    rows = split.query_of_cell[:-1]
+    if not len(rows) or not split.cells.users or not posterior.users:
+        return CrossCheck(np.zeros(0), 0.0, None, 0.0)
+    starts = np.flatnonzero(np.r_[True, np.diff(rows) > 0])
+    expected = posterior.mean
+    x, v = split.cells.observe(expected)
+    y, v_y = split.queries.observe(np.add.reduceat(expected, starts))
+    p, variance, _, _ = reconcile(x, v, y, v_y, rows)
+    z = (p - expected) / np.sqrt(variance + posterior.variance)
+    statistic = float((z**2).sum())
+
+    levels = generator.random((DRAWS, len(rows)))
+    true = posterior.quantile(levels)
+    drawn_x = true + _noise(split.cells, v, DRAWS, generator)
+    drawn_y = np.add.reduceat(true, starts, axis=-1) + _noise(split.queries, v_y, DRAWS, generator)
+    drawn, _, _, _ = reconcile(
+        drawn_x, np.broadcast_to(v, drawn_x.shape), drawn_y, np.broadcast_to(v_y, drawn_y.shape), rows
+    )
+    simulated = ((drawn - expected) ** 2 / (variance + posterior.variance)).sum(axis=1)
+    p_value = (1 + int((simulated >= statistic).sum())) / (DRAWS + 1)
+    differ = p_value < SIGNIFICANT
+    return CrossCheck(
+        z, statistic, p_value, _kappa(p - expected, variance + posterior.variance, expected) if differ else 0.0
+    )
+
+
+def _noise(arm: Arm, variance: Array, draws: int, generator: np.random.Generator) -> Array:
+    """Normal errors of an arm's estimates, which sum to 0 over all items, <*,*> included."""
+    if not arm.users:
+        return np.zeros((draws, len(variance)))
+    items = len(variance) + 1
+    noise = generator.standard_normal((draws, items))
+    noise -= noise.mean(axis=1, keepdims=True)
+    return np.asarray(noise[:, :-1] * np.sqrt(variance * items / (items - 1)))
+
+
+def _kappa(difference: Array, variance: Array, expected: Array) -> float:
+    """The kappa at which the median of d^2/(v + kappa^2 p^2) is that of a squared normal variable, by bisection."""
+
+    def too_small(kappa: float) -> bool:
+        return float(np.median(difference**2 / (variance + (kappa * expected) ** 2))) > _MEDIAN_OF_SQUARE
+
+    low, high = 0.0, _MOST
+    if not too_small(low):
+        return 0.0
+    for _ in range(50):
+        middle = (low + high) / 2
+        low, high = (middle, high) if too_small(middle) else (low, middle)
+    return high
+
+
+def _two_sided(share: float) -> float:
+    """The |z| that a standard normal variable exceeds with this probability."""
+    return NormalDist().inv_cdf(1 - share / 2) if share > 0 else math.inf

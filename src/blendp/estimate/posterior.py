@@ -1,0 +1,150 @@
+"""What the opt-in group's released counts say about each cell, before the clients are asked.
+
+    density(L)  ~  prior(L) P(z | L)
+
+    prior(L) = L^-alpha   for listed records,   1 for the <q,*>
+    P(z | L) = sum_{N >= 1} Poisson(N; L) P(X = z - N)                      small counts of one record a person
+             = Normal(z; L, phi L + s^2)                                     all others
+
+where:
+    L      is the expected number of opt-in people behind the cell (n_O times its probability),
+    z      is the released number, X its noise, s^2 the variance of the noise, phi the dispersion,
+    alpha  is the exponent of the power law that the listed counts follow (:func:`prior_exponent`).
+
+Records are on the list because their numbers came out large, so the numbers are too large on average. Given the number,
+how it was selected no longer matters: a density that starts from the law of all records is free of that effect.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blendp.curator.opt_in_counts import OptInCounts
+from blendp.mechanisms import AsymmetricLaplace
+
+Array = NDArray[np.float64]
+
+PRIORS = ("power-law", "none")
+
+_POINTS = 240
+_LEAST_PEOPLE = 0.02
+_EXACT_UP_TO = 80
+_ELSEWHERE = 1.0
+_USUAL_EXPONENT, _WEIGHT_OF_USUAL = 2.0, 6.0
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """A density over the probability of each cell but <*,*>, on a grid of its own for each.
+
+    where:
+        grid        holds the probabilities, a row for every cell, rising,
+        log_weight  holds the logarithm of the weight of every grid point.
+    """
+
+    users: int
+    grid: Array
+    log_weight: Array
+
+    @cached_property
+    def _weight(self) -> Array:
+        weight = np.exp(self.log_weight - self.log_weight.max(axis=1, keepdims=True))
+        return np.asarray(weight / weight.sum(axis=1, keepdims=True))
+
+    @cached_property
+    def mean(self) -> Array:
+        """The mean of every cell."""
+        return np.asarray((self._weight * self.grid).sum(axis=1))
+
+    @cached_property
+    def variance(self) -> Array:
+        """The variance of every cell."""
+        return np.asarray((self._weight * (self.grid - self.mean[:, None]) ** 2).sum(axis=1))
+
+    def quantile(self, levels: Array) -> Array:
+        """For every cell, the probability below which so much of its weight lies; one level a cell, or rows of them.
+
+        With rows of levels, of shape (rows, cells), the result has that shape.
+        """
+        steps = np.cumsum(self._weight, axis=1) - self._weight / 2
+        asked = np.atleast_2d(levels)
+        found = np.empty_like(asked, dtype=np.float64)
+        for cell in range(len(self.grid)):
+            found[:, cell] = np.interp(asked[:, cell], steps[cell], self.grid[cell])
+        return found if levels.ndim == 2 else found[0]
+
+    def times_normal(self, mean: Array, variance: Array) -> Posterior:
+        """With one more, independent, normal observation of every cell; an infinite variance says nothing."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            distance = (self.grid - mean[:, None]) ** 2 / (2 * variance[:, None])
+        distance = np.where(np.isfinite(variance)[:, None], distance, 0.0)
+        return Posterior(self.users, self.grid, self.log_weight - distance)
+
+    def flattened(self, share: Array) -> Posterior:
+        """With this share of its information: a normal density of variance v gets the variance v/share."""
+        spread = np.log(np.gradient(self.grid, axis=1))
+        return Posterior(self.users, self.grid, (self.log_weight - spread) * share[:, None] + spread)
+
+
+def opt_in_posterior(counts: OptInCounts, candidates: OptInCounts, prior: str = "power-law") -> Posterior:
+    """The posterior of every cell of the list; ``candidates`` are the counts before trimming, which tell the prior."""
+    cells = counts.head_list.cells - 1
+    people, noise = counts.people[:cells], counts.noise_variance[:cells]
+    listed = np.zeros(cells, dtype=bool)
+    listed[counts.head_list.record_cells] = True
+    exponent = np.where(listed, prior_exponent(candidates) if prior == "power-law" else 0.0, 0.0)
+    spread = np.sqrt(counts.dispersion * np.maximum(people, 1.0) + noise)
+    least = np.where(listed, counts.least_people, _LEAST_PEOPLE)
+    low = np.maximum(people - 7 * spread, least)
+    high = np.maximum(people, least) + 9 * spread
+    grid = low[:, None] * (high / low)[:, None] ** np.linspace(0, 1, _POINTS)
+    variance = counts.dispersion * grid + noise[:, None]
+    log_weight = -((people[:, None] - grid) ** 2) / (2 * variance) - np.log(variance) / 2
+    if counts.record_noise is not None:
+        totals = np.rint(people + counts.record_noise.mean).astype(np.int64)
+        for total in np.unique(totals[listed & (totals <= _EXACT_UP_TO)]):
+            same = np.flatnonzero(listed & (totals == total))
+            log_weight[same] = np.log(_likelihood(int(total), grid[same[0]], counts.record_noise))
+    log_weight += (1 - exponent[:, None]) * np.log(grid)  # grid steps are proportional to the grid itself
+    return Posterior(counts.users, grid / max(counts.users, 1), log_weight)
+
+
+def prior_exponent(counts: OptInCounts) -> float:
+    """alpha: that of the listed records where these very numbers chose them; 1 where others did, since then the
+    numbers are hardly too large, and as many records are expected in every octave above the least.
+    """
+    return _ELSEWHERE if counts.selected_above is None else power_law_exponent(counts)
+
+
+def power_law_exponent(counts: OptInCounts) -> float:
+    """The exponent of the density L^-alpha of the listed records' numbers of people, by Hill's estimator.
+
+        alpha = 1 + (k + w)/(sum ln(z/z_0) + w/(alpha_0 - 1))
+
+    where:
+        z_0  is a number above which selection hardly matters, k how many records z reach it,
+        alpha_0 = 2 counts as much as w = 6 records, so that short lists do not run wild.
+    """
+    records = counts.head_list.record_cells
+    if not len(records):
+        return _USUAL_EXPONENT
+    noise = math.sqrt(float(counts.noise_variance[records].max()))
+    start = max(counts.selected_above or 1.0, 1.0) + 2 * noise
+    reach = np.maximum(counts.people[records], 0)
+    reach = reach[reach >= start]
+    slack = _WEIGHT_OF_USUAL / (_USUAL_EXPONENT - 1)
+    return float(1 + (len(reach) + _WEIGHT_OF_USUAL) / (np.log(reach / start).sum() + slack))
+
+
+def _likelihood(total: int, expected: Array, noise: AsymmetricLaplace) -> Array:
+    """P(z = total | L) on a grid of L: a record that occurs N >= 1 times, N Poisson, and its noise."""
+    most = int(expected[-1] + 12 * math.sqrt(expected[-1])) + 12
+    n = np.arange(1, most + 1)
+    log_factorial = np.cumsum(np.log(n))
+    poisson = np.exp(n * np.log(expected)[:, None] - expected[:, None] - log_factorial)
+    return np.asarray(poisson @ noise.probability(total - n))

@@ -1,0 +1,130 @@
+"""The people of a log as a method sees them: three groups, each asked one thing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blendp.estimate import Arm, Split, Tally
+from blendp.headlist import HeadList
+from blendp.headlist.head_list import Record
+from blendp.mechanisms import SubsetSelection, TwoStage
+from blendp.methods.groups import Groups, GroupSizes, draw_groups
+from blendp.methods.log import Log, OptIn, who_opts_in
+from blendp.methods.parameters import Parameters
+from blendp.randomness import Random
+from blendp.randomness.random import COIN_BITS
+
+Cells = NDArray[np.int64]
+
+
+class People(Protocol):
+    """A row of record ids or cells for every person of a group, a column for every record that counts."""
+
+    @property
+    def sizes(self) -> GroupSizes:
+        """How many are in each group."""
+
+    @property
+    def levels(self) -> int:
+        """2 for <query, URL> records, 1 for queries alone."""
+
+    @property
+    def distinct_records(self) -> int:
+        """Record ids are below this."""
+
+    def list_records(self) -> NDArray[np.int64]:
+        """The records of the opt-in users who make the list; -1 for none."""
+
+    def texts(self, ids: NDArray[np.int64]) -> list[Record]:
+        """What these records say."""
+
+    def list_cells(self, head_list: HeadList) -> Cells:
+        """The cells of the opt-in users who make the list."""
+
+    def estimate_cells(self, head_list: HeadList) -> Cells:
+        """The cells of the other opt-in users."""
+
+    def two_stage(self, head_list: HeadList, randomiser: TwoStage, random: Random) -> Tally:
+        """The clients' reports by the published randomiser, added up."""
+
+    def split(
+        self, head_list: HeadList, queries: SubsetSelection, cells: SubsetSelection, query_share: float, random: Random
+    ) -> Split:
+        """The clients' reports, added up: a share of them about the query, the others about the record."""
+
+
+@dataclass(frozen=True, eq=False)
+class LogPeople:
+    """The people of a log, asked one by one."""
+
+    log: Log
+    groups: Groups
+    curated: NDArray[np.int64]
+    """The records that count of every user, should they opt in."""
+
+    held: NDArray[np.int64]
+    """The records that every user reports about, should they be a client."""
+
+    @classmethod
+    def of(cls, log: Log, parameters: Parameters, opt_in: OptIn, random: Random) -> Self:
+        """Draw the groups, and each person's records; what a person contributes depends on the key and them alone."""
+        chosen = who_opts_in(log, opt_in)
+        groups = draw_groups(log.users, chosen, parameters.list_makers, random)
+        curated = log.sample(parameters.opt_in_records, random.key())
+        if parameters.client_records == parameters.opt_in_records:
+            return cls(log, groups, curated, curated)
+        return cls(log, groups, curated, log.sample(parameters.client_records, random.key()))
+
+    @property
+    def sizes(self) -> GroupSizes:
+        """How many are in each group."""
+        return self.groups.sizes
+
+    @property
+    def levels(self) -> int:
+        """2 for <query, URL> records, 1 for queries alone."""
+        return self.log.levels
+
+    @property
+    def distinct_records(self) -> int:
+        """Record ids are below this."""
+        return self.log.distinct_records
+
+    def list_records(self) -> NDArray[np.int64]:
+        """The records of the opt-in users who make the list; -1 for none."""
+        return self.curated[self.groups.head_list]
+
+    def texts(self, ids: NDArray[np.int64]) -> list[Record]:
+        """What these records say."""
+        return self.log.texts(ids)
+
+    def list_cells(self, head_list: HeadList) -> Cells:
+        """The cells of the opt-in users who make the list."""
+        return self.log.locate(head_list)[self.list_records()]
+
+    def estimate_cells(self, head_list: HeadList) -> Cells:
+        """The cells of the other opt-in users."""
+        return self.log.locate(head_list)[self.curated[self.groups.estimate]]
+
+    def two_stage(self, head_list: HeadList, randomiser: TwoStage, random: Random) -> Tally:
+        """The clients' reports by the published randomiser, added up."""
+        cells = self.log.locate(head_list)[self.held[self.groups.client]]
+        reports = randomiser.draw(cells.ravel(), random).reshape(cells.shape)
+        return Tally.of_reports(reports, head_list.cells_per_query)
+
+    def split(
+        self, head_list: HeadList, queries: SubsetSelection, cells: SubsetSelection, query_share: float, random: Random
+    ) -> Split:
+        """The clients' reports, added up: a share of them about the query, the others about the record."""
+        held = self.log.locate(head_list)[self.held[self.groups.client, 0]]
+        of_query = random.coins(round(query_share * (1 << COIN_BITS)), len(held))
+        rows = head_list.query_of_cell[held[of_query]]
+        return Split(
+            Arm(queries, len(rows), queries.supports(rows, random)),
+            Arm(cells, len(held) - len(rows), cells.supports(held[~of_query], random)),
+            head_list.query_of_cell,
+        )
