@@ -12,8 +12,9 @@ A guided tour::
 * :class:`Parameters` and :class:`Budget` say what each person is promised, and how the method is set.
 * :func:`run` gives a :class:`Release`, drawn with :class:`ReleaseRandom` (cryptographic): it may be published.
   :func:`simulate` gives a :class:`Simulation`, drawn with :class:`SimulationRandom` (seeded): an experiment.
-* :class:`HeadList` is the list of records that clients are asked about; :func:`make_reports` is what a client's
-  device does with it, after :func:`normalise_query` and :func:`normalise_url`.
+* :class:`HeadList` is the list of records that clients are asked about; :func:`make_report` is what a client's
+  device does with it (:func:`make_reports` in the published method), after :func:`normalise_query` and
+  :func:`normalise_url`.
 * :func:`evaluate` compares a method with a log's own truth; it is not private.
 * :func:`population` makes synthetic logs.
 
@@ -21,7 +22,7 @@ Errors are :class:`ParameterError`, :class:`LogError`, :class:`OutputExistsError
 """
 
 from blendp._version import __version__
-from blendp.client import Report, make_reports
+from blendp.client import Report, SubsetReport, make_report, make_reports
 from blendp.engines import EmbeddedLog, LogQuality
 from blendp.errors import LogError, OutputExistsError, ParameterError, RandomnessError
 from blendp.evaluation import Evaluation, evaluate
@@ -55,9 +56,11 @@ __all__ = [
     "Row",
     "Simulation",
     "SimulationRandom",
+    "SubsetReport",
     "__version__",
     "evaluate",
     "log_of_table",
+    "make_report",
     "make_reports",
     "normalise_query",
     "normalise_url",

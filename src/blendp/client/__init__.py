@@ -1,5 +1,5 @@
 """The device side: what leaves it is already randomised (figure 6)."""
 
-from blendp.client.reports import Report, make_reports
+from blendp.client.reports import Report, SubsetReport, make_report, make_reports
 
-__all__ = ["Report", "make_reports"]
+__all__ = ["Report", "SubsetReport", "make_report", "make_reports"]

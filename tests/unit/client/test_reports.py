@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from blendp.client import make_reports
+from blendp.client import make_report, make_reports
 from blendp.errors import ParameterError, RandomnessError
 from blendp.headlist import HeadList
-from blendp.mechanisms import TwoStage
+from blendp.mechanisms import SubsetSelection, TwoStage
 from blendp.privacy import Budget
 from blendp.randomness import SimulationRandom
 from tests.support import KnownKey, goodness
@@ -61,3 +61,30 @@ def test_a_person_with_many_records_has_them_drawn_fairly() -> None:
     counts = np.bincount(drawn, minlength=6)
     assert counts[[2, 4, 5]].sum() == 0
     assert goodness(counts[[0, 1, 3]], np.full(3, 1 / 3)) > 1e-4
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(("record", "cell"), [(("a", "2"), 1), (("a", "9"), 2), (("z", "1"), 5)])
+def test_a_subset_report_is_drawn_from_the_row_of_its_item(record: tuple[str, str], cell: int) -> None:
+    """Both questions: the law of the sets that are sent, and how often each question is answered."""
+    random = KnownKey(5)
+    sent = [make_report([record], LIST, 1.0, 0.25, random) for _ in range(6_000)]
+    about = np.array([report.question == "query" for report in sent])
+    assert goodness(np.array([about.sum(), (~about).sum()]), np.array([0.25, 0.75])) > 1e-4
+    for question, item, items in (("query", int(LIST.query_of_cell[cell]), 3), ("record", cell, 6)):
+        randomiser = SubsetSelection(1.0, items)
+        channel = randomiser.channel()
+        drawn = [int.from_bytes(report.data) for report in sent if report.question == question]  # the column's number
+        counts = np.bincount(drawn, minlength=channel.shape[1])
+        assert goodness(counts, channel[item]) > 1e-4
+        assert goodness(counts, channel[(item + 2) % items]) < 1e-10
+    assert {(report.list_sha256, len(report.data)) for report in sent} == {(LIST.sha256, 1)}
+
+
+def test_a_person_without_records_reports_about_everything_else() -> None:
+    report = make_report([], LIST, 50.0, 0.0, KnownKey(1))
+    assert SubsetSelection(50.0, LIST.cells).decode(report.data) == (5,)
+    with pytest.raises(ParameterError, match="query_share"):
+        make_report([], LIST, 4.0, 1.5, KnownKey(1))
+    with pytest.raises(RandomnessError):
+        make_report([], LIST, 4.0, 0.5, SimulationRandom(1))  # type: ignore[arg-type]

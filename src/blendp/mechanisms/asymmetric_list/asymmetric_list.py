@@ -44,7 +44,7 @@ class AsymmetricList:
     budget: Budget
     wildcards: bool = True
     falling_share: float | None = None
-    wildcard_share: float = 0.1
+    wildcard_share: float = 0.12
     noise: AsymmetricLaplace = field(init=False)
     wildcard_noise: AsymmetricLaplace | None = field(init=False)
     least_total: int = field(init=False)

@@ -1,0 +1,150 @@
+"""The blendp method against the published one, on the same people with the same promise.
+
+    python -m benchmarks.against_published [--repeat 20] [--seed 4242] [--only aol]
+
+Makes populations that nothing was tuned on (their seed is --seed), runs both methods on each with the parameters of the
+paper's figure 11, and prints what is left of the published method's error, as ratios of means with their standard
+errors. Also the floors: what the list itself costs (the NDCG of its records in perfect order), and the L1 that all
+people in the curator's hands would give on the same list. Not private.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blendp.engines import EmbeddedLog
+from blendp.evaluation import evaluate
+from blendp.evaluation.metrics import l1, score
+from blendp.evaluation.trials import Trial
+from blendp.logs import log_of_table
+from blendp.logs.synthetic import population
+from blendp.mechanisms import DiscreteLaplace
+from blendp.methods import Parameters
+from blendp.randomness import SimulationRandom
+
+PAPER = {"aol": (1e-5, 50, 0.05), "yandex": (1e-7, 500, 0.03)}
+"""delta, size and opt-in share of figure 11."""
+
+Values = NDArray[np.float64]
+
+
+def ratio(ours: Values, theirs: Values) -> str:
+    """The ratio of two means and its standard error."""
+    a, b = ours.mean(), theirs.mean()
+    errors = [x.std(ddof=1) / math.sqrt(len(x)) / x.mean() if x.mean() else 0.0 for x in (ours, theirs)]
+    return f"{a / b:.3f} ± {a / b * math.hypot(*errors):.3f}"
+
+
+def mean(values: Values, digits: int = 4) -> str:
+    """A mean and its standard error."""
+    return f"{values.mean():.{digits}f} ± {values.std(ddof=1) / math.sqrt(len(values)):.{digits}f}"
+
+
+def of(trials: Sequence[Trial], what: Callable[[Trial], float]) -> Values:
+    """One number of every run."""
+    return np.array([what(trial) for trial in trials])
+
+
+def list_floor(trial: Trial) -> float:
+    """1 - NDCG of the list in its true order: what no estimate on this list can avoid."""
+    return 1 - score(trial.outcome.head_list, trial.head.cells, trial.head.queries, trial.head).ndcg
+
+
+def full_trust(trial: Trial, epsilon: float, random: SimulationRandom) -> float:
+    """The L1 on the same list if as many people, all in the curator's hands, were drawn anew and counted with noise."""
+    groups = trial.outcome.groups
+    users = groups.opt_in + groups.client
+    truth = np.maximum(trial.head.queries, 0)
+    counts = random.generator.multinomial(users, truth / truth.sum())
+    noisy = counts + DiscreteLaplace.for_counts(epsilon, 1).draw(len(counts), random)
+    return l1((noisy / users)[:-1], trial.head.queries[:-1])
+
+
+def covered(trial: Trial) -> float:
+    """The share of listed records whose interval holds the truth."""
+    cells = trial.outcome.head_list.record_cells
+    blended, truth = trial.outcome.cells, trial.head.cells
+    return float(((blended.low <= truth) & (truth <= blended.high))[cells].mean())
+
+
+def compare(log: EmbeddedLog, name: str, epsilon: float, repeat: int, seed: int) -> None:
+    """Print the table of one population and budget, with one record of each person."""
+    delta, size, opt_in = PAPER[name]
+    ours, theirs = (
+        evaluate(
+            log,
+            Parameters(epsilon=epsilon, delta=delta, size=size, method=method),
+            opt_in=opt_in,
+            repeat=repeat,
+            seed=seed,
+        ).trials
+        for method in ("blendp", "published")
+    )
+    print(
+        f"\n{name}, {log.users:,} people, epsilon {epsilon:g}, delta {delta:g}, {100 * opt_in:g} % opt in, M = {size}"
+    )
+    lines: list[tuple[str, Callable[[Trial], float], int]] = [
+        ("L1 of trends", lambda t: t.blended.l1, 4),
+        ("1 - ndcg_list", lambda t: 1 - t.blended.ndcg_list, 5),
+        ("1 - ndcg", lambda t: 1 - t.blended.ndcg, 4),
+        ("  of which the list", list_floor, 4),
+        ("  above the list's floor", lambda t: 1 - t.blended.ndcg - list_floor(t), 5),
+        ("records that pass", lambda t: float(t.outcome.candidates), 1),
+        ("intervals that hold", covered, 3),
+    ]
+    for label, what, digits in lines:
+        a, b = of(ours, what), of(theirs, what)
+        print(f"  {label:25} {mean(a, digits):22} {mean(b, digits):22} ratio {ratio(a, b)}")
+    random = SimulationRandom(seed)
+    bound = of(ours, lambda t: full_trust(t, epsilon, random))
+    print(
+        f"  {'L1 under full trust':25} {mean(bound):22} {'':22} ratio {ratio(of(ours, lambda t: t.blended.l1), bound)}"
+    )
+
+
+def several(name: str, users: int | None, repeat: int, seed: int) -> None:
+    """Print what 20 records of each opt-in person give."""
+    delta, size, opt_in = PAPER[name]
+    log = log_of_table(population(name, users, records_per_user=20, seed=seed).table())
+    print(f"\n{name}, {log.users:,} people with 20 records on average, epsilon 4, delta {delta:g}")
+
+    def trials(**told: object) -> Sequence[Trial]:
+        parameters = Parameters(delta=delta, **told)  # type: ignore[arg-type]
+        return evaluate(log, parameters, opt_in=opt_in, repeat=repeat, seed=seed).trials
+
+    base = trials(method="published", opt_in_records=20, size=None)
+    single = trials(method="published", size=size)
+    for budget in (0.5, 0.9):
+        listed = trials(opt_in_records=20, size=None, list_budget=budget)
+        trimmed = trials(opt_in_records=20, size=size, list_budget=budget)
+        print(f"  list budget {budget:g}")
+        passing, they = (of(x, lambda t: float(t.outcome.candidates)) for x in (listed, base))
+        print(f"    records that pass       {mean(passing, 1):22} {mean(they, 1):22} ratio {ratio(passing, they)}")
+        print(f"    intervals that hold     {mean(of(listed, covered), 3)}")
+        a, b = (of(x, lambda t: t.blended.l1) for x in (trimmed, single))
+        print(f"    L1, M = {size} (published with its m_O = 1) {mean(a)} {mean(b)} ratio {ratio(a, b)}")
+
+
+def main() -> None:
+    """Print all tables."""
+    parser = argparse.ArgumentParser(description="blendp against the published method.")
+    parser.add_argument("--repeat", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=4242)
+    parser.add_argument("--only", choices=tuple(PAPER))
+    options = parser.parse_args()
+    print(f"{'':27} {'blendp':22} {'published':22}")
+    for name in (options.only,) if options.only else PAPER:
+        log = log_of_table(population(name, seed=options.seed).table())
+        for epsilon in (4.0, 1.0):
+            compare(log, name, epsilon, options.repeat, options.seed)
+        del log
+        several(name, None if name == "aol" else 1_000_000, max(3, options.repeat // 4), options.seed)
+
+
+if __name__ == "__main__":
+    main()

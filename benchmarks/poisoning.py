@@ -1,0 +1,90 @@
+"""How far lying clients move a result, with and without the cap on their influence.
+
+    python -m benchmarks.poisoning [--repeat 20] [--seed 8]
+
+A share of the clients of an AOL-sized population works together: all of them name the least popular listed record, or
+its query, in every report. Prints how far its query rises against honest runs from the same seeds, beside what the
+release itself states as the most. Not private.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from blendp.estimate import Arm, Split
+from blendp.evaluation.drawn_people import DrawnPeople, RecordLaw
+from blendp.headlist import HeadList
+from blendp.logs import log_of_table
+from blendp.logs.synthetic import USERS, population
+from blendp.methods import Parameters, simulate_people
+from blendp.randomness import SimulationRandom
+
+OPT_IN = 0.05
+
+
+class LyingPeople(DrawnPeople):
+    """Drawn people of whom a share of the clients lies about one record."""
+
+    share = 0.0
+    target = 0
+    """The cell that is named."""
+
+    def split(self, head_list: HeadList, *rest: Any) -> Split:
+        """The honest clients' reports, with liars in the place of a share of them."""
+        honest = super().split(head_list, *rest)
+        self.__dict__["target"] = int(head_list.record_cells[-1])
+        row = int(head_list.query_of_cell[self.target])
+        arms = [self._lie(arm, item) for arm, item in ((honest.queries, row), (honest.cells, self.target))]
+        return replace(honest, queries=arms[0], cells=arms[1])
+
+    def _lie(self, arm: Arm, item: int) -> Arm:
+        """So many reports fewer of the others' names, and the named item in every lying report."""
+        liars = round(self.share * arm.users)
+        supports = np.rint(arm.supports * (1 - self.share)).astype(np.int64)
+        supports[item] += liars
+        return Arm(arm.randomiser, arm.users, supports)
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description="Lying clients and the cap on their influence.")
+    parser.add_argument("--repeat", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=8)
+    options = parser.parse_args()
+    law = RecordLaw(log_of_table(population("aol", seed=options.seed).table()))
+    print("percentage points by which the query of the attacked record rises; standard errors in brackets")
+    print(f"{'epsilon':>7} {'liars':>6} {'cap':>5} {'measured':>16} {'stated most':>12} {'cross-check finds it':>21}")
+    for epsilon in (1.0, 4.0):
+        for share in (0.001, 0.01, 0.05):
+            for cap in (None, 3.0):
+                gains, stated, found = [], [], 0
+                for run in range(options.repeat):
+                    parameters = Parameters(epsilon=epsilon, influence_cap=cap)
+                    made = []
+                    for liars in (0.0, share):
+                        random = SimulationRandom(1_000 * options.seed + run)
+                        drawn = DrawnPeople.draw(law, USERS["aol"], OPT_IN, parameters, random)
+                        people = LyingPeople(**{f: getattr(drawn, f) for f in drawn.__dataclass_fields__})
+                        people.__dict__["share"] = liars
+                        made.append(simulate_people(people, parameters, random))
+                    row = int(made[0].head_list.query_of_cell[people.target])
+                    gains.append(made[1].queries.probability[row] - made[0].queries.probability[row])
+                    (line,) = [line for line in made[0].influence if line.share == share]
+                    stated.append(line.blended if cap is None else line.capped)
+                    check = made[1].check
+                    found += check is not None and people.target in check.flagged
+                error = np.std(gains, ddof=1) / math.sqrt(len(gains))
+                print(
+                    f"{epsilon:>7g} {100 * share:>5g}% {'off' if cap is None else cap:>5} "
+                    f"{100 * np.mean(gains):>8.4f} ({100 * error:.4f}) {100 * np.mean(stated):>11.4f} "
+                    f"{found:>12} of {options.repeat}"
+                )
+
+
+if __name__ == "__main__":
+    main()
