@@ -64,6 +64,7 @@ class OptInCounts:
             np.bincount(target, weights=values, minlength=head_list.cells).astype(np.float64)
             for values in (self.people, self.noise_variance)
         )
+        _rest(people, noise, self.users)
         return replace(self, head_list=head_list, people=people, noise_variance=noise)
 
 

@@ -65,9 +65,27 @@ class _Parts:
         y, v_y = split.queries.observe(_sums(own.mean, rows))
         return cls(rows, own, x, v + share_opt_in * between, y, v_y + share_opt_in * _sums(between, rows))
 
-    def cells(self, cap: float | None) -> Posterior:
-        """Every cell's posterior with the clients who report records."""
-        return self.own.times_normal(capped(self.x, self.own.mean, self.own.variance + self.v, cap), self.v)
+    def cells(self, x: Array, cap: float | None) -> Posterior:
+        """Every cell's posterior with what the clients who report records say."""
+        return self.own.times_normal(capped(x, self.own.mean, self.own.variance + self.v, cap), self.v)
+
+    def rise(self, dx: float, dy: float, cap: float | None) -> float:
+        """How far a record or its query rises, at most, when the clients' estimates of both rise so far above what
+        the opt-in group says, and those of all others do not.
+        """
+        rows, v_y = self.rows, self.v_y[self.rows]
+        usual, raised = (self.cells(self.own.mean + gain, cap) for gain in (0.0, dx))
+        sums, spreads = _sums(usual.mean, rows)[rows], _sums(usual.variance, rows)[rows]
+        y = _sums(self.own.mean, rows)[rows]
+
+        def put_together(cells: Posterior, y: Array) -> tuple[Array, Array]:
+            """Every cell and its query, when this cell is as told and the others of its query as usual."""
+            total, spread = sums - usual.mean + cells.mean, spreads - usual.variance + cells.variance
+            gap = spread / (spread + v_y) * (capped(y, total, spread + v_y, cap) - total)
+            return cells.mean + cells.variance / spread * gap, total + gap
+
+        before, after = put_together(usual, y), put_together(raised, y + dy)
+        return max(float((new - old).max()) for old, new in zip(before, after, strict=True))
 
 
 def hybrid_blend(posterior: Posterior, split: Split, guard: Guard) -> tuple[Blend, Blend]:
@@ -76,17 +94,22 @@ def hybrid_blend(posterior: Posterior, split: Split, guard: Guard) -> tuple[Blen
         certain = Blend.normal(np.ones(1), np.zeros(1), np.zeros(1))
         return certain, certain
     parts = _Parts.of(posterior, split, guard)
-    rows, cells = parts.rows, parts.cells(guard.cap)
+    rows, cells = parts.rows, parts.cells(parts.x, guard.cap)
     y = capped(parts.y, _sums(cells.mean, rows), _sums(cells.variance, rows) + parts.v_y, guard.cap)
     p, variance, p_q, v_q = reconcile(cells.mean, cells.variance, y, parts.v_y, rows)
     narrower = np.sqrt(variance / cells.variance)
     tail = (1 - CONFIDENCE) / 2
     low, high = (cells.quantile(np.full(len(p), level)) - cells.mean for level in (tail, 1 - tail))
-    weight, weight_q = variance / parts.own.variance, v_q / _sums(parts.own.variance, rows)
+    weight, weight_q = (
+        np.minimum(blended / own, 1.0)
+        for blended, own in ((variance, parts.own.variance), (v_q, _sums(parts.own.variance, rows)))
+    )
     queries = Blend.normal(p_q, v_q, weight_q)
+    total = v_q.sum()
+    rest = Blend.normal(np.array([1 - p_q.sum()]), np.array([total]), np.array([(weight_q * v_q).sum() / total]))
     return (
-        _with_rest(p, variance, weight, p + low * narrower, p + high * narrower),
-        _with_rest(p_q, v_q, weight_q, queries.low, queries.high),
+        _followed_by(Blend(p, variance, weight, p + low * narrower, p + high * narrower), rest),
+        _followed_by(queries, rest),
     )
 
 
@@ -111,28 +134,17 @@ def influence(posterior: Posterior, split: Split, guard: Guard, share: float) ->
     """The maximal gain of a targeted attack (Cao, Jia and Gong, 2021): every liar names one record and its query.
 
     client gain = beta [(1 - q)/(p - q) - f],     f about 0
+
+    The blend is computed twice, with clients who say what the opt-in group says, and with the gain added to that.
     """
     if len(split.query_of_cell) == 1 or not split.users:
         return Influence(share, 0.0, 0.0, 0.0)
     parts = _Parts.of(posterior, split, guard)
-    cells = parts.cells(guard.cap)
-    total = _sums(cells.variance, parts.rows)
-    gain = np.where(np.isfinite(parts.v_y), total / (total + parts.v_y), 0.0)
-    pull = np.where(np.isfinite(parts.v), cells.variance / parts.v, 0.0)
     dx, dy = (
         share * (1 - arm.randomiser.stray) / (arm.randomiser.hit - arm.randomiser.stray) if arm.users else 0.0
         for arm in (split.cells, split.queries)
     )
-
-    def moved(reach_x: Array, reach_y: Array) -> float:
-        of_cell = pull * np.minimum(dx, reach_x)
-        spread = of_cell * (1 - gain[parts.rows]) + (gain * np.minimum(dy, reach_y))[parts.rows]
-        return float(spread.max())
-
-    free = np.full(len(parts.rows), np.inf), np.full(len(total), np.inf)
-    cap = np.inf if guard.cap is None else guard.cap
-    reach = cap * np.sqrt(parts.own.variance + parts.v), cap * np.sqrt(total + parts.v_y)
-    return Influence(share, float(max(dx, dy)), moved(*free), moved(*reach))
+    return Influence(share, float(max(dx, dy)), parts.rise(dx, dy, None), parts.rise(dx, dy, guard.cap))
 
 
 def _sums(values: Array, rows: NDArray[np.int64]) -> Array:
@@ -148,16 +160,12 @@ def capped(estimate: Array, centre: Array, variance: Array, cap: float | None) -
     return np.asarray(np.clip(estimate, centre - reach, centre + reach))
 
 
-def _with_rest(p: Array, v: Array, weight: Array, low: Array, high: Array) -> Blend:
-    """Give <*,*> what the others leave."""
-    total = v.sum()
-    rest = Blend.normal(
-        np.array([1 - p.sum()]), np.array([total]), np.array([(weight * v).sum() / total if total > 0 else 0.0])
-    )
+def _followed_by(listed: Blend, rest: Blend) -> Blend:
+    """The listed, and last <*,*>."""
     return Blend(
-        np.append(p, rest.probability),
-        np.append(v, rest.variance),
-        np.append(weight, rest.weight_opt_in),
-        np.append(low, rest.low),
-        np.append(high, rest.high),
+        np.append(listed.probability, rest.probability),
+        np.append(listed.variance, rest.variance),
+        np.append(listed.weight_opt_in, rest.weight_opt_in),
+        np.append(listed.low, rest.low),
+        np.append(listed.high, rest.high),
     )

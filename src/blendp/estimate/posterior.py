@@ -35,6 +35,8 @@ _POINTS = 240
 _LEAST_PEOPLE = 0.02
 _EXACT_UP_TO = 80
 _ELSEWHERE = 1.0
+_REACH = 9.0  # standard deviations on either side of a grid
+_COARSE = 4.0  # a variance that falls to less than one part in so many needs a finer grid
 _USUAL_EXPONENT, _WEIGHT_OF_USUAL = 2.0, 6.0
 
 
@@ -43,8 +45,10 @@ class Posterior:
     """A density over the probability of each cell but <*,*>, on a grid of its own for each.
 
     where:
-        grid        holds the probabilities, a row for every cell, rising,
-        log_weight  holds the logarithm of the weight of every grid point.
+        grid        holds the probabilities, a row for every cell, each the same multiple of the one before,
+        log_weight  holds the logarithm of the weight of every grid point: of the density times the grid.
+
+    Beyond the ends of its grid a density goes on as that of the normal law with its mean and variance.
     """
 
     users: int
@@ -79,16 +83,50 @@ class Posterior:
         return found if levels.ndim == 2 else found[0]
 
     def times_normal(self, mean: Array, variance: Array) -> Posterior:
-        """With one more, independent, normal observation of every cell; an infinite variance says nothing."""
-        with np.errstate(invalid="ignore", divide="ignore"):
-            distance = (self.grid - mean[:, None]) ** 2 / (2 * variance[:, None])
-        distance = np.where(np.isfinite(variance)[:, None], distance, 0.0)
-        return Posterior(self.users, self.grid, self.log_weight - distance)
+        """With one more, independent, normal observation of every cell; an infinite variance says nothing.
+
+        Where it says so much that the grid is too coarse for the product, or does not reach it, the grid is made anew.
+        """
+        known = np.isfinite(variance)
+        mean, precision = np.where(known, mean, 0.0), np.where(known, 1 / variance, 0.0)
+        narrow = 1 / (1 / self.variance + precision)
+        centre = narrow * (self.mean / self.variance + mean * precision)
+        reach = _REACH * np.sqrt(narrow)
+        unfit = (_COARSE * narrow < self.variance) | (centre + reach / 2 > self.grid[:, -1])
+        low = np.maximum(self.grid[:, 0], centre - reach)
+        own = self._regridded(low, np.maximum(low, centre) + reach, unfit & known)
+        distance = (own.grid - mean[:, None]) ** 2 * (precision[:, None] / 2)
+        return Posterior(self.users, own.grid, own.log_weight - distance)
 
     def flattened(self, share: Array) -> Posterior:
         """With this share of its information: a normal density of variance v gets the variance v/share."""
-        spread = np.log(np.gradient(self.grid, axis=1))
-        return Posterior(self.users, self.grid, (self.log_weight - spread) * share[:, None] + spread)
+        reach = _REACH * np.sqrt(self.variance / share)
+        least = np.maximum(self.mean - reach, _LEAST_PEOPLE / max(self.users, 1))
+        low, high = np.minimum(self.grid[:, 0], least), np.maximum(self.grid[:, -1], self.mean + reach)
+        wide = self._regridded(low, high, share < 1)
+        spread = np.log(wide.grid)
+        return Posterior(self.users, wide.grid, (wide.log_weight - spread) * share[:, None] + spread)
+
+    def _regridded(self, low: Array, high: Array, where: NDArray[np.bool_]) -> Posterior:
+        """The same densities, in these rows on grids from low to high."""
+        rows = np.flatnonzero(where)
+        if not len(rows):
+            return self
+        grid, log_weight = self.grid.copy(), self.log_weight.copy()
+        grid[rows] = _geometric(low[rows], high[rows], grid.shape[1])
+        log_weight[rows] = self._log_weight_at(rows, grid[rows])
+        return Posterior(self.users, grid, log_weight)
+
+    def _log_weight_at(self, rows: NDArray[np.int64], x: Array) -> Array:
+        """The logarithm of the density times x at other points: linear between those of the grid, normal beyond."""
+        first, last = self.grid[rows, :1], self.grid[rows, -1:]
+        inside = np.clip(x, first, last)
+        place = np.log(inside / first) / np.log(last / first) * (self.grid.shape[1] - 1)
+        left = np.clip(place.astype(np.int64), 0, self.grid.shape[1] - 2)
+        below, above = (np.take_along_axis(self.log_weight[rows], left + step, axis=1) for step in (0, 1))
+        mean, variance = self.mean[rows, None], self.variance[rows, None]
+        beyond, edge = (np.log(y) - (y - mean) ** 2 / (2 * variance) for y in (x, inside))
+        return np.asarray(below + (place - left) * (above - below) + beyond - edge)
 
 
 def opt_in_posterior(counts: OptInCounts, candidates: OptInCounts, prior: str = "power-law") -> Posterior:
@@ -102,7 +140,7 @@ def opt_in_posterior(counts: OptInCounts, candidates: OptInCounts, prior: str = 
     least = np.where(listed, counts.least_people, _LEAST_PEOPLE)
     low = np.maximum(people - 7 * spread, least)
     high = np.maximum(people, least) + 9 * spread
-    grid = low[:, None] * (high / low)[:, None] ** np.linspace(0, 1, _POINTS)
+    grid = _geometric(low, high, _POINTS)
     variance = counts.dispersion * grid + noise[:, None]
     log_weight = -((people[:, None] - grid) ** 2) / (2 * variance) - np.log(variance) / 2
     if counts.record_noise is not None:
@@ -139,6 +177,11 @@ def power_law_exponent(counts: OptInCounts) -> float:
     reach = reach[reach >= start]
     slack = _WEIGHT_OF_USUAL / (_USUAL_EXPONENT - 1)
     return float(1 + (len(reach) + _WEIGHT_OF_USUAL) / (np.log(reach / start).sum() + slack))
+
+
+def _geometric(low: Array, high: Array, points: int) -> Array:
+    """A grid from low to high in every row, each point the same multiple of the one before."""
+    return np.asarray(low[:, None] * (high / low)[:, None] ** np.linspace(0, 1, points))
 
 
 def _likelihood(total: int, expected: Array, noise: AsymmetricLaplace) -> Array:

@@ -76,6 +76,8 @@ class Outcome:
         if not self.client.users:
             return 0.0
         sums = np.bincount(self.head_list.query_of_cell, weights=self.client.cells.probability)
+        if not np.isfinite(sums).all():  # so few clients that nobody was asked for the record
+            return 0.0
         return float(np.abs(sums - self.client.queries.probability).max())
 
     @property

@@ -41,8 +41,9 @@ def predicted_error(
     rows = head_list.query_of_cell[:-1]
     expected = posterior.mean
     total = np.bincount(rows, weights=expected).astype(np.float64)
-    v = cells.variance(expected, round((1 - share) * clients) or 1)
-    v_y = queries.variance(total, round(share * clients)) if share > 0 else np.full(len(total), np.inf)
+    asked = round(share * clients)
+    v = cells.variance(np.clip(expected, 0.0, 1.0), max(clients - asked, 1))
+    v_y = queries.variance(np.clip(total, 0.0, 1.0), asked) if asked else np.full(len(total), np.inf)
     both = posterior.variance * v / (posterior.variance + v)
     _, variance, _, query_variance = reconcile(expected, both, total, v_y, rows)
     return float(np.sqrt(query_variance).sum() + np.sqrt(variance[head_list.record_cells]).sum())

@@ -63,7 +63,7 @@ class AsymmetricList:
             above=0,
             most=0.8,
             legal="above 0 and at most 0.8",
-            remedy="0.1 is usual; without wildcards nothing is spent on them.",
+            remedy="0.12 is usual; without wildcards nothing is spent on them.",
         )
         wildcard = Fraction(self.wildcard_share) if self.wildcards else Fraction(0)
         falling = epsilon * self._falling_share(wildcard)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass, field
-from decimal import Decimal, getcontext
+from decimal import Context, Decimal, getcontext, localcontext
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
@@ -20,6 +20,7 @@ from blendp.randomness import Random, ReleaseRandom, require_release
 from blendp.randomness.random import COIN_BITS
 
 _BLOCK = 1 << 15
+_DIGITS = 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,11 +187,12 @@ class TwoStage:
         for row in set(self.cell_probabilities()):
             possible = [p for p in row if p > 0]
             worst = max(worst, max(possible) / min(possible))
-        return math.log(worst)
+        return math.log1p(worst - 1)
 
     def delta_at(self, epsilon: float) -> float:
         """The exact delta of one report at this epsilon: the largest hockey-stick divergence over pairs of cells."""
-        grow = Fraction(math.exp(epsilon))
+        with localcontext(Context(prec=_DIGITS)):
+            grow = Fraction(Decimal(epsilon).exp(getcontext()))
 
         def excess(more: Fraction, less: Fraction) -> Fraction:
             return max(Fraction(0), more - grow * less)

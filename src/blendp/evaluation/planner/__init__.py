@@ -1,0 +1,22 @@
+"""What a release would be like, predicted from the law of records alone, without running a population."""
+
+from blendp.evaluation.planner.law import HeadLaw
+from blendp.evaluation.planner.overview import Overview, Reach, overview
+from blendp.evaluation.planner.plan import Plan, RankError, plan
+from blendp.evaluation.planner.search import RATES, Found, Target, smallest_epsilon, smallest_opt_in, sweep
+
+__all__ = [
+    "RATES",
+    "Found",
+    "HeadLaw",
+    "Overview",
+    "Plan",
+    "RankError",
+    "Reach",
+    "Target",
+    "overview",
+    "plan",
+    "smallest_epsilon",
+    "smallest_opt_in",
+    "sweep",
+]

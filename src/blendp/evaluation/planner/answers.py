@@ -1,0 +1,281 @@
+"""What both groups answer about drawn lists, put together by the methods' own estimators."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blendp.curator import OptInCounts
+from blendp.estimate import (
+    Level,
+    Posterior,
+    Tally,
+    blend,
+    client_estimate,
+    opt_in_posterior,
+    project_on_simplex,
+    reconcile,
+)
+from blendp.estimate.group import nothing
+from blendp.estimate.hybrid import capped
+from blendp.estimate.posterior import prior_exponent
+from blendp.evaluation.planner.lists import RECORD, REST, Lists
+from blendp.headlist import HeadList
+from blendp.mechanisms import AsymmetricLaplace, AsymmetricList, SubsetSelection, TwoStage
+from blendp.methods import GroupSizes, Parameters
+from blendp.methods.query_share import SHARES
+
+Array = NDArray[np.float64]
+Ids = NDArray[np.int64]
+
+_SMALL = 128
+"""So many totals, from the least that is listed on, have exact likelihoods that are kept from plan to plan."""
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """Estimates of every cell and row of drawn lists.
+
+    where:
+        cells, queries     are the published probabilities,
+        variance           is that of the cells, as the method states it; 0 for <*,*> where it is of no use,
+        opt_in_variance    is the opt-in group's own, at the true probabilities, and
+        client_variance    the clients'.
+    """
+
+    cells: Array
+    queries: Array
+    variance: Array
+    opt_in_variance: Array
+    client_variance: Array
+
+
+def blendp_answers(
+    lists: Lists, mechanism: AsymmetricList, sizes: GroupSizes, parameters: Parameters, generator: np.random.Generator
+) -> Answers:
+    """The blendp method: the opt-in group's posterior, times the clients' two answers.
+
+        x = p + e_x,   e_x ~ Normal(0, variance of subset selection at p), which sum to 0 over a list
+
+    The rest is :mod:`blendp.estimate.hybrid`, for all draws at once; groups are alike, so nothing is made of a
+    difference between them.
+    """
+    cells = lists.kind != REST
+    if not cells.any():
+        nothing_listed, certain = np.ones(lists.draws), np.zeros(lists.draws)
+        return Answers(nothing_listed, nothing_listed, certain, certain, certain)
+    own = _posterior(lists, mechanism, sizes.opt_in, parameters.prior)
+    draw, true = lists.draw[cells], lists.true[cells]
+    among = np.cumsum(~lists.rest_row) - 1
+    rows = among[lists.row[cells]]
+    row_draw, row_true = lists.row_draw[~lists.rest_row], lists.row_true[~lists.rest_row]
+    of_cells = _Question(parameters.epsilon, np.diff(lists.edges), draw)
+    of_queries = _Question(parameters.epsilon, lists.queries + 1, row_draw)
+    if parameters.query_share is not None or not mechanism.wildcards:
+        share = np.full(lists.draws, parameters.query_share or 0.0)
+    else:
+        share = _query_shares(own, of_cells, of_queries, rows, lists.kind[cells] == RECORD, lists.draws, sizes.client)
+    asked = np.rint(share * sizes.client)
+    telling = np.maximum(sizes.client - asked, 1)
+
+    x, y = of_cells.draw(true, telling, generator), of_queries.draw(row_true, asked, generator)
+    v, v_y = of_cells.variance(own.mean, telling), of_queries.variance(_sums(own.mean, rows), asked)
+    both = own.times_normal(capped(x, own.mean, own.variance + v, parameters.influence_cap), v)
+    spread = _sums(both.variance, rows) + v_y
+    y = capped(y, _sums(both.mean, rows), spread, parameters.influence_cap)
+    p, variance, _, _ = reconcile(both.mean, both.variance, y, v_y, rows)
+
+    exact, exact_y = of_cells.variance(true, telling), of_queries.variance(row_true, asked)
+    _, client, _, _ = reconcile(true, exact, row_true, exact_y, rows)
+    opt_in = true * (1 - true) / sizes.opt_in + lists.noise_variance[cells] / sizes.opt_in**2
+    whole = np.zeros(len(cells))
+    whole[cells] = p
+    whole[~cells] = 1 - np.bincount(draw, weights=p, minlength=lists.draws)
+    published = _projected(whole, lists.edges) if parameters.project else whole
+    return Answers(
+        published, _sums(published, lists.row), *(_spread(values, cells) for values in (variance, opt_in, client))
+    )
+
+
+def _posterior(lists: Lists, mechanism: AsymmetricList, users: int, prior: str) -> Posterior:
+    """The opt-in group's posterior of every cell but <*,*>; each released number is looked at once."""
+    cells = lists.kind != REST
+    records = lists.kind[cells] == RECORD
+    people, noise = lists.people[cells], lists.noise_variance[cells]
+    beyond = np.rint(people + mechanism.noise.mean).astype(np.int64) - mechanism.least_total
+    small, large = records & (beyond < _SMALL), records & (beyond >= _SMALL)
+    tables = [(np.flatnonzero(small), beyond[small], *_small_totals(mechanism))]
+    for wanted in (large, ~records):
+        released, which = np.unique(np.stack((people[wanted], noise[wanted])), axis=1, return_inverse=True)
+        tables.append((np.flatnonzero(wanted), which.ravel(), *_flat(released[0], released[1])))
+    grid = np.empty((len(records), tables[0][2].shape[1]))
+    weight = np.empty_like(grid)
+    alpha = np.zeros(lists.draws)
+    if prior == "power-law":
+        alpha = np.array([_exponent(passed, mechanism) for passed in lists.candidates])
+    for place, which, of_people, log_weight in tables:
+        grid[place], weight[place] = of_people[which] / users, log_weight[which]
+        if records[place].all():
+            weight[place] -= alpha[lists.draw[cells][place], None] * np.log(of_people)[which]
+    return Posterior(users, grid, weight)
+
+
+@lru_cache(maxsize=4)
+def _small_totals(mechanism: AsymmetricList) -> tuple[Array, Array]:
+    """The grid, in people, and the logarithm of the weights, of records with the least totals that are listed."""
+    people = np.arange(_SMALL, dtype=np.float64) + (mechanism.least_total - mechanism.noise.mean)
+    return _flat(people, np.full(_SMALL, mechanism.noise.variance), mechanism.noise)
+
+
+def _flat(people: Array, noise: Array, law: AsymmetricLaplace | None = None) -> tuple[Array, Array]:
+    """The same for any released numbers, all probabilities being taken as equally likely before."""
+    counts = OptInCounts(_plain_list(len(people)), 1, np.append(people, 0.0), np.append(noise, 0.0), record_noise=law)
+    flat = opt_in_posterior(counts, counts, "none")
+    return flat.grid, flat.log_weight
+
+
+def _exponent(passed: Array, mechanism: AsymmetricList) -> float:
+    """The exponent of the power law that one draw's candidates tell."""
+    noise = np.full(len(passed) + 1, mechanism.noise.variance)
+    above = mechanism.least_total - mechanism.noise.mean
+    counts = OptInCounts(_plain_list(len(passed)), 1, np.append(passed, 0.0), noise, selected_above=above)
+    return prior_exponent(counts)
+
+
+@lru_cache(maxsize=512)
+def _plain_list(records: int) -> HeadList:
+    """A list of so many queries without URLs: all that the estimators need to know of a list of plain numbers."""
+    return HeadList.of_records([(f"{i:07d}", None) for i in range(records)], levels=1)
+
+
+class _Question:
+    """One of the two things clients are asked: a randomiser for the length of every draw's list."""
+
+    def __init__(self, epsilon: float, items: Ids, draw: Ids) -> None:
+        lengths, which = np.unique(items, return_inverse=True)
+        randomisers = [SubsetSelection(epsilon, int(length)) for length in lengths]
+        self._of_none, self._of_all = (
+            np.array([float(randomiser.variance(f, 1)) for randomiser in randomisers])[which] for f in (0, 1)
+        )
+        self._items = items
+        self.draw_of_item = draw
+
+    def unit_variance(self, frequency: Array) -> Array:
+        """The variance of the estimate of every item, times the number of reports (see SubsetSelection.variance)."""
+        f, draw = np.clip(frequency, 0.0, 1.0), self.draw_of_item
+        return np.asarray((1 - f) * self._of_none[draw] + f * self._of_all[draw] + f * (1 - f))
+
+    def variance(self, frequency: Array, users: Array) -> Array:
+        """The variance of the estimate of every item, for so many reports in each draw; infinite for none."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(self.unit_variance(frequency) / users[self.draw_of_item])
+
+    def draw(self, true: Array, users: Array, generator: np.random.Generator) -> Array:
+        """Estimates of all items but <*,*>, whose errors sum to 0 over every list; 0 where nobody is asked."""
+        draw = self.draw_of_item
+        noise = generator.standard_normal(len(true))
+        sums = np.bincount(draw, weights=noise, minlength=len(users)) + generator.standard_normal(len(users))
+        noise -= (sums / self._items)[draw]
+        wider = (self._items / np.maximum(self._items - 1, 1))[draw]
+        heard = users[draw] > 0
+        variance = np.where(heard, self.variance(true, users), 0.0)
+        return np.where(heard, true + noise * np.sqrt(variance * wider), 0.0)
+
+
+def _query_shares(
+    own: Posterior,
+    cells: _Question,
+    queries: _Question,
+    rows: Ids,
+    records: NDArray[np.bool_],
+    draws: int,
+    clients: int,
+) -> Array:
+    """Every draw's share of clients who report the query (see :mod:`blendp.methods.query_share`)."""
+    total = _sums(own.mean, rows)
+    unit, unit_y = cells.unit_variance(own.mean), queries.unit_variance(total)
+    errors = np.empty((len(SHARES), draws))
+    for i, share in enumerate(SHARES):
+        v = unit / max(round((1 - share) * clients), 1)
+        v_y = unit_y / round(share * clients) if round(share * clients) else np.full_like(unit_y, np.inf)
+        _, variance, _, of_query = reconcile(own.mean, own.variance * v / (own.variance + v), total, v_y, rows)
+        errors[i] = np.bincount(queries.draw_of_item, weights=np.sqrt(of_query), minlength=draws)
+        errors[i] += np.bincount(cells.draw_of_item[records], weights=np.sqrt(variance[records]), minlength=draws)
+    return np.asarray(np.asarray(SHARES)[np.argmin(errors, axis=0)])
+
+
+def published_answers(
+    lists: Lists, sizes: GroupSizes, parameters: Parameters, generator: np.random.Generator
+) -> Answers:
+    """The published method: noisy counts of the people held out, two-stage reports, and their weighted mean.
+
+    The reports of people drawn from a law are a multinomial over what a report may be, exactly.
+    """
+    cells_of_row = np.bincount(lists.row)
+    levels: list[tuple[Level, Level]] = []
+    for (start, stop), (row, end) in zip(_pairs(lists.edges), _pairs(lists.row_edges), strict=True):
+        randomiser = TwoStage(parameters.budget, cells_of_row[row:end], parameters.client_query_share)
+        chance = _report_law(randomiser, lists.true[start:stop])
+        tally = Tally.of_counts(generator.multinomial(sizes.client, chance), randomiser.cells_per_query)
+        estimate = client_estimate(tally, randomiser)
+        levels.append((estimate.cells, estimate.queries))
+    client, client_queries = (_joined([level[i] for level in levels]) for i in (0, 1))
+    opt_in = _counted(lists.people, lists.noise_variance, sizes.estimate)
+    opt_in_queries = _counted(_sums(lists.people, lists.row), _sums(lists.noise_variance, lists.row), sizes.estimate)
+    of_cells = blend(opt_in, client, sizes.estimate)
+    of_queries = blend(opt_in_queries, client_queries, sizes.estimate)
+    cells, queries = of_cells.probability, of_queries.probability
+    if parameters.project:
+        cells, queries = _projected(cells, lists.edges), _projected(queries, lists.row_edges)
+    n = max(sizes.estimate, 1)
+    exact = lists.true * (1 - lists.true) / n + lists.noise_variance / n**2
+    return Answers(cells, queries, of_cells.variance, exact, np.asarray(client.variance))
+
+
+def _report_law(randomiser: TwoStage, true: Array) -> Array:
+    """P(report) of one client drawn from the law: the held cell, a sibling, or a stranger is reported."""
+    rows, per_query = randomiser.query_of_cell, randomiser.cells_per_query
+    if len(per_query) == 1:
+        return np.ones(1)
+    query = np.bincount(rows, weights=true)[rows]
+    k_q, t_q, t = per_query[rows], randomiser.url_truth[rows], randomiser.query_truth
+    kept = t_q * true + (1 - t_q) * (query - true) / np.maximum(k_q - 1, 1)
+    p = t * kept + (1 - t) * (1 - query) / ((len(per_query) - 1) * k_q)
+    return np.asarray(p / p.sum())
+
+
+def _counted(people: Array, noise: Array, users: int) -> Level:
+    """The opt-in group's estimates from noisy counts (:func:`~blendp.estimate.opt_in_estimate`)."""
+    if not users:
+        return nothing(len(people))
+    p, floor = people / users, noise / users**2
+    variance = (p * (1 - p) + users * floor) / (users - 1) if users > 1 else np.full(len(p), np.inf)
+    return Level(p, variance, floor)
+
+
+def _joined(levels: list[Level]) -> Level:
+    parts = ((level.probability, level.variance, level.floor) for level in levels)
+    return Level(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+
+
+def _projected(values: Array, edges: Ids) -> Array:
+    """Every list's probabilities, moved to the nearest that sum to 1."""
+    return np.concatenate([project_on_simplex(values[start:stop]) for start, stop in _pairs(edges)])
+
+
+def _pairs(edges: Ids) -> zip[tuple[int, int]]:
+    return zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)
+
+
+def _sums(values: Array, rows: Ids) -> Array:
+    return np.bincount(rows, weights=values).astype(np.float64)
+
+
+def _spread(values: Array, cells: NDArray[np.bool_]) -> Array:
+    """Values of all cells but <*,*>, with 0 for <*,*>."""
+    whole = np.zeros(len(cells))
+    whole[cells] = values
+    return whole

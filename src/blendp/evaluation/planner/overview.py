@@ -1,0 +1,116 @@
+"""All that a plan tells, method beside method."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from blendp.errors import ParameterError
+from blendp.evaluation.planner.law import HeadLaw
+from blendp.evaluation.planner.plan import Plan, plan
+from blendp.evaluation.planner.search import RATES, Found, Target, smallest_epsilon, smallest_opt_in, sweep
+from blendp.methods import Parameters
+
+
+@dataclass(frozen=True, eq=False)
+class Reach:
+    """How one method reaches the target: by more opt-in users at this epsilon, or a larger epsilon at this share."""
+
+    opt_in: Found
+    epsilon: Found
+
+    @property
+    def possible(self) -> bool:
+        """Whether either way leads there."""
+        return self.opt_in.value is not None or self.epsilon.value is not None
+
+
+@dataclass(frozen=True, eq=False)
+class Overview:
+    """Plans by method, the same over opt-in shares, and what reaches the target.
+
+    where:
+        like     says whose records the people's are taken to be like,
+        private  is False where that is a log, from whose raw records all is computed.
+    """
+
+    like: str
+    private: bool
+    plans: Mapping[str, Plan]
+    sweeps: Mapping[str, tuple[Plan, ...]]
+    target: Target | None
+    reach: Mapping[str, Reach]
+
+    @property
+    def first(self) -> Plan:
+        """The plan of the first method; all have the same people and promise."""
+        return next(iter(self.plans.values()))
+
+    def require_reach(self) -> None:
+        """Refuse a target that no method reaches, and say what is the best."""
+        if self.target is None or any(reach.possible for reach in self.reach.values()):
+            return
+        tried = [found.plan for reach in self.reach.values() for found in (reach.opt_in, reach.epsilon)]
+        longest = max(tried, key=lambda one: one.records)
+        if self.target.l1 is None or longest.records < self.target.records:
+            legal = f"at most {longest.records:.3g} records, the longest list within reach {_setting(longest)}"
+            raise ParameterError("target_size", round(self.target.records, 6), legal, "Plan for more people.")
+        best = min((one for one in tried if one.records >= self.target.records), key=lambda one: one.scores.l1)
+        legal = f"at least {best.scores.l1:.3g}, the best within reach with so long a list {_setting(best)}"
+        raise ParameterError("target_l1", self.target.l1, legal, "Plan for more people, or for a shorter list.")
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values, for JSON."""
+        return {
+            "private": self.private,
+            "like": self.like,
+            "people": self.first.users,
+            "opt_in": self.first.opt_in,
+            "plans": {name: made.to_dict() for name, made in self.plans.items()},
+            "sweep": {name: [made.to_dict() for made in row] for name, row in self.sweeps.items()},
+            "target": None if self.target is None else {**asdict(self.target), **self._reach_to_dict()},
+        }
+
+    def _reach_to_dict(self) -> dict[str, Any]:
+        return {
+            name: {
+                "smallest_opt_in": reach.opt_in.value,
+                "smallest_epsilon": reach.epsilon.value,
+                "at_smallest_opt_in": reach.opt_in.plan.to_dict(),
+                "at_smallest_epsilon": reach.epsilon.plan.to_dict(),
+            }
+            for name, reach in self.reach.items()
+        }
+
+
+def overview(
+    law: HeadLaw,
+    users: int,
+    opt_in: float,
+    parameters: Sequence[Parameters],
+    target: Target | None = None,
+    *,
+    like: str,
+    private: bool = True,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Overview:
+    """Plan with each of these parameters, one a method."""
+    plans, sweeps, reach = {}, {}, {}
+    for told in parameters:
+        progress(f"planning with method {told.method}")
+        made = plan(law, users, opt_in, told)
+        able = [rate for rate in RATES if rate != opt_in and rate * users >= 2]
+        others = sweep(law, users, able, told)
+        plans[told.method] = made
+        sweeps[told.method] = tuple(sorted((made, *others), key=lambda one: one.opt_in))
+        if target is not None:
+            progress(f"looking for the target with method {told.method}")
+            reach[told.method] = Reach(
+                smallest_opt_in(law, users, told, target), smallest_epsilon(law, users, opt_in, told, target)
+            )
+    return Overview(like, private, plans, sweeps, target, reach)
+
+
+def _setting(made: Plan) -> str:
+    return f"(method {made.parameters.method}, ε = {made.parameters.epsilon:g}, {100 * made.opt_in:g} % opt in)"

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from blendp.evaluation.planner import HeadLaw, Target, overview
+from blendp.methods import Parameters
+from blendp.report.plan_page import render_plan
+from blendp.report.plan_text import NOT_PRIVATE
+
+pytestmark = pytest.mark.browser
+
+PHONE, DESK = 390, 1200
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
+        )
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> str:
+    both = [Parameters(), Parameters(method="published")]
+    view = overview(
+        HeadLaw.of_population("aol"), 519_371, 0.05, both, Target(40), like="<b>a log</b>.csv", private=False
+    )
+    path: Path = tmp_path_factory.mktemp("plan") / "plan.html"
+    path.write_text(render_plan(view), encoding="utf-8")
+    return path.as_uri()
+
+
+@pytest.fixture(params=[(DESK, "light"), (PHONE, "dark")], ids=["desk", "phone"])
+def page(request: pytest.FixtureRequest, browser: Browser, address: str) -> Iterator[Page]:
+    width, scheme = request.param
+    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("pageerror", lambda error: asked.append(str(error)))
+    page.goto(address)
+    yield page
+    assert [one for one in asked if one != "data:,"] == [address]
+    page.close()
+
+
+def test_everything_is_there_and_visible(page: Page) -> None:
+    expect(page.get_by_role("note")).to_have_text(NOT_PRIVATE)
+    for heading in ("What to do next", "Expected", "By opt-in share", "What is assumed"):
+        expect(page.get_by_role("heading", name=heading, exact=True)).to_be_visible()
+    expect(page.get_by_role("heading", name="To reach at least 40 records on the list")).to_be_visible()
+    expect(page.locator(".lead")).to_contain_text("<b>a log</b>.csv")
+    plots = page.get_by_role("img")
+    assert plots.count() == 4
+    for plot in plots.all():
+        expect(plot).to_be_visible()
+        assert plot.get_attribute("aria-describedby")
+    assert page.locator("script").count() == 0
+    assert page.locator(".numbers .here th").text_content() == "5 %"
+
+
+def test_nothing_overflows_and_labels_stay_apart(page: Page) -> None:
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    wrong = page.evaluate(
+        """() => [...document.querySelectorAll(".plot")].flatMap(plot => {
+            const box = plot.getBoundingClientRect();
+            const texts = [...plot.querySelectorAll("text")].map(t => [t.textContent, t.getBoundingClientRect()]);
+            const clipped = texts.filter(([_, t]) => t.left < box.left - 1 || t.right > box.right + 1
+                || t.top < box.top - 1 || t.bottom > box.bottom + 1);
+            const touching = texts.filter(([_, a], i) => texts.some(([_, b], j) => i < j
+                && a.left < b.right && b.left < a.right && a.top < b.bottom - 2 && b.top < a.bottom - 2));
+            return [...clipped, ...touching].map(([text]) => text);
+        })"""
+    )
+    assert wrong == []
+
+
+def test_an_empty_list_has_a_page_too() -> None:
+    view = overview(HeadLaw.of_population("aol"), 500, 0.05, [Parameters()], like="aol")
+    assert "The list will mostly be empty" in render_plan(view)

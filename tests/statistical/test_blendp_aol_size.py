@@ -1,0 +1,112 @@
+"""The blendp method at the size of the AOL log: intervals that hold, also near the threshold, and its lead over the
+published method.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from blendp.engines import EmbeddedLog
+from blendp.evaluation import Evaluation, evaluate
+from blendp.logs import log_of_table
+from blendp.logs.synthetic import population
+from blendp.methods import Parameters
+
+pytestmark = pytest.mark.statistical
+
+RUNS, FEW = 20, 8
+
+
+@pytest.fixture(scope="module")
+def log() -> EmbeddedLog:
+    return log_of_table(population("aol", seed=314).table())
+
+
+@dataclass(frozen=True)
+class Found:
+    """Which intervals hold the truth, and how many standard errors off the estimates are."""
+
+    held: NDArray[np.bool_]
+    z: NDArray[np.float64]
+
+    def fine(self, low: float, high: float, centre: float) -> bool:
+        covered, bias, spread = float(self.held.mean()), float(self.z.mean()), float(self.z.std())
+        return low < covered < high and abs(bias) < centre and 0.75 < spread < 1.1
+
+
+def found(done: Evaluation) -> dict[str, Found]:
+    """Of all records, of the quarter of each list with the smallest estimates, of wildcards, and of queries."""
+    parts: dict[str, list[tuple[NDArray[np.bool_], NDArray[np.float64]]]] = {}
+    for trial in done.trials:
+        made, head = trial.outcome, trial.head
+        for blend, truth, level in ((made.cells, head.cells, "cells"), (made.queries, head.queries, "queries")):
+            held = (blend.low <= truth) & (truth <= blend.high)
+            z = (blend.probability - truth) / blend.std_error
+            which = {"queries": np.arange(len(truth) - 1)}
+            if level == "cells":
+                listed = made.head_list.record_cells
+                rising = listed[np.argsort(blend.probability[listed])]
+                wild = np.setdiff1d(np.arange(len(truth) - 1), listed)
+                which = {"records": listed, "lowest": rising[: len(listed) // 4], "wildcards": wild}
+            for name, cells in which.items():
+                parts.setdefault(name, []).append((held[cells], z[cells]))
+    return {
+        name: Found(np.concatenate([held for held, _ in runs]), np.concatenate([z for _, z in runs]))
+        for name, runs in parts.items()
+    }
+
+
+def test_intervals_hold_and_estimates_are_centred(log: EmbeddedLog) -> None:
+    """The lowest quarter is 240 records only, so its limits are wider."""
+    done = evaluate(log, Parameters(), opt_in=0.05, repeat=RUNS, seed=2718)
+    scores = found(done)
+    assert scores["records"].fine(0.93, 0.975, 0.2), scores["records"].held.mean()
+    assert scores["lowest"].fine(0.91, 0.99, 0.3), scores["lowest"].held.mean()
+    assert scores["queries"].fine(0.93, 0.98, 0.3), scores["queries"].held.mean()
+    assert scores["wildcards"].fine(0.93, 0.985, 0.3), scores["wildcards"].held.mean()
+
+    p_values = [trial.outcome.check.p_value or 0.0 for trial in done.trials if trial.outcome.check]
+    assert len(p_values) == RUNS
+    assert 0.25 < np.mean(p_values) < 0.75
+    assert min(p_values) > 0.001
+    for trial in done.trials:
+        made = trial.outcome
+        sums = np.bincount(made.head_list.query_of_cell, weights=made.cells.probability)
+        assert np.abs(sums - made.queries.probability).max() < 1e-12
+        assert ((made.cells.weight_opt_in >= 0) & (made.cells.weight_opt_in <= 1)).all()
+        assert made.guarantee.client_epsilon_exact <= 4
+
+
+def test_they_hold_for_what_just_passed_the_threshold(log: EmbeddedLog) -> None:
+    """Nothing is trimmed: the lowest quarter of the list passed because of its noise as often as not."""
+    scores = found(evaluate(log, Parameters(size=None), opt_in=0.05, repeat=RUNS, seed=1618))
+    assert scores["records"].fine(0.93, 0.975, 0.2), scores["records"].held.mean()
+    assert scores["lowest"].fine(0.92, 0.985, 0.25), scores["lowest"].held.mean()
+    assert scores["queries"].fine(0.93, 0.985, 0.35), scores["queries"].held.mean()
+
+
+def test_without_the_prior_they_do_not_hold_there(log: EmbeddedLog) -> None:
+    """Power: the raw numbers of what just passed are too large, and the clients alone do not make up for it."""
+    scores = found(evaluate(log, Parameters(size=None, prior="none"), opt_in=0.05, repeat=FEW, seed=1618))
+    assert scores["records"].held.mean() < 0.92
+    assert scores["lowest"].held.mean() < 0.92
+    assert scores["lowest"].z.mean() > 0.5
+
+
+@pytest.mark.parametrize(("epsilon", "l1", "longer", "disorder"), [(4.0, 0.55, 1.35, 0.2), (1.0, 0.3, 1.2, 0.2)])
+def test_it_beats_the_published_method(
+    log: EmbeddedLog, epsilon: float, l1: float, longer: float, disorder: float
+) -> None:
+    """Ratios of the mean L1, of the records that pass, and of 1 - NDCG on the list."""
+    ours, theirs = (
+        evaluate(log, Parameters(epsilon=epsilon, method=method), opt_in=0.05, repeat=FEW, seed=99).to_dict()
+        for method in ("blendp", "published")
+    )
+    assert ours["l1"] < l1 * theirs["l1"]
+    assert ours["candidate_records"] > longer * theirs["candidate_records"]
+    assert 1 - ours["ndcg_list"] < disorder * (1 - theirs["ndcg_list"])
+    assert ours["ndcg"] > theirs["ndcg"]
+    for group in ("opt_in", "client"):
+        assert ours["l1"] < ours["groups"][group]["l1"]

@@ -1,0 +1,152 @@
+"""``blendp plan`` as a user meets it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from blendp.cli.app import app
+from blendp.logs.synthetic import population
+
+RUNNER = CliRunner()
+
+
+def blendp(*arguments: str) -> tuple[int, str, str]:
+    done = RUNNER.invoke(app, ["plan", *arguments], env={"COLUMNS": "160"})
+    return done.exit_code, done.stdout, done.stderr
+
+
+def test_both_methods_side_by_side_and_what_to_do_next() -> None:
+    code, shown, _ = blendp()
+    assert code == 0
+    for words in ("519,371 people", "25,969 opt in (5 %)", "blendp", "published", "L1", "NDCG", "in random order"):
+        assert words in shown
+    for words in (
+        "57.4 records",
+        "record at place 50",
+        "clients",
+        "What to do next",
+        "By opt-in share",
+        "0.5 %",
+        "10 %",
+    ):
+        assert words in shown
+    assert "Not private" not in shown
+
+
+def test_json_has_everything_and_can_be_repeated() -> None:
+    options = (
+        "--users",
+        "100000",
+        "--opt-in",
+        "0.04",
+        "--epsilon",
+        "2",
+        "--size",
+        "20",
+        "--target-size",
+        "9",
+        "--json",
+    )
+    code, shown, _ = blendp(*options)
+    assert code == 0
+    made = json.loads(shown)
+    assert set(made) == {"private", "like", "people", "opt_in", "plans", "sweep", "target", "out"}
+    assert (made["private"], made["people"], made["opt_in"], made["out"]) == (True, 100_000, 0.04, None)
+    assert set(made["plans"]) == {"blendp", "published"}
+    assert set(made["plans"]["blendp"]) == {
+        "method",
+        "epsilon",
+        "delta",
+        "opt_in",
+        "users",
+        "candidate_records",
+        "head_list_records",
+        "head_list_queries",
+        "l1",
+        "ndcg",
+        "ndcg_list",
+        "ndcg_random",
+        "ndcg_list_random",
+        "errors",
+        "clients_per_opt_in_user",
+        "draws",
+    }
+    assert [row["opt_in"] for row in made["sweep"]["blendp"]] == [0.005, 0.01, 0.02, 0.03, 0.04, 0.05, 0.1]
+    assert made["plans"]["blendp"]["errors"]["50"] is None
+    assert made["plans"]["blendp"]["errors"]["1"]["relative"] > 0
+    assert made["target"]["records"] == 9
+    assert 0 < made["target"]["blendp"]["smallest_opt_in"] < made["target"]["published"]["smallest_opt_in"]
+    assert made["target"]["blendp"]["smallest_epsilon"] < made["target"]["published"]["smallest_epsilon"]
+    assert blendp(*options)[1] == shown
+
+
+def test_a_log_is_read_and_its_plan_is_not_private(tmp_path: Path) -> None:
+    population("aol", users=30_000, seed=1).write(tmp_path / "log.csv")
+    code, shown, told = blendp("--like", str(tmp_path / "log.csv"), "--method", "blendp", "--opt-in", "0.2")
+    assert code == 0
+    assert "30,000 people like those of log.csv" in shown
+    assert "Not private: computed from the raw log" in shown
+    assert "published" not in shown
+    assert "30000 rows" in told
+    code, shown, _ = blendp("--like", str(tmp_path / "log.csv"), "--users", "90000", "--json")
+    assert json.loads(shown)["private"] is False
+    assert json.loads(shown)["people"] == 90_000
+
+
+def test_a_page_is_written_whole_and_never_over_another(tmp_path: Path) -> None:
+    out = tmp_path / "plan"
+    code, shown, _ = blendp("--users", "50000", "--method", "published", "--out", str(out))
+    assert code == 0
+    assert f"Plan: open {out / 'plan.html'}" in shown
+    assert (out / "plan.html").read_text().startswith("<!DOCTYPE html>")
+    code, _, told = blendp("--users", "50000", "--method", "published", "--out", str(out))
+    assert code == 4
+    assert "--overwrite" in told
+    assert blendp("--users", "50000", "--method", "published", "--out", str(out), "--overwrite")[0] == 0
+
+
+def test_one_method_may_reach_what_the_other_does_not() -> None:
+    code, shown, _ = blendp("--target-l1", "0.09")
+    assert code == 0
+    assert "To reach L1 of at most 0.09 with at least 45 records" in shown
+    assert "published: no opt-in share up to 50 % is enough" in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (
+            ("--target-l1", "0.0001", "--method", "blendp"),
+            2,
+            "--target-l1 = 0.0001 is not allowed: it must be at least",
+        ),
+        (("--target-size", "40", "--users", "9000"), 2, "the longest list within reach"),
+        (("--target-size", "60"), 2, "--target-size = 60.0 is not allowed: it must be at most 50"),
+        (("--target-l1", "0.1", "--size", "0"), 2, "--target-l1 = 0.1"),
+        (("--method", "magic"), 2, "--method = 'magic' is not allowed: it must be one of both, blendp, published"),
+        (("--users", "3"), 2, "--users = 3"),
+        (("--opt-in", "1.5"), 2, "--opt-in = 1.5"),
+        (("--epsilon", "0"), 2, "--epsilon = 0.0"),
+        (("--like", "nowhere.csv"), 3, "nowhere.csv does not exist"),
+        (("--size", "0", "--users", "1000000000"), 2, "--size = None is not allowed: it must be at most 5000"),
+    ],
+)
+def test_mistakes_get_one_sentence_and_a_code(arguments: tuple[str, ...], code: int, says: str) -> None:
+    got, shown, told = blendp(*arguments)
+    assert got == code
+    assert says in told
+    assert shown == ""
+    assert len(told.strip().splitlines()) == 1
+
+
+def test_help_has_examples_and_the_plain_truth() -> None:
+    code, shown, _ = blendp("--help")
+    text = " ".join(shown.split())
+    assert code == 0
+    assert "Examples" in text
+    assert "NOT PRIVATE" in text
+    assert "No population is run" in text

@@ -1,0 +1,199 @@
+"""Released counts as numbers of people: every total in its cell, nobody twice, and the rest in <*,*>."""
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from blendp.curator import NoisyCounts, OptInCounts, counts_of_hold_out, counts_of_list, counts_of_union
+from blendp.errors import ParameterError
+from blendp.estimate.opt_in import counts_estimate
+from blendp.headlist import HeadList
+from blendp.mechanisms import AsymmetricList, DiscreteLaplace, WeightedUnion
+from blendp.privacy import Budget
+from blendp.randomness import SimulationRandom
+
+LIST = HeadList.of_records([("a", "1"), ("a", "2"), ("b", "1"), ("c", "1"), ("c", "2"), ("c", "3")])
+RECORDS = [0, 1, 3, 5, 6, 7]
+WILD = [2, 4, 8]
+PEOPLE = [50, 3, 1, 2, 5, 9, 30, 1, 4, 100]
+"""How many people hold each cell of LIST: a1 a2 a*  b1 b*  c1 c2 c3 c*  **."""
+
+QUIET = AsymmetricList(Budget(50, 1e-5), falling_share=0.4, wildcard_share=0.4)
+"""Noise that is 0 but for one draw in a million."""
+
+
+def held(people: list[int]) -> NDArray[np.int64]:
+    return np.repeat(np.arange(len(people)), people)[:, None]
+
+
+def counts(people: list[float], noise: list[float] | None = None, head_list: HeadList = LIST) -> OptInCounts:
+    spread = np.ones(len(people)) if noise is None else np.array(noise)
+    return OptInCounts(head_list, round(sum(people)), np.array(people, dtype=np.float64), spread)
+
+
+def test_totals_stand_in_their_cells_and_the_rest_in_the_last() -> None:
+    mechanism = AsymmetricList(Budget(4, 1e-5))
+    totals = np.array([54, 11, 10, 9, 31, 12])
+    made = counts_of_list(LIST, totals, held(PEOPLE), mechanism, SimulationRandom(1))
+    assert np.allclose(made.people[RECORDS], totals - mechanism.noise.mean)
+    assert np.allclose(made.noise_variance[RECORDS], mechanism.noise.variance)
+    assert mechanism.wildcard_noise is not None
+    assert np.allclose(made.noise_variance[WILD], mechanism.wildcard_noise.variance)
+    assert made.users == sum(PEOPLE)
+    assert made.people.sum() == pytest.approx(sum(PEOPLE))
+    assert made.noise_variance[-1] == pytest.approx(made.noise_variance[:-1].sum())
+    assert made.selected_above == mechanism.least_total - mechanism.noise.mean
+    assert made.record_noise is mechanism.noise
+    assert (made.dispersion, made.query_dispersion) == (1, 1)
+
+
+def test_wildcards_count_people_whose_record_is_not_listed() -> None:
+    made = counts_of_list(LIST, np.array([50, 3, 2, 9, 30, 1]), held(PEOPLE), QUIET, SimulationRandom(1))
+    assert np.allclose(made.people, PEOPLE, atol=1e-3)
+
+
+def test_whoever_has_a_listed_record_is_never_counted_again() -> None:
+    """The condition of the mechanism's proof: totals may be far off, and records be trimmed away later, but the people
+    behind them are not counted in any wildcard. The trimmed ones move there by their released totals alone.
+    """
+    totals = np.array([90, 13, 12, 19, 60, 11])
+    made = counts_of_list(LIST, totals, held(PEOPLE), QUIET, SimulationRandom(1))
+    assert np.allclose(made.people[WILD], [1, 5, 4], atol=1e-6)
+    trimmed = made.trimmed(3)
+    assert trimmed.head_list == HeadList.of_records([("a", "1"), ("c", "1"), ("c", "2")])
+    # a* = 1 + the total 13 of a2; c* = 4 + the total 11 of c3; b leaves altogether
+    assert np.allclose(trimmed.people[:-1], [90, 14, 19, 60, 15], atol=1e-6)
+    assert trimmed.people.sum() == pytest.approx(sum(PEOPLE))
+
+
+def test_the_wildcard_noise_reaches_the_wildcards_only_once() -> None:
+    mechanism, random = AsymmetricList(Budget(4, 1e-5)), SimulationRandom(3)
+    noise = mechanism.wildcard_noise
+    assert noise is not None
+    none = np.zeros(6, dtype=np.int64)
+    drawn = np.array([counts_of_list(LIST, none, held(PEOPLE), mechanism, random).people for _ in range(4_000)])
+    assert np.abs(drawn[:, WILD].mean(axis=0) - [1, 5, 4]).max() < 4.5 * np.sqrt(noise.variance / 4_000)
+    assert drawn[:, WILD].var(axis=0) == pytest.approx(np.full(3, noise.variance), rel=0.12)
+    assert np.ptp(drawn[:, RECORDS]) == 0
+
+
+def test_a_list_without_wildcards_counts_none() -> None:
+    one_level = HeadList.of_records([("a", None), ("b", None)], levels=1)
+    mechanism = AsymmetricList(Budget(4, 1e-5), wildcards=False)
+    made = counts_of_list(one_level, np.array([20, 30]), held([20, 30, 50]), mechanism, SimulationRandom(1))
+    assert np.allclose(made.people[:2], np.array([20, 30]) - mechanism.noise.mean)
+    assert made.people.sum() == pytest.approx(100)
+
+
+def test_trimming_folds_people_and_their_noise() -> None:
+    noise = [1.0, 2, 3, 4, 5, 6, 7, 8, 9, 45]
+    trimmed = counts([float(x) for x in PEOPLE], noise).trimmed(3)
+    assert trimmed.head_list == HeadList.of_records([("a", "1"), ("c", "1"), ("c", "2")])
+    assert trimmed.people.tolist() == [50, 4, 9, 30, 5, 107]
+    assert trimmed.people.sum() == sum(PEOPLE)
+    # <*,*> is what the others leave of a public number: its noise is theirs, and that of b, folded into it, cancels
+    assert trimmed.noise_variance.tolist() == [1, 5, 6, 7, 17, 36]
+    by_query = counts([float(x) for x in PEOPLE], noise).trimmed(1, "query")
+    assert by_query.people.tolist() == [50, 3, 1, 151]
+    assert by_query.noise_variance.tolist() == [1, 2, 3, 6]
+
+
+@pytest.mark.parametrize("size", [None, 6, 100])
+def test_a_list_that_is_short_enough_stays(size: int | None) -> None:
+    whole = counts([float(x) for x in PEOPLE])
+    assert whole.trimmed(size) is whole
+
+
+@pytest.mark.statistical
+def test_the_noise_after_trimming_is_as_stated() -> None:
+    """Against simulation: totals of records that pass for sure, one of them trimmed away for sure."""
+    mechanism, random = AsymmetricList(Budget(2, 1e-5)), SimulationRandom(5)
+    people = [500, 100, 20, 100, 30, 400, 300, 100, 40, 410]
+    made = []
+    for _ in range(3_000):
+        totals = np.array(people)[RECORDS] + mechanism.noise.draw(6, random)
+        made.append(counts_of_list(LIST, totals, held(people), mechanism, random).trimmed(3))
+    assert len({one.head_list.sha256 for one in made}) == 1
+    seen = np.array([one.people for one in made])
+    stated = made[0].noise_variance
+    true = np.array([500, 120, 400, 300, 140, 540])
+    assert np.abs((seen.mean(axis=0) - true) / np.sqrt(stated / len(made))).max() < 4.5
+    assert seen.var(axis=0) == pytest.approx(stated, rel=0.15)
+
+
+def test_the_counts_of_a_union_are_in_people() -> None:
+    m = 4
+    mechanism = WeightedUnion(Budget(50, 1e-5), m)
+    # 2000 people: half with four times a1, half with a1, a2, c1 and something else
+    cells = np.array([[0, 0, 0, 0], [0, 1, 5, 9]] * 1_000)
+    made = counts_of_union(LIST, cells, mechanism, SimulationRandom(2))
+    noise = mechanism.count_noise.variance / m**2
+    assert np.allclose(made.noise_variance[:-1], noise)
+    assert made.noise_variance[-1] == pytest.approx(9 * noise)
+    true = np.array([1_250, 250, 0, 0, 0, 250, 0, 0, 0, 250])
+    assert np.abs(made.people - true).max() < 5 * np.sqrt(9 * noise)
+    assert made.people.sum() == pytest.approx(2_000)
+    # cells: (16 + 1 + 1 + 1)/16 a pair; queries: (16 + 4 + 1)/16; people in listed cells: 1.75 a pair
+    assert made.dispersion == pytest.approx(19 / 16 / 1.75, abs=0.02)
+    assert made.query_dispersion == pytest.approx(21 / 16 / 1.75, abs=0.02)
+    assert made.selected_above is None
+    assert made.record_noise is None
+    assert made.least_people == mechanism.least_people / 2
+
+
+@pytest.mark.parametrize(("row", "dispersion"), [([0, 0, 0], 1.0), ([0, 1, 5], 1 / 3)], ids=["alike", "unlike"])
+def test_the_dispersion_is_between_one_record_and_all(row: list[int], dispersion: float) -> None:
+    """1 where all records of a person are one, 1/m where they are all different; noise cannot lead out of that."""
+    mechanism = WeightedUnion(Budget(1, 1e-5), 3)
+    for seed in range(20):
+        made = counts_of_union(LIST, np.array([row] * 30), mechanism, SimulationRandom(seed))
+        assert 1 / 3 <= made.dispersion <= 1
+        assert 1 / 3 <= made.query_dispersion <= 1
+    sure = counts_of_union(LIST, np.array([row] * 300_000), mechanism, SimulationRandom(1))
+    assert sure.dispersion == pytest.approx(dispersion, abs=0.01)
+
+
+@pytest.mark.statistical
+def test_the_variance_with_several_records_of_a_person_is_the_stated_one() -> None:
+    """People with records that are alike: the claimed variance of a count is that of simulation, also of queries.
+
+    phi p (1 - p) is a little more than the exact p (phi - p), which one phi for all cells could make negative.
+    """
+    m, users, random, generator = 3, 500, SimulationRandom(4), np.random.default_rng(4)
+    mechanism = WeightedUnion(Budget(8, 1e-5), m)
+    taste = np.array([0.1, 0.05, 0.02, 0.03, 0.01, 0.04, 0.02, 0.01, 0.02, 0.7])
+    cells, queries, claimed, claimed_queries = [], [], [], []
+    for _ in range(1_200):
+        first, others = generator.choice(10, users, p=taste), generator.choice(10, (users, m), p=taste)
+        rows = np.where(generator.random((users, m)) < 0.5, first[:, None], others)
+        estimate = counts_estimate(counts_of_union(LIST, rows, mechanism, random))
+        cells.append(estimate.cells.probability)
+        queries.append(estimate.queries.probability)
+        claimed.append(estimate.cells.variance)
+        claimed_queries.append(estimate.queries.variance)
+    truth = np.bincount(LIST.query_of_cell, weights=taste)
+    for made, said, true in ((cells, claimed, taste), (queries, claimed_queries, truth)):
+        spread = np.var(made, axis=0)
+        assert np.abs((np.mean(made, axis=0) - true) / np.sqrt(spread / len(made))).max() < 4.5
+        ratio = np.mean(said, axis=0)[:-1] / spread[:-1]
+        assert 0.85 < ratio.min() < ratio.max() < 1.3
+        assert 1 < np.mean(said, axis=0)[:-1].sum() / spread[:-1].sum() < 1.2
+
+
+def test_the_counts_of_people_who_were_held_out() -> None:
+    noise = DiscreteLaplace.for_counts(4, 2)
+    noisy = NoisyCounts(LIST, np.array([50, 4, 2, 2, 6, 9, 30, 1, 4, 100]), np.ones(10, dtype=np.int64), 103, 2, noise)
+    made = counts_of_hold_out(noisy)
+    assert made.users == 103
+    assert made.people[:-1].tolist() == [25, 2, 1, 1, 3, 4.5, 15, 0.5, 2]
+    assert made.people.sum() == pytest.approx(103)
+    assert np.allclose(made.noise_variance[:-1], noise.variance / 4)
+    assert made.noise_variance[-1] == pytest.approx(9 * noise.variance / 4)
+    assert made.selected_above is None
+
+
+def test_arrays_of_another_list_are_refused_and_all_are_frozen() -> None:
+    with pytest.raises(ParameterError, match="10 cells"):
+        counts([1.0, 2.0])
+    with pytest.raises(ValueError, match="read-only"):
+        counts([1.0] * 10).people[0] = 2

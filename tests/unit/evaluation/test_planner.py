@@ -1,0 +1,289 @@
+"""Plans against simulation, against the measures they predict, and against their own targets."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from blendp.engines import EmbeddedLog
+from blendp.errors import ParameterError
+from blendp.evaluation.drawn_people import DrawnPeople, RecordLaw
+from blendp.evaluation.metrics import Scores, score, true_head
+from blendp.evaluation.planner import HeadLaw, Target, overview, plan, smallest_epsilon, smallest_opt_in, sweep
+from blendp.evaluation.planner.lists import RECORD, WILD, Drawing, listing
+from blendp.evaluation.planner.scores import mean_scores
+from blendp.evaluation.planner.search import CLOSE
+from blendp.headlist import HeadList
+from blendp.logs import log_of_table
+from blendp.logs.synthetic import USERS, law, population
+from blendp.mechanisms import AsymmetricList, ThresholdList
+from blendp.methods import GroupSizes, Parameters, simulate_people
+from blendp.privacy import Budget
+from blendp.randomness import SimulationRandom
+
+PEOPLE, RUNS = 120_000, 30
+
+
+@lru_cache(maxsize=1)
+def the_log() -> EmbeddedLog:
+    return log_of_table(population("aol", users=PEOPLE, seed=5).table())
+
+
+@lru_cache(maxsize=1)
+def people_law() -> RecordLaw:
+    return RecordLaw(the_log())
+
+
+@lru_cache(maxsize=1)
+def head_law() -> HeadLaw:
+    return HeadLaw.of_truth(people_law().truth, 2)
+
+
+@lru_cache(maxsize=2)
+def like(name: str) -> HeadLaw:
+    return HeadLaw.of_population(name)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(
+    ("method", "epsilon", "opt_in"),
+    [
+        ("blendp", 1.0, 0.05),
+        ("blendp", 2.0, 0.02),
+        ("blendp", 4.0, 0.02),
+        ("blendp", 4.0, 0.05),
+        ("published", 1.0, 0.05),
+        ("published", 2.0, 0.05),
+        ("published", 4.0, 0.02),
+        ("published", 4.0, 0.05),
+    ],
+)
+def test_a_plan_is_what_simulation_gives(method: str, epsilon: float, opt_in: float) -> None:
+    """Within a tenth, or within what so few runs can tell."""
+    parameters = Parameters(method=method, epsilon=epsilon)
+    people, random = people_law(), SimulationRandom(3)
+    runs = []
+    for _ in range(RUNS):
+        own = random.spawn()
+        made = simulate_people(DrawnPeople.draw(people, PEOPLE, opt_in, parameters, own), parameters, own)
+        head = true_head(made.head_list, the_log().locate(made.head_list), people.truth, 50)
+        scores = score(made.head_list, made.cell_probability, made.query_probability, head)
+        first = made.head_list.record_cells[np.argmax(head.cells[made.head_list.record_cells])]
+        error = float(made.cells.std_error[first])
+        runs.append([made.candidates, made.head_list.records, made.head_list.queries, error])
+        runs[-1] += [scores.l1, scores.ndcg, scores.ndcg_list, scores.ndcg_random, scores.ndcg_list_random]
+    means, errors = np.mean(runs, axis=0), np.std(runs, axis=0, ddof=1) / np.sqrt(RUNS)
+    planned = plan(head_law(), PEOPLE, opt_in, parameters)
+    found = planned.scores
+    for value, mean, error in zip(
+        (planned.candidates, planned.records, planned.queries, found.l1),
+        means[[0, 1, 2, 4]],
+        errors[[0, 1, 2, 4]],
+        strict=True,
+    ):
+        assert value == pytest.approx(mean, abs=max(0.1 * mean, 3 * error))
+    first_place = planned.at(1)
+    assert first_place is not None
+    assert first_place.std_error == pytest.approx(float(np.median([run[3] for run in runs])), rel=0.15)
+    orders = (found.ndcg, found.ndcg_list, found.ndcg_random, found.ndcg_list_random)
+    for value, mean, error in zip(orders, means[5:], errors[5:], strict=True):
+        assert value == pytest.approx(mean, abs=0.01 + 3 * error)
+
+
+def test_a_plan_of_the_published_method_is_what_the_documented_runs_gave() -> None:
+    """docs/evaluation.md: 50 runs of the AOL population, 20 of the Yandex population."""
+    aol = plan(like("aol"), USERS["aol"], 0.05, Parameters(method="published"))
+    assert aol.candidates == pytest.approx(57.5, abs=1)
+    assert aol.records == pytest.approx(49.88, abs=0.2)
+    assert aol.scores.l1 == pytest.approx(0.131, rel=0.06)
+    assert aol.scores.ndcg == pytest.approx(0.9617, abs=0.006)
+    assert aol.scores.ndcg_list == pytest.approx(0.9939, abs=0.003)
+    assert aol.scores.ndcg_random == pytest.approx(0.4354, abs=0.02)
+    yandex = plan(like("yandex"), USERS["yandex"], 0.03, Parameters(method="published", delta=1e-7, size=500))
+    assert yandex.candidates == pytest.approx(555, rel=0.02)
+    assert yandex.scores.l1 == pytest.approx(0.2614, rel=0.05)
+    assert yandex.scores.ndcg == pytest.approx(0.9539, abs=0.006)
+
+
+@pytest.mark.parametrize("name", ["aol", "yandex"])
+def test_the_law_of_a_population_is_its_law(name: str) -> None:
+    whole, head = law(name), like(name)
+    _, _, top = whole.top_records(2_000)
+    assert head.probability[:2_000] == pytest.approx(top, rel=1e-6)
+    assert float(head.probability.sum() + head.tail_probability @ head.tail_records) == pytest.approx(1, abs=1e-4)
+    assert head.query_mass[head.query[0]] == pytest.approx(whole.head[0])
+    records = sum(
+        len(shares) * (after - first)
+        for (first, shares), after in zip(
+            whole.profiles, [first for first, _ in whole.profiles[1:]] + [whole.queries + 1], strict=True
+        )
+    )
+    assert len(head.probability) + head.tail_records.sum() == pytest.approx(records)
+
+
+@pytest.mark.parametrize("epsilon", [0.2, 1.0, 4.0])
+def test_candidates_are_those_of_the_mechanism(epsilon: float) -> None:
+    made = AsymmetricList(Budget(epsilon, 1e-5))
+    head = like("aol")
+    rates = 20_000 * head.probability
+    assert listing(head, made, 20_000).head.sum() == pytest.approx(made.expected_size(rates), rel=2e-3)
+    single = ThresholdList(Budget(epsilon, 1e-5))
+    one = HeadLaw(np.array([0.5]), np.array([0]), np.array([0.5]), np.empty(0), np.empty(0))
+    n = np.arange(0, 200)
+    poisson = np.exp(n * np.log(30.0) - 30.0 - np.concatenate(([0.0], np.cumsum(np.log(n[1:])))))
+    assert listing(one, single, 60).candidates == pytest.approx(
+        float(poisson @ single.listing_probability(n)), rel=5e-3
+    )
+
+
+@pytest.mark.parametrize("method", ["blendp", "published"])
+def test_scores_are_those_of_the_measures(method: str) -> None:
+    """One drawn list with made-up estimates, scored here and by blendp.evaluation.metrics."""
+    people, head = people_law(), head_law()
+    maker = AsymmetricList(Budget(4.0, 1e-5)) if method == "blendp" else ThresholdList(Budget(4.0, 1e-5))
+    sizes = GroupSizes(6_000, 0, PEOPLE - 6_000) if method == "blendp" else GroupSizes(5_700, 300, PEOPLE - 6_000)
+    drawing = Drawing(head, maker, listing(head, maker, sizes.head_list), sizes, 12)
+    for seed in range(20):
+        lists = drawing.draw(1, SimulationRandom(seed))
+        ids = np.argsort(-people.truth.record, kind="stable")[lists.record[lists.kind == RECORD]]
+        if (lists.record[lists.kind == RECORD] >= 0).all():
+            break
+    head_list = HeadList.of_records(the_log().texts(ids))
+    assert lists.records[0] == head_list.records <= 12
+    assert lists.queries[0] == head_list.queries
+    generator = np.random.default_rng(1)
+    # the planner has cells in the law's order, a list in that of its texts: estimates go by the cell's truth
+    true = true_head(head_list, the_log().locate(head_list), people.truth, 12)
+    assert np.sort(lists.true) == pytest.approx(np.sort(true.cells))
+    wiggle = {
+        round(float(p), 12): float(p * generator.uniform(0.2, 2)) for p in np.concatenate((lists.true, lists.row_true))
+    }
+    mine = mean_scores(lists, head, _wiggled(lists.true, wiggle), _wiggled(lists.row_true, wiggle), 12)
+    theirs = score(head_list, _wiggled(true.cells, wiggle), _wiggled(true.queries, wiggle), true)
+    for name in Scores.__dataclass_fields__:
+        assert getattr(mine, name) == pytest.approx(getattr(theirs, name), abs=1e-9), name
+
+
+def _wiggled(true: np.ndarray, wiggle: dict[float, float]) -> np.ndarray:
+    known = np.array(list(wiggle))
+    return np.array([wiggle[float(known[np.argmin(np.abs(known - p))])] for p in true])
+
+
+def test_lists_are_whole() -> None:
+    head, maker = like("aol"), AsymmetricList(Budget(4.0, 1e-5))
+    sizes = GroupSizes(20_000, 0, 400_000)
+    lists = Drawing(head, maker, listing(head, maker, 20_000), sizes, 30).draw(50, SimulationRandom(1))
+    assert np.bincount(lists.draw, weights=lists.true) == pytest.approx(np.ones(50))
+    assert lists.records.max() <= 30
+    assert np.count_nonzero(lists.kind == WILD) == lists.queries.sum()
+    assert (np.diff(lists.row) >= 0).all()
+    assert (lists.true >= 0).all()
+    people = np.bincount(lists.draw, weights=lists.people)
+    assert people == pytest.approx(np.full(50, 20_000), abs=200)
+
+
+def test_a_one_level_law_is_planned_too() -> None:
+    names = [f"q{int(i**0.5)}" for i in range(40_000)]
+    log = log_of_table(pa.table({"user": [str(i) for i in range(40_000)], "query": names}))
+    head = HeadLaw.of_truth(log.truth(), log.levels)
+    for method in ("blendp", "published"):
+        made = plan(head, 40_000, 0.2, Parameters(method=method, size=20))
+        assert made.records == pytest.approx(20, abs=0.1)
+        assert made.queries == pytest.approx(made.records, abs=0.1)
+        assert 0 < made.scores.l1 < 1
+
+
+def test_more_people_other_people_and_nobody() -> None:
+    few = plan(like("aol"), 300, 0.05)
+    assert few.records == pytest.approx(0, abs=0.01)
+    assert few.scores == Scores(1.0, 0.0, 0.0, 0.0, 0.0)
+    assert few.worth is None
+    assert few.at(1) is None
+    many = plan(like("aol"), 50_000_000, 0.05)
+    assert many.scores.l1 < 0.02
+    assert many.worth is not None
+    assert many.worth > 100
+
+
+def test_the_same_arguments_give_the_same_plan() -> None:
+    one, other = (plan(like("aol"), 100_000, 0.05) for _ in range(2))
+    assert one.to_dict() == other.to_dict()
+
+
+def test_an_opt_in_user_is_worth_more_in_the_blendp_method() -> None:
+    """In the published method one in twenty of them is counted."""
+    made, published = (plan(like("aol"), 519_371, 0.05, Parameters(method=name)) for name in ("blendp", "published"))
+    assert made.worth is not None
+    assert published.worth is not None
+    assert made.worth > 10 * published.worth > 10
+
+
+def test_the_sweep_grows() -> None:
+    lengths = [made.records for made in sweep(like("aol"), 519_371, (0.005, 0.02, 0.05), Parameters())]
+    assert lengths == sorted(lengths)
+
+
+@pytest.mark.parametrize("target", [Target(30), Target(45, l1=0.08)])
+def test_the_smallest_reaches_the_target_and_less_does_not(target: Target) -> None:
+    users, parameters = 519_371, Parameters()
+    share = smallest_opt_in(like("aol"), users, parameters, target)
+    assert share.value is not None
+    assert share.value == share.plan.opt_in
+    assert target.reached(share.plan)
+    assert not target.reached(sweep(like("aol"), users, [share.value / CLOSE**2], parameters)[0])
+    loss = smallest_epsilon(like("aol"), users, 0.05, parameters, target)
+    assert loss.value is not None
+    assert loss.plan.parameters.epsilon == loss.value
+    assert target.reached(loss.plan)
+    lower = replace(parameters, epsilon=loss.value / CLOSE**2)
+    assert not target.reached(sweep(like("aol"), users, [0.05], lower)[0])
+
+
+def test_what_is_out_of_reach_is_said() -> None:
+    view = overview(like("aol"), 20_000, 0.05, [Parameters()], Target(50), like="aol")
+    assert view.reach["blendp"].opt_in.value is None
+    assert not view.reach["blendp"].possible
+    with pytest.raises(ParameterError, match=r"target_size = 50.*at most \d.*longest list within reach"):
+        view.require_reach()
+    view = overview(like("aol"), 519_371, 0.05, [Parameters()], Target(45, l1=1e-4), like="aol")
+    with pytest.raises(ParameterError, match=r"target_l1 = 0.0001.*at least 0\.\d+, the best within reach"):
+        view.require_reach()
+
+
+@pytest.mark.parametrize(
+    ("changes", "name"),
+    [
+        ({"opt_in_records": 3}, "opt_in_records"),
+        ({"trim_unit": "query"}, "trim_unit"),
+        ({"randomiser": "two-stage"}, "randomiser"),
+        ({"head_list_share": 0.9}, "head_list_share"),
+        ({"method": "published", "variance": "journal"}, "variance"),
+        ({"method": "published", "client_records": 2}, "client_records"),
+    ],
+)
+def test_what_a_plan_does_not_know_about_is_refused(changes: dict[str, object], name: str) -> None:
+    with pytest.raises(ParameterError, match=f"{name}.* in a plan"):
+        plan(like("aol"), 100_000, 0.05, Parameters(**changes))  # type: ignore[arg-type]
+
+
+def test_wrong_numbers_are_refused() -> None:
+    with pytest.raises(ParameterError, match="users"):
+        plan(like("aol"), 3, 0.05)
+    with pytest.raises(ParameterError, match="opt_in"):
+        plan(like("aol"), 100, 0.001)
+    with pytest.raises(ParameterError, match="size"):
+        plan(like("aol"), 900_000_000, 0.5, Parameters(size=None, delta=1e-12))
+    with pytest.raises(ParameterError, match="target_l1"):
+        Target(10, l1=2.5)
+    with pytest.raises(ParameterError, match="target_size"):
+        Target.of(None, 60, 50)
+    with pytest.raises(ParameterError, match="target_l1"):
+        Target.of(0.1, None, None)
+    with pytest.raises(ParameterError, match="at most 1 in sum"):
+        HeadLaw.of_records(np.array([0.9, 0.9]), np.array([0, 1]), np.array([0.9, 0.9]))
+    with pytest.raises(ParameterError, match="falling"):
+        HeadLaw(np.array([0.1, 0.2]), np.array([0, 1]), np.array([0.1, 0.2]), np.empty(0), np.empty(0))

@@ -1,0 +1,124 @@
+"""How many clients report the query: what promises the smallest errors, from released numbers alone."""
+
+import numpy as np
+import pytest
+
+from blendp.curator import OptInCounts
+from blendp.estimate import Arm, Guard, Posterior, Split, hybrid_blend, opt_in_posterior
+from blendp.headlist import HeadList
+from blendp.mechanisms import SubsetSelection
+from blendp.methods.query_share import SHARES, best_query_share, predicted_error
+
+MANY_URLS = HeadList.of_records((f"q{i}", f"u{j:02}") for i in range(4) for j in range(12))
+ONE_URL = HeadList.of_records((f"q{i:02}", "u") for i in range(30))
+
+
+def posterior_of(head_list: HeadList, users: int, mass: float = 0.3) -> Posterior:
+    people = np.full(head_list.cells, users * mass / (head_list.cells - 1))
+    people[-1] = users * (1 - mass)
+    counts = OptInCounts(head_list, users, people, np.full(head_list.cells, 2.0))
+    return opt_in_posterior(counts, counts, "none")
+
+
+def randomisers(head_list: HeadList, epsilon: float) -> tuple[SubsetSelection, SubsetSelection]:
+    return SubsetSelection(epsilon, head_list.queries + 1), SubsetSelection(epsilon, head_list.cells)
+
+
+@pytest.mark.parametrize("head_list", [MANY_URLS, ONE_URL], ids=["many URLs", "one URL"])
+@pytest.mark.parametrize("epsilon", [0.5, 4.0])
+@pytest.mark.parametrize("users", [300, 50_000])
+def test_the_share_has_the_least_predicted_error(head_list: HeadList, epsilon: float, users: int) -> None:
+    posterior, (queries, cells) = posterior_of(head_list, users), randomisers(head_list, epsilon)
+    chosen = best_query_share(posterior, queries, cells, head_list, 100_000)
+    errors = {share: predicted_error(share, posterior, queries, cells, head_list, 100_000) for share in SHARES}
+    assert chosen in SHARES
+    assert errors[chosen] == min(errors.values())
+    assert max(errors.values()) > errors[chosen]
+    assert all(np.isfinite(list(errors.values())))
+    assert min(SHARES) == 0
+    assert max(SHARES) < 1  # somebody must be asked for the record
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.8])
+def test_the_prediction_comes_true(share: float) -> None:
+    """The errors that the blend then states, and makes, are those that were predicted."""
+    head_list, users, clients, generator = MANY_URLS, 20_000, 100_000, np.random.default_rng(1)
+    queries, cells = randomisers(head_list, 4.0)
+    rows = head_list.query_of_cell
+    p = np.full(head_list.cells, 0.3 / (head_list.cells - 1))
+    p[-1] = 0.7
+    said, stated, made = [], [], []
+    for _ in range(100):
+        people = generator.multinomial(users, p) + generator.normal(0, 2**0.5, head_list.cells)
+        counts = OptInCounts(head_list, users, people, np.full(head_list.cells, 2.0))
+        posterior = opt_in_posterior(counts, counts, "none")
+        asked = round(share * clients)
+        split = Split(
+            Arm(
+                queries,
+                asked,
+                queries.supports_of_counts(generator.multinomial(asked, np.bincount(rows, weights=p)), generator),
+            ),
+            Arm(cells, clients - asked, cells.supports_of_counts(generator.multinomial(clients - asked, p), generator)),
+            rows,
+        )
+        of_cells, of_queries = hybrid_blend(posterior, split, Guard())
+        listed = head_list.record_cells
+        said.append(predicted_error(share, posterior, queries, cells, head_list, clients))
+        stated.append(of_cells.std_error[listed].sum() + of_queries.std_error[:-1].sum())
+        error = np.abs(of_cells.probability - p)[listed].sum()
+        error += np.abs(of_queries.probability - np.bincount(rows, weights=p))[:-1].sum()
+        made.append(error * (np.pi / 2) ** 0.5)
+    assert np.mean(stated) == pytest.approx(np.mean(said), rel=0.03)
+    assert np.mean(made) == pytest.approx(np.mean(said), rel=0.08)
+
+
+def test_it_depends_on_the_released_numbers() -> None:
+    """Lists of many URLs are better asked by query first; with hardly any clients the opt-in group settles it."""
+    queries, cells = randomisers(MANY_URLS, 1.0)
+    wide = posterior_of(MANY_URLS, 500)
+    chosen = best_query_share(wide, queries, cells, MANY_URLS, 1_000_000)
+    again = best_query_share(posterior_of(MANY_URLS, 500), queries, cells, MANY_URLS, 1_000_000)
+    assert chosen == again
+    others = {
+        best_query_share(posterior_of(MANY_URLS, users), queries, cells, MANY_URLS, 1_000_000)
+        for users in (500, 50_000, 5_000_000)
+    }
+    assert len(others) > 1
+
+
+@pytest.mark.parametrize("clients", [0, 1])
+def test_without_clients_there_is_nothing_to_choose(clients: int) -> None:
+    assert best_query_share(posterior_of(ONE_URL, 500), *randomisers(ONE_URL, 1.0), ONE_URL, clients) == 0
+
+
+@pytest.mark.parametrize("clients", range(2, 25))
+def test_any_small_number_of_clients_has_a_share(clients: int) -> None:
+    posterior = posterior_of(ONE_URL, 500)
+    queries, cells = randomisers(ONE_URL, 1.0)
+    assert best_query_share(posterior, queries, cells, ONE_URL, clients) in SHARES
+    assert all(np.isfinite(predicted_error(share, posterior, queries, cells, ONE_URL, clients)) for share in SHARES)
+
+
+def test_one_level_and_empty_lists_ask_for_the_record() -> None:
+    one_level = HeadList.of_records([("a", None), ("b", None)], levels=1)
+    empty = HeadList.of_records([])
+    for head_list in (one_level, empty):
+        posterior = posterior_of(head_list, 500) if head_list.records else posterior_of_nothing(head_list)
+        assert best_query_share(posterior, *randomisers(head_list, 1.0), head_list, 1_000) == 0
+
+
+def posterior_of_nothing(empty: HeadList) -> Posterior:
+    counts = OptInCounts(empty, 500, np.array([500.0]), np.zeros(1))
+    return opt_in_posterior(counts, counts)
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 20.0])
+def test_expected_probabilities_above_one_are_borne(epsilon: float) -> None:
+    """Noise can make the sum of a query's cells larger than 1."""
+    head_list = HeadList.of_records([("q", "u")])
+    posterior = posterior_of(head_list, 500, mass=1.2)
+    queries, cells = randomisers(head_list, epsilon)
+    for share in SHARES:
+        assert predicted_error(share, posterior, queries, cells, head_list, 1_000) > 0
