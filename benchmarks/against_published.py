@@ -141,7 +141,7 @@ def main() -> None:
         for epsilon in (4.0, 1.0):
             compare(logs, name, epsilon, options.repeat, options.seed)
         logs.clear()
-        several(name, None if name == "aol" else 1_000_000, options.repeat, options.seed)
+        several(name, None if name == "aol" else 1_000_000, max(3, options.repeat // 2), options.seed)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from typing import Any
 import typer
 
 from blendp._version import __version__
-from blendp.cli import INTERRUPTED, demo, evaluate, run, simulate
+from blendp.cli import INTERRUPTED, demo, evaluate, plan, reproduce, run, simulate
 from blendp.cli.console import errors
 from blendp.errors import LogError, OutputExistsError, ParameterError
 
@@ -76,7 +76,14 @@ def _code(error: Exception) -> int:
     return OUTPUT_EXISTS if isinstance(error, OutputExistsError) else SYSTEM
 
 
-for name, module in {"demo": demo, "simulate": simulate, "run": run, "evaluate": evaluate}.items():
+for name, module in {
+    "demo": demo,
+    "simulate": simulate,
+    "run": run,
+    "evaluate": evaluate,
+    "plan": plan,
+    "reproduce": reproduce,
+}.items():
     app.command(name, epilog=module.EXAMPLES)(_explained(getattr(module, name)))
 
 

@@ -56,12 +56,16 @@ class Random(ABC):
     def subset(self, population: int, size: int) -> NDArray[np.int64]:
         """``size`` of the numbers 0 .. population - 1, every subset equally likely, in ascending order.
 
-        Large subsets take the numbers with the smallest words; only there, two equal words (one pair in 2^64) would
-        favour the first.
+        Large subsets take the numbers with the smallest words, drawn again if the last in and the first out are equal.
         """
         if size * 8 > population:
-            chosen = np.argpartition(self.words(population), size - 1)[:size] if size else np.empty(0, np.int64)
-            return np.sort(chosen).astype(np.int64)
+            while True:
+                words = self.words(population)
+                if size == population:
+                    return np.arange(size, dtype=np.int64)
+                order = np.argpartition(words, (size - 1, size))
+                if words[order[size - 1]] != words[order[size]]:
+                    return np.sort(order[:size]).astype(np.int64)
         chosen = np.empty(0, dtype=np.int64)
         while len(chosen) < size:
             more = self.below(population, size - len(chosen))

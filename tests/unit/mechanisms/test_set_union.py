@@ -358,6 +358,13 @@ def test_a_record_that_does_not_occur_is_never_listed() -> None:
     assert union.listing_probability(0) == 0
 
 
+@pytest.mark.parametrize(("epsilon", "delta", "m"), [(3, 0.99, 2), (4, 0.99, 2), (3, 0.999, 5), (1, 0.6, 1)])
+def test_nor_where_delta_promises_next_to_nothing(epsilon: float, delta: float, m: int) -> None:
+    union = WeightedUnion(Budget(epsilon, delta), m)
+    assert union.least_total >= 1
+    assert len(union.draw(np.zeros(1000, dtype=np.int64), KnownKey(1))) == 0
+
+
 def test_no_records_no_list() -> None:
     union = WeightedUnion(Budget(4, 1e-5), 2)
     assert len(union.draw(np.zeros(0, dtype=np.int64), SimulationRandom(0))) == 0

@@ -122,7 +122,8 @@ class WeightedUnion:
         beta = self._stray(noise, rho)
         object.__setattr__(self, "delta_threshold", beta)
         object.__setattr__(self, "delta_gaussian", gaussian_delta(mu, self.budget.epsilon + math.log1p(-beta)))
-        assert self.delta_threshold + self.delta_gaussian <= delta, "the split of delta spends more than delta"
+        if self.delta_threshold + self.delta_gaussian > delta:
+            raise ArithmeticError("the split of delta spends more than delta: nothing may be released with it")
 
     @property
     def least_people(self) -> float:
@@ -140,6 +141,8 @@ class WeightedUnion:
         mu = gaussian_mu(left, (self.budget.delta - beta) * (1 - ROUNDING))
         noise = RoundedGaussian(_root_up(2 * GRID**2 / (Fraction(self.list_share) * Fraction(mu) ** 2)))
         low, high = 0, best[0] - 1 if best else GRID + math.ceil(40 * noise.sigma)
+        if high < 1:
+            return best
         if self._stray(noise, high) > beta:
             return best
         while high - low > 1:
@@ -216,7 +219,7 @@ class WeightedUnion:
 
         Records at the threshold or above take one draw of noise each; the many below are thinned first.
         """
-        high = np.flatnonzero(totals >= self.least_total)
+        high = np.flatnonzero((totals > 0) & (totals >= self.least_total))
         low = np.flatnonzero((totals > 0) & (totals < self.least_total))
         kept = high[totals[high] + self.list_noise.draw(len(high), random) >= self.least_total]
         raised = low[self.list_noise.draw_reaching(self.least_total - totals[low], random)]

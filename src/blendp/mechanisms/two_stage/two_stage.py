@@ -82,6 +82,14 @@ class TwoStage:
         distinct, which = np.unique(cells, return_inverse=True)
         coins = [self._url_coin(int(k)) for k in distinct]
         object.__setattr__(self, "url_coins", np.array(coins, dtype=np.uint64)[which])
+        least = np.array([_fair(len(cells)), *(_fair(int(k)) for k in cells)])
+        if (np.array([self.query_coin, *self.url_coins.tolist()]) < least).any():
+            raise ParameterError(
+                "epsilon",
+                self.budget.epsilon,
+                "so large that the truth is not less likely than anything else after rounding to 2^-53",
+                "Raise epsilon above 1e-14.",
+            )
 
     def _url_coin(self, choices: int) -> int:
         """t_q 2^53, rounded down."""
@@ -209,6 +217,11 @@ class TwoStage:
             if one != other or rows[one] > 1:
                 worst = max(worst, leaving[one] + entering[other])
         return float(worst)
+
+
+def _fair(choices: int) -> int:
+    """The coin of one over so many choices, rounded up."""
+    return -((-1 << COIN_BITS) // choices)
 
 
 def _coin(budget: Budget, choices: int) -> int:

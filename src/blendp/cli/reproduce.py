@@ -1,0 +1,110 @@
+"""``blendp reproduce``: the figures of the paper, made anew with both methods."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+from typer import Argument, Option
+
+from blendp.cli.console import Steps, results, steps, tell_quality
+from blendp.errors import ParameterError, require_count
+from blendp.evaluation.figures import (
+    AOL,
+    FULL,
+    QUICK,
+    RECIPES,
+    YANDEX,
+    FigurePopulation,
+    Laboratory,
+    Setting,
+    count_steps,
+    make_figures,
+    recipes,
+)
+from blendp.logs import read_log
+from blendp.outputs import refuse_existing
+from blendp.report.reproduction import FILES, write_reproduction
+
+EXAMPLES = """Examples:
+
+- `blendp reproduce --quick --out figures`
+- `blendp reproduce 12 ladder --runs 50 --seed 7 --out figures`
+- `blendp reproduce --log user-ct-test-collection-01.txt.gz --format aol --out aol-figures`
+"""
+
+RUNS, QUICK_RUNS = 20, 6
+
+
+def reproduce(
+    figures: Annotated[
+        list[str] | None, Argument(help=f"Figures of the paper: {', '.join(RECIPES)}; all if none is named.")
+    ] = None,
+    out: Annotated[Path, Option(help="Directory for data, pictures and index.html.")] = Path("blendp-figures"),
+    quick: Annotated[bool, Option("--quick", help="Fewer points and runs, for a first look.")] = False,
+    logs: Annotated[
+        list[Path] | None,
+        Option("--log", help="A log to draw people from in place of the synthetic ones; repeat for more files."),
+    ] = None,
+    format: Annotated[str, Option(help="Format of --log: auto, csv, tsv, parquet, ndjson, aol, yandex.")] = "auto",
+    users: Annotated[
+        int | None, Option(help="People of each synthetic population (as many as the real logs have, if none is said).")
+    ] = None,
+    runs: Annotated[
+        int | None, Option(help=f"Runs of every point ({RUNS} if none is said, {QUICK_RUNS} with --quick).")
+    ] = None,
+    seed: Annotated[int, Option(help="The same seed gives the same figures.")] = 0,
+    overwrite: Annotated[bool, Option("--overwrite", help="Replace an earlier result in --out.")] = False,
+) -> None:
+    """Make the figures of the paper anew, with the published method and with blendp side by side. NOT PRIVATE.
+
+    People are drawn from synthetic AOL and Yandex populations, or from the law of a real log. Writes for every figure
+    its data (CSV, JSON) and picture (SVG, PNG), and index.html, which shows them all.
+    """
+    names, grid = figures or [], QUICK if quick else FULL
+    wanted = {name for recipe in recipes(names) for name in recipe.data_sets}
+    runs = (QUICK_RUNS if quick else RUNS) if runs is None else runs
+    require_count("runs", runs, least=1, remedy="Ask for at least one run, 2 for standard errors.")
+    require_count("seed", seed, least=0, remedy="Use a whole number such as 0.")
+    if logs and users is not None:
+        raise ParameterError("users", users, "left out with --log", "The log says how many people there are.")
+    refuse_existing(out, overwrite=overwrite, own_files=FILES)
+    settings = [setting for setting in (AOL, YANDEX) if setting.name in wanted]
+    played = count_steps(names, [AOL] if logs else settings, grid)
+    with steps(played + len(recipes(names)) + (1 if logs else len(settings))) as bar:
+        people = _of_log(logs, format, bar) if logs else _synthetic(settings, users, seed, bar)
+        laboratory = Laboratory({each.setting.name: each for each in people}, runs, seed, bar.start)
+        made = make_figures(names, laboratory, grid)
+        write_reproduction(made, out, about=_about(people, runs, seed, quick), overwrite=overwrite, progress=bar.start)
+    results.print(
+        f"{len(made)} figures in {out}: open {out / 'index.html'}", highlight=False, markup=False, soft_wrap=True
+    )
+
+
+def _synthetic(settings: Sequence[Setting], users: int | None, seed: int, bar: Steps) -> list[FigurePopulation]:
+    people = []
+    for setting in settings:
+        bar.start(f"making the {setting.title} population")
+        people.append(FigurePopulation.synthetic(setting, users, seed))
+    return people
+
+
+def _of_log(logs: Sequence[Path], format: str, bar: Steps) -> list[FigurePopulation]:
+    bar.start("reading the log")
+    log = read_log(logs, format=format, progress=bar.rows_read)
+    tell_quality(log, None)
+    return [FigurePopulation.of_log(log, log.users)]
+
+
+def _about(people: Sequence[FigurePopulation], runs: int, seed: int, quick: bool) -> dict[str, Any]:
+    """What all figures have in common."""
+    return {
+        "runs": runs,
+        "seed": seed,
+        "quick": quick,
+        "populations": [
+            {"name": p.setting.name, "title": p.setting.title, "users": p.users, "delta": p.setting.delta}
+            for p in people
+        ],
+    }

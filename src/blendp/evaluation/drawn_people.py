@@ -1,0 +1,209 @@
+"""People drawn anew from a log's own law of records: experiments whose time does not grow with the clients.
+
+A log's truth is a law: the probability that a uniformly drawn record of a uniformly drawn person is r. Here the opt-in
+people are drawn from that law one by one, and the clients' reports all at once:
+
+    cells of the clients  ~  Multinomial(n_C, P(cell)),     reports  ~  the law of the sum over the randomiser's channel
+
+which is exactly the law of what as many people, drawn and asked one by one, would send.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blendp.engines import Truth
+from blendp.errors import ParameterError, require_count, require_number
+from blendp.estimate import Arm, Split, Tally
+from blendp.headlist import HeadList
+from blendp.headlist.head_list import Label, Record
+from blendp.mechanisms import SubsetSelection, TwoStage
+from blendp.methods import GroupSizes, Parameters
+from blendp.randomness import Random, SimulationRandom
+
+Ids = NDArray[np.int64]
+
+
+class KnownRecords(Protocol):
+    """Records whose truth is known, such as those of a log."""
+
+    @property
+    def levels(self) -> int:
+        """2 for <query, URL> records, 1 for queries alone."""
+
+    @property
+    def distinct_records(self) -> int:
+        """How many different records there are."""
+
+    def texts(self, ids: Ids) -> list[Record]:
+        """What these records say."""
+
+    def truth(self) -> Truth:
+        """The probability of every record; ids ascend from query to query."""
+
+
+class _SortedTruth(Truth):
+    """The truth, whose records are put in order once."""
+
+    @cached_property
+    def _order(self) -> Ids:
+        return super().head(len(self.record))
+
+    def head(self, size: int) -> Ids:
+        """The ids of the ``size`` most frequent records, most frequent first and ties in order of their ids."""
+        require_count("size", size, least=0, remedy="Ask for a head of some records.")
+        return self._order[:size]
+
+
+@dataclass(frozen=True, eq=False)
+class RecordLaw:
+    """The law of one record of one person of a log; it keeps the log only for its texts.
+
+    It remembers the texts that were asked for, and locates lists of these without asking the log: experiments ask for
+    the same few hundred records again and again.
+    """
+
+    log: KnownRecords
+    _texts: dict[int, Record] = field(default_factory=dict, init=False, repr=False)
+    _ids: dict[Label, int] = field(default_factory=dict, init=False, repr=False)
+
+    @cached_property
+    def truth(self) -> Truth:
+        """The probability of every record."""
+        truth = self.log.truth()
+        if np.any(np.diff(truth.query_id) < 0):
+            raise ParameterError("log", type(self.log).__name__, "numbered query by query", "Sort records by query.")
+        return _SortedTruth(truth.record, truth.query_id, truth.query)
+
+    @cached_property
+    def _steps(self) -> NDArray[np.float64]:
+        return np.cumsum(self.truth.record)
+
+    def draw(self, people: int, random: SimulationRandom) -> Ids:
+        """One record of each of so many people, ascending; -1 for people without any."""
+        levels = np.sort(random.generator.random(people))
+        ids = np.searchsorted(self._steps, levels, side="right").astype(np.int64)
+        ids[ids >= len(self._steps)] = -1
+        return ids
+
+    def texts(self, ids: Ids) -> list[Record]:
+        """What these records say."""
+        asked = ids.tolist()
+        unknown = [i for i in asked if i not in self._texts]
+        for i, text in zip(unknown, self.log.texts(np.array(unknown, dtype=np.int64)), strict=True):
+            self._texts[i], self._ids[text] = text, i
+        return [self._texts[i] for i in asked]
+
+    def locate(self, head_list: HeadList) -> Ids:
+        """The cell of every record, and last that of no record, for a list of records that :meth:`texts` has named."""
+        located = np.full(self.log.distinct_records + 1, head_list.cells - 1, dtype=np.int64)
+        try:
+            listed = np.array([self._ids[head_list.labels[cell]] for cell in head_list.record_cells], dtype=np.int64)
+        except KeyError as error:
+            raise ParameterError(
+                "head_list", error.args[0], "made of records of this law", "Make it from what texts() says."
+            ) from None
+        rows = head_list.query_of_cell[head_list.record_cells]
+        queries = self.truth.query_id[listed[np.searchsorted(rows, np.arange(head_list.queries))]]
+        starts, stops = (np.searchsorted(self.truth.query_id, queries, side=side) for side in ("left", "right"))
+        rest = head_list.first_cell + head_list.cells_per_query - 1
+        for start, stop, cell in zip(starts, stops, rest, strict=False):
+            located[start:stop] = cell
+        located[listed] = head_list.record_cells
+        return located
+
+    def cells(self, head_list: HeadList) -> NDArray[np.float64]:
+        """The probability of every cell of a list."""
+        located = self.locate(head_list)
+        p = np.bincount(located[:-1], weights=self.truth.record, minlength=head_list.cells).astype(np.float64)
+        p[-1] = max(0.0, 1 - p[:-1].sum())
+        return p
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnPeople:
+    """Opt-in people drawn from a law, and clients known by their numbers only (see :class:`~blendp.methods.People`)."""
+
+    law: RecordLaw
+    sizes: GroupSizes
+    list_ids: Ids = field(repr=False)
+    estimate_ids: Ids = field(repr=False)
+
+    @classmethod
+    def draw(
+        cls, law: RecordLaw, users: int, opt_in: float, parameters: Parameters, random: SimulationRandom
+    ) -> DrawnPeople:
+        """As many people as said, of whom a share opts in, with one record each."""
+        require_count("users", users, least=1, remedy="Ask for at least one person.")
+        require_number(
+            "opt_in", opt_in, above=0, below=1, legal="above 0 and below 1", remedy="0.05 means that 5 % opt in."
+        )
+        if parameters.opt_in_records != 1 or parameters.client_records != 1:
+            raise ParameterError(
+                "opt_in_records",
+                parameters.opt_in_records,
+                "1 for people drawn from a law",
+                "Several records of one person need a log: use evaluate.",
+            )
+        opting = round(opt_in * users)
+        listing = round(parameters.list_makers * opting)
+        sizes = GroupSizes(listing, opting - listing, users - opting)
+        return cls(law, sizes, law.draw(listing, random), law.draw(opting - listing, random))
+
+    @property
+    def levels(self) -> int:
+        """2 for <query, URL> records, 1 for queries alone."""
+        return self.law.log.levels
+
+    @property
+    def distinct_records(self) -> int:
+        """Record ids are below this."""
+        return self.law.log.distinct_records
+
+    def list_records(self) -> Ids:
+        """The records of the opt-in users who make the list; -1 for none."""
+        return self.list_ids[:, None]
+
+    def texts(self, ids: Ids) -> list[Record]:
+        """What these records say."""
+        return self.law.texts(ids)
+
+    def list_cells(self, head_list: HeadList) -> Ids:
+        """The cells of the opt-in users who make the list."""
+        return self.law.locate(head_list)[self.list_records()]
+
+    def estimate_cells(self, head_list: HeadList) -> Ids:
+        """The cells of the other opt-in users."""
+        return self.law.locate(head_list)[self.estimate_ids[:, None]]
+
+    def two_stage(self, head_list: HeadList, randomiser: TwoStage, random: Random) -> Tally:
+        """The clients' reports by the published randomiser: multinomials over its channel."""
+        generator = _generator(random)
+        held = generator.multinomial(self.sizes.client, self.law.cells(head_list))
+        return Tally.of_counts(generator.multinomial(held, randomiser.channel()).sum(axis=0), head_list.cells_per_query)
+
+    def split(
+        self, head_list: HeadList, queries: SubsetSelection, cells: SubsetSelection, query_share: float, random: Random
+    ) -> Split:
+        """The clients' reports by subset selection: the law of their sums."""
+        generator = _generator(random)
+        p = self.law.cells(head_list)
+        asked = int(generator.binomial(self.sizes.client, query_share))
+        of_query = generator.multinomial(asked, np.bincount(head_list.query_of_cell, weights=p))
+        of_cell = generator.multinomial(self.sizes.client - asked, p)
+        return Split(
+            Arm(queries, asked, queries.supports_of_counts(of_query, generator)),
+            Arm(cells, self.sizes.client - asked, cells.supports_of_counts(of_cell, generator)),
+            head_list.query_of_cell,
+        )
+
+
+def _generator(random: Random) -> np.random.Generator:
+    if not isinstance(random, SimulationRandom):
+        raise TypeError("people drawn from a law are for experiments")
+    return random.generator

@@ -1,0 +1,139 @@
+"""Figure 9: the most popular queries, as every ingredient of the methods estimates them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from blendp.evaluation.figures.figure import METHODS, Figure, Line, Panel, Recipe, Table, pm
+from blendp.evaluation.figures.laboratory import Experiment, Laboratory, Mean, Played, Point
+from blendp.evaluation.figures.populations import FigurePopulation, Grid, Setting
+
+TOP = 9
+"""Named queries in the figure, besides everything else."""
+
+COLUMNS = ("blended", "opt_in", "client", "client_sum")
+LOOKS = {"blended": "blended", "opt_in": "opt-in", "client": "client"}
+LABELS = {"blended": "blended", "opt_in": "opt-in alone", "client": "clients alone"}
+
+
+@dataclass(frozen=True)
+class TopQueries(Recipe):
+    """The table of figure 9, averaged over runs, and how far a single run strays."""
+
+    def steps(self, settings: Sequence[Setting], grid: Grid) -> set[object]:
+        """What has to be played."""
+        del grid
+        return {(self.name, _experiment(setting, method)) for setting in settings for method in METHODS}
+
+    def make(self, settings: Sequence[Setting], grid: Grid, laboratory: Laboratory) -> Figure:
+        """Play both methods and look at the nine queries."""
+        del grid
+        panels, points, rows = [], [], []
+        for setting in settings:
+            queries = _most_popular(laboratory.populations[setting.name])
+            found = {method: _watch(laboratory, _experiment(setting, method), queries) for method in METHODS}
+            panels.append(tuple(_panel(setting, method, queries, found[method]) for method in METHODS))
+            points += [point for method in METHODS for point in found[method]]
+            rows += [row for method in METHODS for row in _rows(method, found[method])]
+        header = (
+            "Query",
+            "Method",
+            "Truth",
+            "Blended",
+            "Opt-in",
+            "Clients",
+            "Clients' URLs",
+            "One run strays",
+            "Weight",
+        )
+        return self.figure(tuple(panels), points, Table(header, tuple(rows)))
+
+
+def _experiment(setting: Setting, method: str) -> Experiment:
+    return Experiment(setting.name, setting.opt_in, setting.parameters(method))
+
+
+def _most_popular(people: FigurePopulation) -> tuple[str, ...]:
+    truth = people.law.truth
+    top = np.argsort(-truth.query, kind="stable")[:TOP]
+    return tuple(query for query, _ in people.law.texts(np.searchsorted(truth.query_id, top)))
+
+
+def _watch(laboratory: Laboratory, experiment: Experiment, queries: tuple[str, ...]) -> list[Point]:
+    """A point for everything else, one for each query, and last the number of estimates out of order."""
+    seen = [_look(played, queries) for played in laboratory.play(experiment)]
+    points = []
+    for place, query in enumerate((None, *queries)):
+        runs = [run[place] for run in seen if run[place]]
+        means = {name: Mean.of([values[name] for values in runs]) for name in (runs[0] if runs else ())}
+        spread = {
+            f"{name}_spread": mean.error * math.sqrt(len(runs)) for name, mean in means.items() if name in COLUMNS
+        }
+        means |= {name: Mean(sd, math.nan) for name, sd in spread.items()}
+        points.append(Point({"query": query, **laboratory.about(experiment), "listed_in": len(runs)}, means))
+    disorder = {name: Mean.of([_disorder(run[1:], name) for run in seen]) for name in COLUMNS}
+    points.append(Point({"query": "(out of order)", **laboratory.about(experiment), "listed_in": len(seen)}, disorder))
+    return points
+
+
+def _look(played: Played, queries: tuple[str, ...]) -> list[dict[str, float]]:
+    """What one run says about everything else and about every query; nothing about a query that it did not list."""
+    outcome, head_list = played.outcome, played.outcome.head_list
+    place: dict[str | None, int] = {entry.query: row for row, entry in enumerate(head_list.entries)}
+    place[None] = head_list.queries
+    sums = np.bincount(head_list.query_of_cell, weights=outcome.client.cells.probability)
+    columns = {
+        "truth": played.head.queries,
+        "blended": outcome.query_probability,
+        "opt_in": outcome.opt_in.queries.probability,
+        "client": outcome.client.queries.probability,
+        "client_sum": sums,
+        "variance": outcome.queries.variance,
+        "opt_in_variance": outcome.opt_in.queries.variance,
+        "client_variance": outcome.client.queries.variance,
+        "weight_opt_in": outcome.queries.weight_opt_in,
+    }
+    return [
+        {name: float(values[place[query]]) for name, values in columns.items()} if query in place else {}
+        for query in (None, *queries)
+    ]
+
+
+def _disorder(run: Sequence[dict[str, float]], column: str) -> float:
+    """How many estimates exceed that of the more popular query above."""
+    values = [values[column] for values in run if values]
+    return float(np.count_nonzero(np.diff(values) > 0))
+
+
+def _panel(setting: Setting, method: str, queries: tuple[str, ...], found: Sequence[Point]) -> Panel:
+    """One run's spread around the mean, for every query."""
+    at, listed = tuple(float(i) for i in range(len(queries))), found[1:-1]
+    nothing = Mean(math.nan, math.nan)
+
+    def line(name: str, label: str, look: str) -> Line:
+        means = [point.means.get(name, nothing) for point in listed]
+        spreads = [point.means.get(f"{name}_spread", nothing).value for point in listed]
+        return Line(label, look, at, tuple(replace(m, error=sd) for m, sd in zip(means, spreads, strict=True)))
+
+    lines = (line("truth", "truth", "truth"), *(line(name, LABELS[name], look) for name, look in LOOKS.items()))
+    return Panel(f"{setting.title}, {METHODS[method]}", "query", "probability", lines, rows=queries)
+
+
+def _rows(method: str, found: Sequence[Point]) -> list[tuple[str, ...]]:
+    """The rows of one method for the page."""
+    rows = []
+    for point in found[:-1]:
+        name, means = point.about["query"] or "* (everything else)", point.means
+        if not means:
+            rows.append((name, method, *["not listed"] * 7))
+            continue
+        numbers = [f"{means['truth'].value:.4f}", *(pm(means[column], 4) for column in COLUMNS)]
+        strays = f"± {means['blended_spread'].value:.4f}"
+        rows.append((name, method, *numbers, strays, f"{means['weight_opt_in'].value:.2f}"))
+    disorder = [pm(found[-1].means[column], 1) for column in COLUMNS]
+    rows.append(("estimates out of order", method, "0", *disorder, "", ""))
+    return rows

@@ -1,0 +1,108 @@
+"""The files of a reproduction: for every figure its data and its picture, and a page that shows them all."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from blendp._version import __version__
+from blendp.evaluation.figures import RECIPES, Figure, Point
+from blendp.outputs import whole
+from blendp.report.files import wildcard_text
+from blendp.report.text import visible
+
+KINDS = ("csv", "json", "svg", "png")
+FILES = ("index.html", *(f"figure-{name}.{kind}" for name in RECIPES for kind in KINDS))
+"""All that a reproduction may hold."""
+
+
+def write_reproduction(
+    figures: Sequence[Figure],
+    directory: Path,
+    *,
+    about: Mapping[str, Any],
+    overwrite: bool = False,
+    progress: Callable[[str], None] | None = None,
+) -> None:
+    """Write four files for every figure, and the page. ``about`` says what all figures have in common."""
+    from blendp.report import figure_plots  # matplotlib takes a second to load
+
+    with whole(directory, overwrite=overwrite, own_files=FILES) as made:
+        pictures = {}
+        for figure in figures:
+            if progress is not None:
+                progress(f"drawing figure {figure.name}")
+            target = made / f"figure-{figure.name}"
+            _write_csv(target.with_suffix(".csv"), figure.points)
+            document = json.dumps(as_document(figure, about), ensure_ascii=False, indent=1, allow_nan=False)
+            target.with_suffix(".json").write_text(document + "\n", encoding="utf-8")
+            target.with_suffix(".svg").write_bytes(figure_plots.svg_file(figure))
+            target.with_suffix(".png").write_bytes(figure_plots.png_file(figure))
+            pictures[figure.name] = figure_plots.inline(figure)
+        (made / "index.html").write_text(_page(figures, pictures, about), encoding="utf-8")
+
+
+def as_document(figure: Figure, about: Mapping[str, Any]) -> dict[str, Any]:
+    """The data of a figure as plain values; what is unknown is null."""
+    return {
+        "blendp": __version__,
+        "private": False,
+        "figure": figure.name,
+        "title": figure.title,
+        "sentence": figure.sentence,
+        "paper": figure.paper,
+        **about,
+        "points": [
+            {
+                **point.about,
+                "mean": {name: _known(mean.value) for name, mean in point.means.items()},
+                "std_error": {name: _known(mean.error) for name, mean in point.means.items()},
+            }
+            for point in figure.points
+        ],
+    }
+
+
+def _known(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _write_csv(path: Path, points: Sequence[Point]) -> None:
+    """A row for every point: what it is about, and every mean with its standard error beside it."""
+    told = list(dict.fromkeys(name for point in points for name in point.about))
+    names = list(dict.fromkeys(name for point in points for name in point.means))
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow([*told, *(column for name in names for column in (name, f"{name}_std_error"))])
+        for point in points:
+            about = dict(point.about)
+            if "query" in about:
+                about["query"] = wildcard_text(about["query"])
+            row = ["" if about.get(name) is None else about[name] for name in told]
+            for name in names:
+                mean = point.means.get(name)
+                row += ["", ""] if mean is None else [_cell(mean.value), _cell(mean.error)]
+            writer.writerow(row)
+
+
+def _cell(value: float) -> float | str:
+    return value if math.isfinite(value) else ""
+
+
+def _page(figures: Sequence[Figure], pictures: Mapping[str, Any], about: Mapping[str, Any]) -> str:
+    environment = Environment(
+        loader=PackageLoader("blendp", "report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["visible"] = visible
+    page = {"figures": figures, "pictures": pictures, "about": about, "version": __version__}
+    return environment.get_template("reproduction.html.j2").render(page)

@@ -1,0 +1,142 @@
+"""``blendp reproduce`` as a user meets it: files, page, pictures, and errors."""
+
+import csv
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from blendp.evaluation.figures import RECIPES, Figure, Line, Mean, Panel, Point
+from blendp.report import figure_plots
+from blendp.report.reproduction import FILES, as_document, write_reproduction
+
+PATH = {"PATH": os.environ.get("PATH", ""), "COLUMNS": "160", "HOME": os.environ.get("HOME", "/")}
+TINY = ("--quick", "--runs", "2", "--users", "20000")
+
+
+def blendp(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "blendp", *arguments]
+    return subprocess.run(command, cwd=cwd, env=PATH, capture_output=True, text=True, timeout=300, check=False)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with all figures of tiny populations."""
+    made = tmp_path_factory.mktemp("reproduce")
+    done = blendp("reproduce", *TINY, "--seed", "4", "--out", "all", cwd=made)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == f"{len(RECIPES)} figures in all: open all/index.html\n"
+    return made
+
+
+def test_every_figure_has_data_and_pictures(folder: Path) -> None:
+    assert sorted(path.name for path in (folder / "all").iterdir()) == sorted(FILES)
+    for name in RECIPES:
+        target = folder / "all" / f"figure-{name}"
+        document = json.loads(target.with_suffix(".json").read_text(encoding="utf-8"))
+        with target.with_suffix(".csv").open(encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+        assert len(rows) == len(document["points"])
+        assert document["private"] is False
+        assert (document["runs"], document["seed"], document["quick"]) == (2, 4, True)
+        for row, point in zip(rows, document["points"], strict=True):
+            assert row["method"] == point["method"]
+            for key, value in point["mean"].items():
+                assert row[key] == ("" if value is None else str(value))
+        assert ElementTree.fromstring(target.with_suffix(".svg").read_bytes()).tag.endswith("svg")
+        assert target.with_suffix(".png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_page_shows_all_and_needs_nothing_else(folder: Path) -> None:
+    page = (folder / "all/index.html").read_text(encoding="utf-8")
+    for recipe in RECIPES.values():
+        assert f'id="f{recipe.name}"' in page
+        assert recipe.title in page
+    assert page.count('role="img"') == len(RECIPES)
+    assert "Not private" in page
+    assert "<script" not in page
+    assert not re.search(r"(src|href)=\"(https?:)?//", page)
+    ids = re.findall(r' id="([^"]+)"', page)
+    assert len(ids) == len(set(ids))
+    for target in re.findall(r'href="(figure-[^"]+)"', page):
+        assert (folder / "all" / target).exists()
+
+
+def test_the_same_seed_gives_the_same_figure_alone(folder: Path) -> None:
+    done = blendp("reproduce", "12", *TINY, "--seed", "4", "--out", "alone", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    names = sorted(path.name for path in (folder / "alone").iterdir())
+    assert names == ["figure-12.csv", "figure-12.json", "figure-12.png", "figure-12.svg", "index.html"]
+    for kind in ("csv", "svg", "png"):
+        name = f"figure-12.{kind}"
+        assert (folder / "alone" / name).read_bytes() == (folder / "all" / name).read_bytes()
+    again = blendp("reproduce", "12", *TINY, "--out", "alone", cwd=folder)
+    assert again.returncode == 4
+    assert "--overwrite" in again.stderr
+    other = blendp("reproduce", "12", *TINY, "--seed", "5", "--out", "alone", "--overwrite", cwd=folder)
+    assert other.returncode == 0
+    assert (folder / "alone/figure-12.csv").read_bytes() != (folder / "all/figure-12.csv").read_bytes()
+
+
+def test_a_log_of_one_s_own(folder: Path) -> None:
+    made = blendp("simulate", "aol", "--users", "8000", "--records-per-user", "2", "--out", "log.csv", cwd=folder)
+    assert made.returncode == 0, made.stderr
+    figures = ("9", "12", "17")
+    done = blendp("reproduce", *figures, "--quick", "--runs", "2", "--log", "log.csv", "--out", "own", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "rows" in done.stderr
+    points = json.loads((folder / "own/figure-17.json").read_text(encoding="utf-8"))["points"]
+    assert {point["population"] for point in points} == {"log"}
+    assert {point["users"] for point in points} == {8_000}
+    assert "8,000 people of the log" in (folder / "own/index.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("11",), 2, "figure = '11'"),
+        (("--runs", "0"), 2, "--runs = 0"),
+        (("--seed", "-1"), 2, "--seed = -1"),
+        (("--users", "1"), 2, "--users = 1"),
+        (("--log", "log.csv", "--users", "10"), 2, "--users = 10"),
+        (("--log", "nothing.csv"), 3, "nothing.csv"),
+        (("--out", "."), 4, "current directory"),
+    ],
+)
+def test_mistakes_are_told_in_one_sentence(folder: Path, arguments: tuple[str, ...], code: int, words: str) -> None:
+    done = blendp("reproduce", *arguments, cwd=folder)
+    assert done.returncode == code
+    assert words in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert not (folder / "blendp-figures").exists()
+
+
+def hostile() -> Figure:
+    """A figure whose queries are meant to do harm, with means that are unknown."""
+    names = ("$x^2$", "<script>alert(1)</script>", "\u202eevil\x00", "лента" * 40, "")
+    unknown = Mean(float("nan"), float("nan"))
+    means = (Mean(0.1, 0.01), Mean(0.2, float("nan")), unknown, Mean(0.0, 0.0), Mean(0.3, 0.5))
+    line = Line("blended", "blended", (0.0, 1.0, 2.0, 3.0, 4.0), means)
+    nothing = Line("truth", "truth", (0.0,), (unknown,))
+    grid = (
+        (Panel("rows", "query", "probability", (line, nothing), rows=names),),
+        (Panel("log", "x", "y", (line,), log=True),),
+    )
+    return Figure("9", "t", "s.", "p.", grid, (Point({"query": None, "method": "blendp"}, {"l1": unknown}),))
+
+
+def test_texts_of_a_log_do_no_harm(tmp_path: Path) -> None:
+    figure = hostile()
+    assert b"<script" not in figure_plots.svg_file(figure)
+    assert figure_plots.png_file(figure).startswith(b"\x89PNG")
+    write_reproduction([figure], tmp_path / "out", about={"runs": 1, "seed": 0, "quick": True, "populations": []})
+    page = (tmp_path / "out/index.html").read_text(encoding="utf-8")
+    assert "<script" not in page
+    assert "\u202e" not in page
+    assert (tmp_path / "out/figure-9.csv").read_text().splitlines()[1] == "*,blendp,,"
+    assert as_document(figure, {})["points"][0]["mean"] == {"l1": None}
