@@ -2,7 +2,7 @@
 
     density(L)  ~  prior(L) P(z | L)
 
-    prior(L) = L^-alpha   for listed records,   1 for the <q,*>
+    prior(L) = L^-alpha   for listed records,   L^(-1/2) for the <q,*>
     P(z | L) = sum_{N >= 1} Poisson(N; L) P(X = z - N)                      small counts of one record a person
              = Normal(z; L, phi L + s^2)                                     all others
 
@@ -13,6 +13,7 @@ where:
 
 Records are on the list because their numbers came out large, so the numbers are too large on average. Given the number,
 how it was selected no longer matters: a density that starts from the law of all records is free of that effect.
+The <q,*> are not selected: Jeffreys' prior leaves their sums without a bias.
 """
 
 from __future__ import annotations
@@ -30,6 +31,9 @@ from blendp.mechanisms import AsymmetricLaplace
 Array = NDArray[np.float64]
 
 PRIORS = ("power-law", "none")
+"""What is assumed of listed records; the <q,*> have their own prior in both cases."""
+
+WILDCARD_EXPONENT = 0.5
 
 _POINTS = 240
 _LEAST_PEOPLE = 0.02
@@ -135,7 +139,7 @@ def opt_in_posterior(counts: OptInCounts, candidates: OptInCounts, prior: str = 
     people, noise = counts.people[:cells], counts.noise_variance[:cells]
     listed = np.zeros(cells, dtype=bool)
     listed[counts.head_list.record_cells] = True
-    exponent = np.where(listed, prior_exponent(candidates) if prior == "power-law" else 0.0, 0.0)
+    exponent = np.where(listed, prior_exponent(candidates) if prior == "power-law" else 0.0, WILDCARD_EXPONENT)
     spread = np.sqrt(counts.dispersion * np.maximum(people, 1.0) + noise)
     least = np.where(listed, counts.least_people, _LEAST_PEOPLE)
     low = np.maximum(people - 7 * spread, least)

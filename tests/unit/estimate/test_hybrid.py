@@ -131,8 +131,8 @@ def test_without_clients_the_opt_in_group_stands_alone() -> None:
     cells, queries = hybrid_blend(posterior, clients_of(P, 0, np.random.default_rng(1)), Guard(3.0))
     assert np.array_equal(cells.probability[:-1], posterior.mean)
     assert np.array_equal(cells.variance[:-1], posterior.variance)
-    assert (cells.weight_opt_in == 1).all()
-    assert (queries.weight_opt_in == 1).all()
+    assert cells.weight_opt_in == pytest.approx(np.ones(10), rel=1e-12)
+    assert queries.weight_opt_in == pytest.approx(np.ones(4), rel=1e-12)
     for ends, level in ((cells.low, 0.025), (cells.high, 0.975)):
         assert ends[:-1] == pytest.approx(posterior.quantile(np.full(9, level)), rel=1e-12)
     assert influence(posterior, clients_of(P, 0, np.random.default_rng(1)), Guard(), 0.1) == Influence(0.1, 0, 0, 0)

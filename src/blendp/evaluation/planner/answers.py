@@ -21,7 +21,7 @@ from blendp.estimate import (
 )
 from blendp.estimate.group import nothing
 from blendp.estimate.hybrid import capped
-from blendp.estimate.posterior import prior_exponent
+from blendp.estimate.posterior import WILDCARD_EXPONENT, prior_exponent
 from blendp.evaluation.planner.lists import RECORD, REST, Lists
 from blendp.headlist import HeadList
 from blendp.mechanisms import AsymmetricLaplace, AsymmetricList, SubsetSelection, TwoStage
@@ -118,8 +118,8 @@ def _posterior(lists: Lists, mechanism: AsymmetricList, users: int, prior: str) 
         alpha = np.array([_exponent(passed, mechanism) for passed in lists.candidates])
     for place, which, of_people, log_weight in tables:
         grid[place], weight[place] = of_people[which] / users, log_weight[which]
-        if records[place].all():
-            weight[place] -= alpha[lists.draw[cells][place], None] * np.log(of_people)[which]
+        exponent = alpha[lists.draw[cells][place]] if records[place].all() else np.full(len(place), WILDCARD_EXPONENT)
+        weight[place] -= exponent[:, None] * np.log(of_people)[which]
     return Posterior(users, grid, weight)
 
 
