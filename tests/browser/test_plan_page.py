@@ -1,11 +1,10 @@
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from blendp.evaluation.planner import HeadLaw, Target, overview
 from blendp.methods import Parameters
@@ -15,16 +14,6 @@ from blendp.report.plan_text import NOT_PRIVATE
 pytestmark = pytest.mark.browser
 
 PHONE, DESK = 390, 1200
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
-        )
-        yield chromium
-        chromium.close()
 
 
 @pytest.fixture(scope="module")

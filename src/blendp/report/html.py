@@ -8,14 +8,13 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from numpy.typing import NDArray
 
-from blendp._version import __version__
 from blendp.errors import ParameterError
 from blendp.methods import Outcome, Simulation
 from blendp.methods.outcome import Row
 from blendp.report import text
+from blendp.report.templates import fill
 
 TOP = 20
 """How many records or queries a plot shows."""
@@ -98,22 +97,8 @@ def render_report(outcome: Outcome, *, title: str, truth: ReportTruth | None = N
         "parameters": [
             (name, _plain(name, value), _MEANING.get(name, "")) for name, value in outcome.parameters.to_dict().items()
         ],
-        "version": __version__,
     }
-    return _environment().get_template("report.html.j2").render(page)
-
-
-def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("blendp", "report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"visible": text.visible, "number": text.number}
-    environment.globals |= {"wildcard": text.WILDCARD, "empty": text.EMPTY, "unknown": text.UNKNOWN}
-    return environment
+    return fill("report.html.j2", page)
 
 
 def _warning(outcome: Outcome, truth: ReportTruth | None) -> str | None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
-from blendp._version import __version__
 from blendp.evaluation.planner import Overview
-from blendp.report import plan_plots, plan_text, text
+from blendp.report import plan_plots, plan_text
+from blendp.report.templates import fill
 
 
 def render_plan(view: Overview) -> str:
@@ -24,14 +22,5 @@ def render_plan(view: Overview) -> str:
         "rows": list(zip(*view.sweeps.values(), strict=True)),
         "plots": plan_plots.by_opt_in(view),
         "errors": plan_plots.by_place(view) if listed else None,
-        "version": __version__,
     }
-    environment = Environment(
-        loader=PackageLoader("blendp", "report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"visible": text.visible, "number": text.number, "share": plan_text.share}
-    return environment.get_template("plan.html.j2").render(page)
+    return fill("plan.html.j2", page, share=plan_text.share)

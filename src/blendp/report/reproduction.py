@@ -9,13 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from blendp._version import __version__
 from blendp.evaluation.figures import RECIPES, Figure, Point
 from blendp.outputs import whole
 from blendp.report.files import wildcard_text
-from blendp.report.text import visible
+from blendp.report.templates import fill
 
 KINDS = ("csv", "json", "svg", "png")
 FILES = ("index.html", *(f"figure-{name}.{kind}" for name in RECIPES for kind in KINDS))
@@ -96,13 +94,4 @@ def _cell(value: float) -> float | str:
 
 
 def _page(figures: Sequence[Figure], pictures: Mapping[str, Any], about: Mapping[str, Any]) -> str:
-    environment = Environment(
-        loader=PackageLoader("blendp", "report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["visible"] = visible
-    page = {"figures": figures, "pictures": pictures, "about": about, "version": __version__}
-    return environment.get_template("reproduction.html.j2").render(page)
+    return fill("reproduction.html.j2", {"figures": figures, "pictures": pictures, "about": about})
