@@ -97,6 +97,7 @@ class CrossCheck:
             "kappa": self.kappa,
             "differ": self.differ,
             "flagged_cells": self.flagged.tolist(),
+            "z": self.z.tolist(),
             "words": self.words,
         }
 

@@ -50,6 +50,7 @@ def test_the_five_files_say_the_same(release: Release, tmp_path: Path) -> None:
     assert card["identity_gap"] < 1e-12
     assert 0 <= card["query_reporters"] < 1
     assert 0 < card["cross_check"]["p_value"] <= 1
+    assert len(card["cross_check"]["z"]) == release.head_list.cells - 1
     assert [line["share"] for line in card["influence"]] == [0.001, 0.01, 0.05]
     assert all(line["capped"] <= line["blended"] <= line["clients"] for line in card["influence"])
 
