@@ -4,11 +4,13 @@ A guided tour::
 
     import blendp
 
-    log = blendp.read_log("log.csv")                                # or blendp.log_of_table(arrow_table)
+    log = blendp.open_log("log.csv")                                # or blendp.log_of_table(arrow_table)
     release = blendp.run(log, blendp.Parameters(epsilon=4, delta=1e-5), opt_in=0.05)
     print(release)                                                  # release.records(), release.trends(), ...
     blendp.write_release(release, "release")                        # the files that `blendp run` writes
 
+* :func:`open_log` reads a log of any size once, as it is drawn from, :func:`open_spark_log` on a cluster;
+  :func:`read_log` keeps it, for experiments.
 * :class:`Parameters` and :class:`Budget` say what each person is promised, and how the method is set.
 * :func:`run` gives a :class:`Release`, drawn with :class:`ReleaseRandom` (cryptographic): it may be published.
   :func:`simulate` gives a :class:`Simulation`, drawn with :class:`SimulationRandom` (seeded): an experiment.
@@ -18,18 +20,21 @@ A guided tour::
 * :func:`evaluate` compares a method with a log's own truth; it is not private.
 * :func:`population` makes synthetic logs.
 
-Errors are :class:`ParameterError`, :class:`LogError`, :class:`OutputExistsError` and :class:`RandomnessError`.
+Errors are :class:`ParameterError`, :class:`LogError`, :class:`EngineError`, :class:`OutputExistsError` and
+:class:`RandomnessError`.
 """
 
 from blendp._version import __version__
 from blendp.client import Report, SubsetReport, make_report, make_reports
-from blendp.engines import EmbeddedLog, LogQuality
-from blendp.errors import LogError, OutputExistsError, ParameterError, RandomnessError
+from blendp.engines import Contributions, EmbeddedLog, LogQuality, StagedLog
+from blendp.engines.spark import SparkLog, SparkSettings
+from blendp.errors import EngineError, LogError, OutputExistsError, ParameterError, RandomnessError
 from blendp.evaluation import Evaluation, evaluate
 from blendp.headlist import HeadList
-from blendp.logs import Columns, log_of_table, normalise_query, normalise_url, read_log
+from blendp.logs import Columns, log_of_table, open_log, open_spark_log, read_log
 from blendp.logs.synthetic import Population, population
 from blendp.methods import GroupSizes, Guarantee, Outcome, Parameters, Release, Row, Simulation, run, simulate
+from blendp.normalise import normalise_query, normalise_url
 from blendp.privacy import Budget
 from blendp.randomness import ReleaseRandom, SimulationRandom
 from blendp.report import write_release
@@ -37,7 +42,9 @@ from blendp.report import write_release
 __all__ = [
     "Budget",
     "Columns",
+    "Contributions",
     "EmbeddedLog",
+    "EngineError",
     "Evaluation",
     "GroupSizes",
     "Guarantee",
@@ -56,6 +63,9 @@ __all__ = [
     "Row",
     "Simulation",
     "SimulationRandom",
+    "SparkLog",
+    "SparkSettings",
+    "StagedLog",
     "SubsetReport",
     "__version__",
     "evaluate",
@@ -64,6 +74,8 @@ __all__ = [
     "make_reports",
     "normalise_query",
     "normalise_url",
+    "open_log",
+    "open_spark_log",
     "population",
     "read_log",
     "run",

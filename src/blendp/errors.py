@@ -26,6 +26,10 @@ class LogError(ValueError):
     """A log that cannot be read, or has too many broken rows."""
 
 
+class EngineError(RuntimeError):
+    """An engine that cannot start, or fails at its work."""
+
+
 class OutputExistsError(FileExistsError):
     """An output that would overwrite an earlier result."""
 

@@ -76,7 +76,7 @@ def test_every_option_that_is_shown_exists() -> None:
     shown: dict[str, set[str]] = {}
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
-        for command, rest in re.findall(r"blendp (demo|simulate|run|evaluate|plan|reproduce)([^`\n|]*)", text):
+        for command, rest in re.findall(r"blendp (demo|simulate|run|evaluate|plan|reproduce|tally)([^`\n|]*)", text):
             shown.setdefault(command, set()).update(re.findall(r"--[a-z][a-z-]+", rest))
     for command, options in shown.items():
         done = subprocess.run(

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import inspect
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
+import duckdb
 import typer
 
 from blendp._version import __version__
-from blendp.cli import INTERRUPTED, demo, evaluate, plan, reproduce, run, simulate
+from blendp.cli import INTERRUPTED, demo, evaluate, plan, reproduce, run, simulate, tally
 from blendp.cli.console import errors
-from blendp.errors import LogError, OutputExistsError, ParameterError
+from blendp.engines.staged import failed
+from blendp.errors import EngineError, LogError, OutputExistsError, ParameterError
 
 BAD_PARAMETER, BAD_LOG, OUTPUT_EXISTS, SYSTEM = 2, 3, 4, 5
 
@@ -21,7 +24,7 @@ app = typer.Typer(
     help="Learn what is popular without learning what any person did.\n\n"
     "A few people trust the curator (opt-in); everybody else randomises before sending (clients); "
     "both estimates are blended.",
-    epilog="Exit codes: 0 done, 2 parameter, 3 log, 4 output exists, 5 disk or system, 130 interrupted.",
+    epilog="Exit codes: 0 done, 2 parameter, 3 log, 4 output exists, 5 disk, memory or system, 130 interrupted.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="markdown",
@@ -38,7 +41,8 @@ def _explained(command: Callable[..., None]) -> Callable[..., None]:
     def explained(*arguments: Any, **options: Any) -> None:
         try:
             command(*arguments, **options)
-        except (ParameterError, LogError, OSError) as error:
+        except (ParameterError, LogError, EngineError, OSError, duckdb.Error, MemoryError) as raised:
+            error = failed("the log", raised) if isinstance(raised, duckdb.Error | MemoryError) else raised
             errors.print(
                 f"Error: {_sentence(error, options_of_command)}",
                 style="red",
@@ -64,7 +68,10 @@ def _sentence(error: Exception, options: set[str]) -> str:
         if option in options:
             return str(error).replace(error.parameter, f"--{option.replace('_', '-')}", 1)
     if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename or 'the system'}: {error.strerror}. Nothing was written."
+        what = error.strerror.rpartition("] ")[2]
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            what += ", so free some or name another place"
+        return f"{error.filename or 'the system'}: {what}. Nothing was left half-written."
     return str(error)
 
 
@@ -83,6 +90,7 @@ for name, module in {
     "evaluate": evaluate,
     "plan": plan,
     "reproduce": reproduce,
+    "tally": tally,
 }.items():
     app.command(name, epilog=module.EXAMPLES)(_explained(getattr(module, name)))
 

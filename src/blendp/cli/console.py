@@ -12,7 +12,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from blendp.engines import EmbeddedLog
+from blendp.engines import Contributions, EmbeddedLog
 
 results = Console()
 errors = Console(stderr=True)
@@ -51,7 +51,7 @@ def steps(total: int) -> Iterator[Steps]:
         yield Steps(progress, total)
 
 
-def tell_quality(log: EmbeddedLog, levels_asked: int | None) -> None:
+def tell_quality(log: EmbeddedLog | Contributions, levels_asked: int | None) -> None:
     """Say how the log was read, to the person who holds it: not part of any release."""
     errors.print(str(log.quality), style="dim", markup=False, highlight=False)
     if log.levels == 1 and levels_asked is None:

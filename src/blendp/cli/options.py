@@ -6,29 +6,32 @@ import inspect
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields
 from functools import partial
-from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 from typer import Argument, Option
 
-from blendp.engines import EmbeddedLog
-from blendp.errors import ParameterError
-from blendp.logs import Columns, read_log
+from blendp.engines import EmbeddedLog, StagedLog
+from blendp.engines.database import bytes_of
+from blendp.engines.spark import SparkLog, SparkSettings
+from blendp.errors import ParameterError, require_choice
+from blendp.logs import Columns, open_log, open_spark_log, read_log
 from blendp.methods import Parameters
 
 privacy = partial(Option, rich_help_panel="Privacy")
 method = partial(Option, rich_help_panel="Method")
 reading = partial(Option, rich_help_panel="Reading the log")
+machine = partial(Option, rich_help_panel="Where it runs")
 output = partial(Option, rich_help_panel="Output")
 
 OPT_IN_SHARE = 0.05
+ENGINES = ("embedded", "spark")
 
 
 @dataclass(frozen=True)
 class Job:
     """A log and how to treat it, as given on the command line."""
 
-    logs: Annotated[list[Path], Argument(help="A file, several files, or a directory.", metavar="LOG", readable=False)]
+    logs: Annotated[list[str], Argument(help="A file, several files, a quoted pattern, or a directory.", metavar="LOG")]
 
     opt_in: Annotated[
         float | None, privacy(help=f"Share of users who opt in, drawn at random ({OPT_IN_SHARE} if none is said).")
@@ -93,6 +96,18 @@ class Job:
     normalise: Annotated[str, reading(help="Rule for strings: blendp-1 or none.")] = "blendp-1"
     max_broken: Annotated[float, reading(help="Share of broken rows beyond which to stop.")] = 0.01
 
+    engine: Annotated[str, machine(help="embedded, or spark: Parquet wherever Spark reads it (blendp[spark]).")] = (
+        "embedded"
+    )
+    memory_limit: Annotated[
+        str | None,
+        machine(help="Memory of the engine, such as 4GB; what is more goes to disk (most of what there is)."),
+    ] = None
+    master: Annotated[str | None, machine(help="spark: where it runs (local[*] if none is said).")] = None
+    spark_conf: Annotated[
+        list[str] | None, machine(help="spark: a setting of its own, KEY=VALUE; may be repeated.")
+    ] = None
+
     def parameters(self) -> Parameters:
         """The method's parameters."""
         told = {field.name: getattr(self, field.name) for field in fields(Parameters)}
@@ -112,17 +127,49 @@ class Job:
         """How the log was read and who opted in, for the release card."""
         return {"opt_in": self.who_opts_in(), "opt_in_column": self.opt_in_column, "normalise": self.normalise}
 
+    def open(self, progress: Callable[[int], None]) -> StagedLog | SparkLog:
+        """The log, to be drawn from once."""
+        require_choice("engine", self.engine, ENGINES)
+        refuse_spark_options(self.engine, self.master, self.spark_conf)
+        if self.engine == "embedded":
+            return open_log(self.logs, format=self.format, progress=progress, **self._reading())
+        if self.format not in ("auto", "parquet"):
+            raise ParameterError("format", self.format, "parquet with --engine spark", "Write the log as Parquet.")
+        settings = spark_settings(self.master, self.memory_limit, self.spark_conf)
+        return open_spark_log(self.logs, settings, **self._reading())
+
     def read(self, progress: Callable[[int], None]) -> EmbeddedLog:
-        """Read the log."""
+        """The log, kept for many runs."""
+        if self.engine != "embedded":
+            raise ParameterError("engine", self.engine, "embedded here", "Only run and tally know spark.")
+        refuse_spark_options(self.engine, self.master, self.spark_conf)
+        return read_log(self.logs, format=self.format, progress=progress, **self._reading())
+
+    def _reading(self) -> dict[str, Any]:
         columns = Columns(self.user_column, self.query_column, self.url_column, self.opt_in_column, self.levels)
-        return read_log(
-            self.logs,
-            format=self.format,
-            columns=columns,
-            normalise=self.normalise,
-            max_broken=self.max_broken,
-            progress=progress,
-        )
+        return {
+            "columns": columns,
+            "normalise": self.normalise,
+            "max_broken": self.max_broken,
+            "memory_limit": self.memory_limit,
+        }
+
+
+def spark_settings(master: str | None, memory_limit: str | None, conf: list[str] | None) -> SparkSettings:
+    """Spark's settings from the command line."""
+    pairs = [setting.partition("=") for setting in conf or []]
+    for name, equals, _ in pairs:
+        if not name or not equals:
+            raise ParameterError("spark_conf", name, "KEY=VALUE", "For instance spark.executor.memory=8g.")
+    memory = None if memory_limit is None else f"{bytes_of(memory_limit) >> 20}m"
+    return SparkSettings(master or SparkSettings.master, memory, {name: value for name, _, value in pairs})
+
+
+def refuse_spark_options(engine: str, master: str | None, conf: list[str] | None) -> None:
+    """Raise if Spark is told something and not asked for."""
+    for option, value in (("master", master), ("spark_conf", conf)):
+        if value and engine != "spark":
+            raise ParameterError(option, value, "left out without --engine spark", "Add --engine spark.")
 
 
 def takes_job(command: Callable[..., None]) -> Callable[..., None]:

@@ -7,7 +7,9 @@ from typing import Annotated
 
 from blendp import methods
 from blendp.cli.console import errors, print_json, results, steps, tell_quality
-from blendp.cli.options import Job, output, takes_job
+from blendp.cli.options import Job, method, output, takes_job
+from blendp.engines import Contributions, StagedLog
+from blendp.engines.spark import SparkLog
 from blendp.outputs import refuse_existing
 from blendp.report import release_card, rows_for_json, write_release
 from blendp.report.files import FILES
@@ -18,12 +20,31 @@ EXAMPLES = """Examples:
 - `blendp run log.csv --opt-in 0.05 --epsilon 4 --delta 1e-5 --size 50 --out release`
 - `blendp run user-ct-test-collection-*.txt.gz --format aol --out aol`
 - `blendp run staff.parquet --opt-in-column is_staff --json`
+- `blendp run 's3a://logs/2026-11/*.parquet' --engine spark --master spark://host:7077`
 """
+
+
+class _Watched:
+    """A log that shows what was drawn from it, to tell the person who holds it how its rows fared."""
+
+    drawn: Contributions
+
+    def __init__(self, log: StagedLog | SparkLog) -> None:
+        self._log = log
+
+    def draw(self, per_user: int, key: int, *, reproducible: bool = False) -> Contributions:
+        """What the log draws."""
+        self.drawn = self._log.draw(per_user, key, reproducible=reproducible)
+        return self.drawn
 
 
 @takes_job
 def run(
     job: Job,
+    seed: Annotated[
+        int | None,
+        method(help="Who opts in and which of a person's records count, reproducibly; the noise is always fresh."),
+    ] = None,
     out: Annotated[Path, output(help="Directory for the results.")] = Path("blendp-out"),
     overwrite: Annotated[bool, output("--overwrite", help="Replace an earlier result in --out.")] = False,
     as_json: Annotated[bool, output("--json", help="Print JSON for programs.")] = False,
@@ -40,12 +61,12 @@ def run(
     parameters, opt_in = job.parameters(), job.who_opts_in()
     refuse_existing(out, overwrite=overwrite, own_files=FILES)
     with steps(7) as bar:
-        bar.start("reading the log")
-        log = job.read(bar.rows_read)
-        release = methods.run(log, parameters, opt_in=opt_in, progress=bar.start)
+        bar.start("opening the log")
+        log = _Watched(job.open(bar.rows_read))
+        release = methods.run(log, parameters, opt_in=opt_in, seed=seed, progress=bar.start)
         bar.start("writing the results")
         write_release(release, out, source=job.source(), overwrite=overwrite)
-    tell_quality(log, job.levels)
+    tell_quality(log.drawn, job.levels)
     if as_json:
         for caution in release.cautions:
             errors.print(caution, style="yellow", markup=False, highlight=False)

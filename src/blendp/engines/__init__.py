@@ -1,7 +1,9 @@
 """Counting over logs: the embedded engine, which needs no server."""
 
+from blendp.engines.contributions import Contributions
 from blendp.engines.embedded import EmbeddedLog
 from blendp.engines.quality import LogQuality
+from blendp.engines.staged import StagedLog
 from blendp.engines.truth import Truth
 
-__all__ = ["EmbeddedLog", "LogQuality", "Truth"]
+__all__ = ["Contributions", "EmbeddedLog", "LogQuality", "StagedLog", "Truth"]

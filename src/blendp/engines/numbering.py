@@ -7,48 +7,61 @@ import numpy as np
 
 from blendp.engines.embedded import EmbeddedLog
 from blendp.engines.quality import LogQuality
+from blendp.engines.records import RecordTable
+from blendp.engines.usable import LONGEST_TEXT, RowRule
+from blendp.normalise import query_sql, url_sql, user_sql
 
 _NUMBER = """
+    CREATE TABLE clean AS
+        SELECT place, why IS NULL AS usable, {opts_in} AS opts_in,
+            CASE WHEN strlen(person) <= {longest} AND NOT contains(person, chr(0)) THEN nullif({user}, '') END AS name,
+            CASE WHEN why IS NULL THEN {query} END AS query,
+            CASE WHEN why IS NULL THEN {url} END AS url
+        FROM (SELECT *, {reason} AS why FROM ({rows}));
+    DROP TABLE IF EXISTS staged;
     CREATE TABLE people AS
-        SELECT "user", (row_number() OVER (ORDER BY "user") - 1)::INTEGER AS user_id
-        FROM (SELECT DISTINCT "user" FROM staged WHERE "user" IS NOT NULL);
-    CREATE TABLE named AS
-        SELECT query, url, (row_number() OVER (ORDER BY query, url) - 1)::INTEGER AS record_id
-        FROM (SELECT DISTINCT query, url FROM staged WHERE reason IS NULL);
-    CREATE TABLE queries AS
-        SELECT query, (row_number() OVER (ORDER BY query) - 1)::INTEGER AS query_id
-        FROM (SELECT DISTINCT query FROM named);
+        SELECT name, (row_number() OVER (ORDER BY name) - 1)::INTEGER AS user_id
+        FROM (SELECT DISTINCT name FROM clean WHERE name IS NOT NULL);
     CREATE TABLE records AS
-        SELECT record_id, query_id, url FROM named JOIN queries USING (query);
+        SELECT query, url, (row_number() OVER (ORDER BY query, url) - 1)::INTEGER AS record_id
+        FROM (SELECT DISTINCT query, url FROM clean WHERE usable);
     CREATE TABLE occurrences AS
-        SELECT user_id, record_id, row_number() OVER (PARTITION BY user_id ORDER BY row) AS place
-        FROM staged JOIN people USING ("user")
-            JOIN named ON named.query = staged.query AND named.url IS NOT DISTINCT FROM staged.url
-        WHERE reason IS NULL;
+        SELECT user_id, record_id, row_number() OVER (PARTITION BY user_id ORDER BY place) AS place
+        FROM clean JOIN people USING (name)
+            JOIN records ON records.query = clean.query AND records.url IS NOT DISTINCT FROM clean.url
+        WHERE usable;
 """
 
 
 def number_rows(
-    connection: duckdb.DuckDBPyConnection, levels: int, quality: LogQuality, *, opt_in: bool
+    connection: duckdb.DuckDBPyConnection, rows: str, reason: str, rule: RowRule, quality: LogQuality
 ) -> EmbeddedLog:
-    """The log of the table ``staged`` of a connection, which the log then owns.
+    """The log of the rows of an SQL query, in a database that the log then owns.
 
-    The table has the columns row, user, query, url, opt_in and reason; rows with a reason are broken. Users,
-    queries and records are numbered in the order of their UTF-8 bytes, so that equal logs have equal numbers
+    Users, queries and records are numbered in the order of their UTF-8 bytes, so that equal logs have equal numbers
     whatever the order of their rows. The texts of user ids are then forgotten.
     """
-    connection.execute(_NUMBER)
+    connection.execute(
+        _NUMBER.format(
+            opts_in=rule.opts_in,
+            longest=LONGEST_TEXT,
+            user=user_sql("person"),
+            query=query_sql(rule.normalise, "query"),
+            url=url_sql(rule.normalise, "url") if rule.levels == 2 else "NULL::VARCHAR",
+            reason=reason,
+            rows=rows,
+        )
+    )
     users, records = connection.execute(
-        "SELECT (SELECT count(*) FROM people), (SELECT count(*) FROM named)"
+        "SELECT (SELECT count(*) FROM people), (SELECT count(*) FROM records)"
     ).fetchall()[0]
     choices = None
-    if opt_in:
+    if rule.opt_in:
         choices = np.zeros(users, dtype=bool)
-        trusting = connection.execute("""
-            SELECT user_id FROM staged JOIN people USING ("user")
-            GROUP BY user_id HAVING bool_and(coalesce(opt_in, false))
-        """)
+        trusting = connection.execute(
+            "SELECT user_id FROM clean JOIN people USING (name) GROUP BY user_id HAVING bool_and(opts_in)"
+        )
         choices[trusting.fetchnumpy()["user_id"]] = True
         choices.setflags(write=False)
-    connection.execute("DROP TABLE staged; DROP TABLE people; DROP TABLE named")
-    return EmbeddedLog(users, levels, records, quality, choices, connection)
+    connection.execute("DROP TABLE clean; DROP TABLE people")
+    return EmbeddedLog(users, rule.levels, quality, choices, RecordTable(records, connection))

@@ -7,10 +7,12 @@ from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from blendp.engines import Truth
 from blendp.errors import require_count
 from blendp.evaluation.metrics import Scores, TrueHead, score, true_head
+from blendp.headlist import HeadList
 from blendp.methods import Parameters, Simulation, simulate
 from blendp.methods.log import Log, OptIn
 from blendp.methods.progress import Progress
@@ -22,6 +24,9 @@ class TrueLog(Log, Protocol):
 
     def truth(self) -> Truth:
         """The probability of every record: a uniformly drawn record of a uniformly drawn user."""
+
+    def locate(self, head_list: HeadList) -> NDArray[np.int64]:
+        """The cell of every record, and last that of no record."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Where the rows of all formats come together: checked, normalised, and counted by their fate."""
+"""Where the rows of all formats come together, as they stand in the log."""
 
 from __future__ import annotations
 
@@ -9,19 +9,14 @@ from contextlib import contextmanager
 import numpy as np
 import pyarrow as pa
 
-from blendp.engines.embedded import EmbeddedLog, connect
-from blendp.engines.numbering import number_rows
-from blendp.engines.quality import LogQuality
-from blendp.errors import LogError
+from blendp.engines.database import connect
+from blendp.engines.staged import StagedLog
+from blendp.engines.usable import RowRule
 from blendp.logs.fields import Cut
-from blendp.logs.normalise import query_sql, trim_sql, url_sql
-
-LONGEST_TEXT = 8192
-"""A user, query or URL of more bytes than this, after normalisation, makes its row a broken one."""
 
 _ROLES = ("user", "query", "url", "opt_in")
 _CHUNK = 1 << 16
-_TRUE, _FALSE = "('true', '1', 'yes')", "('false', '0', 'no')"
+_STAGED = "SELECT place, person, query, url, opt_in, reason FROM staged"
 
 
 class Intake:
@@ -32,12 +27,14 @@ class Intake:
     ``levels`` is set by the reader of the format.
     """
 
-    def __init__(self, rule: str, *, opt_in: bool, progress: Callable[[int], None] | None = None) -> None:
-        """Start an empty log under a rule of :mod:`blendp.logs.normalise`, with or without an opt-in column.
+    def __init__(
+        self, rule: str, *, opt_in: bool, memory_limit: str | None = None, progress: Callable[[int], None] | None = None
+    ) -> None:
+        """Start an empty log under a rule of :mod:`blendp.normalise`, with or without an opt-in column.
 
         ``progress`` is told how many rows have come in, every now and then.
         """
-        self.connection = connect()
+        self.connection = connect(memory_limit)
         self.levels: int | None = None
         self._rule = rule
         self._opt_in = opt_in
@@ -47,7 +44,7 @@ class Intake:
         self._ignored: Counter[str] = Counter()
         self.connection.execute("""
             CREATE TABLE staged (
-                row UBIGINT, "user" VARCHAR, query VARCHAR, url VARCHAR, opt_in BOOLEAN, reason VARCHAR)
+                place UBIGINT, person VARCHAR, query VARCHAR, url VARCHAR, opt_in VARCHAR, reason VARCHAR)
         """)
 
     def count_broken(self, reason: str, rows: int) -> None:
@@ -85,48 +82,12 @@ class Intake:
 
     def add_rows(self, rows: str) -> None:
         """Take in the rows of an SQL query: row, user, query, url, opt_in as text, and why a row is broken."""
-        choice = 'lower(trim("opt_in"))'
-        self.connection.execute(f"""
-            INSERT INTO staged
-            WITH raw AS ({rows}),
-            clean AS (
-                SELECT row, {_user_sql('"user"')} AS "user",
-                    {query_sql(self._rule, "query")} AS query, {url_sql(self._rule, "url")} AS url,
-                    CASE WHEN {choice} IN {_TRUE} THEN true WHEN {choice} IN {_FALSE} THEN false END AS opt_in,
-                    CASE WHEN reason IS NOT NULL THEN reason
-                        WHEN contains("user", chr(0)) OR contains(query, chr(0)) OR contains(url, chr(0))
-                        THEN 'NUL byte' END AS reason
-                FROM raw)
-            SELECT row,
-                CASE WHEN "user" <> '' AND {_fits('"user"')} AND NOT contains("user", chr(0)) THEN "user" END,
-                query, url, opt_in,
-                CASE WHEN reason IS NOT NULL THEN reason
-                    WHEN NOT ({_fits('"user"')} AND {_fits("query")} AND {_fits("url")}) THEN 'text too long'
-                    WHEN coalesce("user", '') = '' THEN 'no user'
-                    WHEN coalesce(query, '') = '' THEN 'no query'
-                    WHEN {self._opt_in} AND opt_in IS NULL THEN 'opt-in value' END
-            FROM clean
-        """)
+        self.connection.execute(f'INSERT INTO staged SELECT row, "user", query, url, opt_in, reason FROM ({rows})')
 
-    def finish(self, max_broken: float, where: str) -> EmbeddedLog:
-        """The log, unless more than the share ``max_broken`` of its rows is broken, or it has no users."""
-        if self.levels == 2:
-            self.connection.execute(
-                "UPDATE staged SET reason = 'no URL' WHERE reason IS NULL AND coalesce(url, '') = ''"
-            )
-        staged = self.connection.execute("SELECT reason, count(*) FROM staged GROUP BY reason").fetchall()
-        usable = sum(count for reason, count in staged if reason is None)
-        broken = self._broken + Counter({reason: count for reason, count in staged if reason is not None})
-        rows = usable + broken.total() + self._ignored.total()
-        quality = LogQuality(rows, usable, broken, self._ignored)
-        if not rows:
-            raise LogError(f"{where} has no rows: give a log with rows.")
-        quality.require(max_broken, where)
-        log = number_rows(self.connection, self.levels or 1, quality, opt_in=self._opt_in)
-        if not log.users:
-            fates = "; ".join(str(quality).splitlines())
-            raise LogError(f"{where} has no row that names a user ({fates}): check format and columns.")
-        return log
+    def finish(self, max_broken: float, where: str) -> StagedLog:
+        """The log, ready to be drawn from."""
+        rule = RowRule(self.levels or 1, self._opt_in, self._rule)
+        return StagedLog(_STAGED, rule, where, max_broken, self.connection, True, self._broken, self._ignored)
 
 
 @contextmanager
@@ -152,12 +113,3 @@ def _text(schema: pa.Schema, role: str) -> str:
     kind = schema.field(role).type
     is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
     return f'"{role}"' if is_text else f'try(decode("{role}"))'
-
-
-def _user_sql(text: str) -> str:
-    """A user is the same person however the id is spelt: NFC, without white space at the ends."""
-    return f"CASE WHEN regexp_full_match({text}, '[!-~]+') THEN {text} ELSE nfc_normalize({trim_sql(text)}) END"
-
-
-def _fits(text: str) -> str:
-    return f"coalesce(strlen({text}) <= {LONGEST_TEXT}, true)"

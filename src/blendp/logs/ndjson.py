@@ -9,7 +9,7 @@ from pathlib import Path
 from blendp.logs.columns import Columns, missing
 from blendp.logs.fields import cut_file
 from blendp.logs.intake import Intake, register_lines
-from blendp.logs.normalise import literal
+from blendp.normalise import literal
 
 
 def read_ndjson(paths: Iterable[Path], columns: Columns, intake: Intake, where: str) -> None:

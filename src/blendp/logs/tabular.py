@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,6 +12,7 @@ import pyarrow.parquet as pq
 from blendp.errors import LogError
 from blendp.logs.columns import Columns, positions, same_levels
 from blendp.logs.intake import Intake
+from blendp.logs.sources import unreadable
 
 _BATCH = 1 << 18
 
@@ -18,29 +20,34 @@ _BATCH = 1 << 18
 def read_parquet(paths: Iterable[Path], columns: Columns, intake: Intake) -> None:
     """Take in Parquet files, a batch of rows at a time."""
     for path in paths:
-        try:
-            _read_file(path, columns, intake)
-        except (OSError, pa.ArrowException) as error:
-            reason = str(error).splitlines()[0].rstrip(".")
-            raise LogError(f"{path} is no readable Parquet file ({reason}): write or fetch it again.") from error
+        with parquet_file(path) as file:
+            found = positions(file.schema_arrow.names, columns, str(path))
+            intake.levels = same_levels(found, intake.levels, str(path))
+            names = [file.schema_arrow.names[place] for place in found.values()]
+            for name in names:
+                _require_plain(file.schema_arrow.field(name), str(path))
+            for batch in file.iter_batches(_BATCH, columns=names):
+                intake.add(_chosen(pa.table(batch), found, names))
 
 
-def _read_file(path: Path, columns: Columns, intake: Intake) -> None:
-    if not path.stat().st_size:
-        raise LogError(f"{path} is empty: give a file with rows.")
-    if path.name.lower().endswith(".gz"):
-        with pa.input_stream(str(path), compression="gzip") as stream:
-            source = pa.BufferReader(stream.read())
-    else:
-        source = pa.OSFile(str(path))
-    with source, pq.ParquetFile(source) as file:
-        found = positions(file.schema_arrow.names, columns, str(path))
-        intake.levels = same_levels(found, intake.levels, str(path))
-        names = [file.schema_arrow.names[place] for place in found.values()]
-        for name in names:
-            _require_plain(file.schema_arrow.field(name), str(path))
-        for batch in file.iter_batches(_BATCH, columns=names):
-            intake.add(_chosen(pa.table(batch), found, names))
+@contextmanager
+def parquet_file(path: Path) -> Iterator[pq.ParquetFile]:
+    """An open Parquet file; raises :class:`LogError` for one that is empty or unreadable, or proves so later."""
+    try:
+        if not path.stat().st_size:
+            raise LogError(f"{path} is empty: give a file with rows.")
+        if path.name.lower().endswith(".gz"):
+            with pa.input_stream(str(path), compression="gzip") as stream:
+                source = pa.BufferReader(stream.read())
+        else:
+            source = pa.OSFile(str(path))
+        with source, pq.ParquetFile(source) as file:
+            yield file
+    except (OSError, pa.ArrowException) as error:
+        if isinstance(error, OSError) and error.errno:
+            raise unreadable(path, error) from error
+        reason = str(error).splitlines()[0].rstrip(".")
+        raise LogError(f"{path} is no readable Parquet file ({reason}): write or fetch it again.") from error
 
 
 def add_table(table: pa.Table, columns: Columns, intake: Intake) -> None:

@@ -15,12 +15,8 @@ OptIn = float | NDArray[np.bool_] | None
 """The share of users who opt in, a mark for every user, or None for the log's own marks."""
 
 
-class Log(Protocol):
-    """A log that an engine answers for, without showing rows."""
-
-    @property
-    def users(self) -> int:
-        """How many people are in it."""
+class Contributions(Protocol):
+    """What every person contributes, and the texts behind it."""
 
     @property
     def levels(self) -> int:
@@ -32,10 +28,11 @@ class Log(Protocol):
 
     @property
     def distinct_records(self) -> int:
-        """How many different records there are."""
+        """Record ids are below this."""
 
-    def sample(self, per_user: int, key: int) -> NDArray[np.int64]:
-        """So many records of every user, drawn fairly by the key; -1 for users without any."""
+    @property
+    def records(self) -> NDArray[np.int64]:
+        """A row of record ids for every person, in random order; -1 for people without any."""
 
     def texts(self, ids: NDArray[np.int64]) -> list[Record]:
         """What these records say."""
@@ -44,17 +41,28 @@ class Log(Protocol):
         """The cell of every record, and last that of no record."""
 
 
-def who_opts_in(log: Log, opt_in: OptIn) -> float | NDArray[np.bool_]:
-    """What was asked for, or the log's own marks, which nothing overrides: they are what people said."""
-    if not hasattr(log, "sample"):
+class Log(Protocol):
+    """A log that an engine answers for, without showing rows."""
+
+    def draw(self, per_user: int, key: int, *, reproducible: bool = False) -> Contributions:
+        """So many records of every person, drawn fairly by the key; reproducibly, by nothing but their content."""
+
+
+def require_log(log: object) -> None:
+    """Raise unless this can be drawn from."""
+    if not hasattr(log, "draw"):
         raise ParameterError(
-            "log", type(log).__name__, "a log", "Read one with blendp.read_log or blendp.log_of_table."
+            "log", type(log).__name__, "a log", "Open one with blendp.open_log, or blendp.log_of_table."
         )
-    if log.opt_in is not None and opt_in is not None:
+
+
+def who_opts_in(marks: NDArray[np.bool_] | None, opt_in: OptIn) -> float | NDArray[np.bool_]:
+    """What was asked for, or the log's own marks, which nothing overrides: they are what people said."""
+    if marks is not None and opt_in is not None:
         raise ParameterError(
             "opt_in", opt_in, "left out where the log has an opt-in column", "The column says who opts in."
         )
-    chosen = log.opt_in if opt_in is None else opt_in
+    chosen = marks if opt_in is None else opt_in
     if chosen is None:
         raise ParameterError(
             "opt_in", None, "a share, or marks", "Say who opts in: opt_in=0.05, or name a column when reading the log."

@@ -13,7 +13,7 @@ from blendp.headlist import HeadList
 from blendp.headlist.head_list import Record
 from blendp.mechanisms import SubsetSelection, TwoStage
 from blendp.methods.groups import Groups, GroupSizes, draw_groups
-from blendp.methods.log import Log, OptIn, who_opts_in
+from blendp.methods.log import Contributions, Log, OptIn, require_log, who_opts_in
 from blendp.methods.parameters import Parameters
 from blendp.randomness import Random
 from blendp.randomness.random import COIN_BITS
@@ -61,23 +61,22 @@ class People(Protocol):
 class LogPeople:
     """The people of a log, asked one by one."""
 
-    log: Log
+    drawn: Contributions
     groups: Groups
-    curated: NDArray[np.int64]
-    """The records that count of every user, should they opt in."""
-
-    held: NDArray[np.int64]
-    """The records that every user reports about, should they be a client."""
+    parameters: Parameters
 
     @classmethod
-    def of(cls, log: Log, parameters: Parameters, opt_in: OptIn, random: Random) -> Self:
-        """Draw the groups, and each person's records; what a person contributes depends on the key and them alone."""
-        chosen = who_opts_in(log, opt_in)
-        groups = draw_groups(log.users, chosen, parameters.list_makers, random)
-        curated = log.sample(parameters.opt_in_records, random.key())
-        if parameters.client_records == parameters.opt_in_records:
-            return cls(log, groups, curated, curated)
-        return cls(log, groups, curated, log.sample(parameters.client_records, random.key()))
+    def of(cls, log: Log, parameters: Parameters, opt_in: OptIn, random: Random, *, reproducible: bool = False) -> Self:
+        """Draw each person's records, and the groups.
+
+        Nobody is in two groups, so as many records are drawn of everybody as the group with the most takes, in random
+        order; a group with fewer takes the first.
+        """
+        require_log(log)
+        per_user = max(parameters.opt_in_records, parameters.client_records)
+        drawn = log.draw(per_user, random.key(), reproducible=reproducible)
+        chosen = who_opts_in(drawn.opt_in, opt_in)
+        return cls(drawn, draw_groups(len(drawn.records), chosen, parameters.list_makers, random), parameters)
 
     @property
     def sizes(self) -> GroupSizes:
@@ -87,32 +86,32 @@ class LogPeople:
     @property
     def levels(self) -> int:
         """2 for <query, URL> records, 1 for queries alone."""
-        return self.log.levels
+        return self.drawn.levels
 
     @property
     def distinct_records(self) -> int:
         """Record ids are below this."""
-        return self.log.distinct_records
+        return self.drawn.distinct_records
 
     def list_records(self) -> NDArray[np.int64]:
         """The records of the opt-in users who make the list; -1 for none."""
-        return self.curated[self.groups.head_list]
+        return self.drawn.records[self.groups.head_list, : self.parameters.opt_in_records]
 
     def texts(self, ids: NDArray[np.int64]) -> list[Record]:
         """What these records say."""
-        return self.log.texts(ids)
+        return self.drawn.texts(ids)
 
     def list_cells(self, head_list: HeadList) -> Cells:
         """The cells of the opt-in users who make the list."""
-        return self.log.locate(head_list)[self.list_records()]
+        return self.drawn.locate(head_list)[self.list_records()]
 
     def estimate_cells(self, head_list: HeadList) -> Cells:
         """The cells of the other opt-in users."""
-        return self.log.locate(head_list)[self.curated[self.groups.estimate]]
+        return self.drawn.locate(head_list)[self.drawn.records[self.groups.estimate, : self.parameters.opt_in_records]]
 
     def two_stage(self, head_list: HeadList, randomiser: TwoStage, random: Random) -> Tally:
         """The clients' reports by the published randomiser, added up."""
-        cells = self.log.locate(head_list)[self.held[self.groups.client]]
+        cells = self.drawn.locate(head_list)[self.drawn.records[self.groups.client, : self.parameters.client_records]]
         reports = randomiser.draw(cells.ravel(), random).reshape(cells.shape)
         return Tally.of_reports(reports, head_list.cells_per_query)
 
@@ -120,7 +119,7 @@ class LogPeople:
         self, head_list: HeadList, queries: SubsetSelection, cells: SubsetSelection, query_share: float, random: Random
     ) -> Split:
         """The clients' reports, added up: a share of them about the query, the others about the record."""
-        held = self.log.locate(head_list)[self.held[self.groups.client, 0]]
+        held = self.drawn.locate(head_list)[self.drawn.records[self.groups.client, 0]]
         of_query = random.coins(round(query_share * (1 << COIN_BITS)), len(held))
         rows = head_list.query_of_cell[held[of_query]]
         return Split(

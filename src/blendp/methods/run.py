@@ -19,15 +19,23 @@ def run(
     *,
     opt_in: OptIn = None,
     random: ReleaseRandom | None = None,
+    seed: int | None = None,
     progress: Progress = silent,
 ) -> Release:
     """Run the method on a log that one party already holds, with randomness fit for release.
 
     This plays both sides: in a deployment clients randomise on their devices (:mod:`blendp.client`).
+
+    With a ``seed``, who opts in (if a share is drawn) and which records of each person count are the same in every run
+    and on every engine; the guarantee holds for any such choice. All noise is fresh whatever the seed.
     """
     random = ReleaseRandom() if random is None else random
     require_release(random)
-    return _on_log(Release, log, parameters or Parameters(), opt_in, random, progress)
+    parameters = parameters or Parameters()
+    progress("drawing records")
+    choices = random if seed is None else SimulationRandom(seed)
+    people = LogPeople.of(log, parameters, opt_in, choices, reproducible=seed is not None)
+    return _method(Release, people, parameters, random, progress)
 
 
 def simulate(
@@ -35,7 +43,8 @@ def simulate(
 ) -> Simulation:
     """Run the method as an experiment that can be repeated from its seed."""
     _require_simulation(random)
-    return _on_log(Simulation, log, parameters or Parameters(), opt_in, random, silent)
+    parameters = parameters or Parameters()
+    return _method(Simulation, LogPeople.of(log, parameters, opt_in, random), parameters, random, silent)
 
 
 def simulate_people(people: People, parameters: Parameters, random: SimulationRandom) -> Simulation:
@@ -47,13 +56,6 @@ def simulate_people(people: People, parameters: Parameters, random: SimulationRa
 def _require_simulation(random: object) -> None:
     if not isinstance(random, SimulationRandom):
         raise RandomnessError(f"{type(random).__name__} is not for experiments: pass SimulationRandom(seed).")
-
-
-def _on_log(
-    kind: type[Kind], log: Log, parameters: Parameters, opt_in: OptIn, random: Random, progress: Progress
-) -> Kind:
-    progress("drawing records")
-    return _method(kind, LogPeople.of(log, parameters, opt_in, random), parameters, random, progress)
 
 
 def _method(kind: type[Kind], people: People, parameters: Parameters, random: Random, progress: Progress) -> Kind:

@@ -11,7 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from blendp.evaluation.metrics import TrueHead
+from blendp.headlist import HeadList
 from blendp.methods import Outcome, Simulation
+from blendp.report.tally_files import ClientRow
 from blendp.report.text import UNKNOWN, decimals, percent, visible
 
 
@@ -85,3 +87,24 @@ def _with_error(mean: float | None, error: float | None, digits: int) -> str:
     if mean is None:
         return ""
     return f"{mean:.{digits}f}" if error is None else f"{mean:.{digits}f} ± {error:.{digits}f}"
+
+
+def clients_table(rows: list[ClientRow], head_list: HeadList, *, about_records: bool, top: int = 15) -> Table:
+    """The most probable records, or queries, as the clients tell them."""
+    two_levels = about_records and head_list.levels == 2
+    title = f"What the clients say of {'records' if two_levels else 'queries'}"
+    table = Table(title=title, title_justify="left", header_style="bold", box=None, pad_edge=False)
+    table.add_column("query", max_width=28)
+    if two_levels:
+        table.add_column("url", max_width=36)
+    for name in ("estimate", "± std error", "95 % interval"):
+        table.add_column(name, justify="right", no_wrap=True)
+    shown = rows[: min(top, head_list.records if about_records else head_list.queries)]
+    digits = decimals([row.std_error for row in shown], [row.probability for row in shown])
+    for row in shown:
+        names = [row.query, row.url] if two_levels else [row.query]
+        figures = [_percent(row.probability, digits), _percent(row.std_error, digits)]
+        known = math.isfinite(row.low) and math.isfinite(row.high)
+        figures.append(f"{percent(row.low, digits)} to {_percent(row.high, digits)}" if known else UNKNOWN)
+        table.add_row(*(Text(visible(name or ""), overflow="ellipsis", no_wrap=True) for name in names), *figures)
+    return table

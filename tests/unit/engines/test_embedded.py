@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blendp.engines import EmbeddedLog, Truth
-from blendp.engines.embedded import MOST_PER_USER
+from blendp.engines.choice import MOST_PER_USER
 from blendp.errors import ParameterError
 from blendp.headlist import HeadList
 from blendp.logs import log_of_table, read_log

@@ -9,7 +9,8 @@ import pyarrow as pa
 import pytest
 from scipy import stats
 
-from blendp.engines.embedded import ORDER, connect
+from blendp.engines.choice import number_of_place
+from blendp.engines.database import connect
 from blendp.logs import log_of_table
 
 KEYS = 30_000
@@ -49,7 +50,7 @@ def p_of_order(rows: list[int], order: str) -> float:
 @pytest.mark.statistical
 @pytest.mark.parametrize("rows", ROWS, ids=str)
 def test_every_order_is_equally_likely(rows: list[int]) -> None:
-    assert p_of_order(rows, ORDER.format(key="key")) > LEAST_P
+    assert p_of_order(rows, number_of_place("user_id, place", "key")) > LEAST_P
 
 
 @pytest.mark.statistical

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
+from typing import Self
 
 import numpy as np
 import pyarrow as pa
@@ -55,8 +56,8 @@ class Resampled:
     ids: Ids
 
     @property
-    def users(self) -> int:
-        return len(self.ids)
+    def records(self) -> Ids:
+        return self.ids[:, None]
 
     @property
     def levels(self) -> int:
@@ -70,10 +71,10 @@ class Resampled:
     def distinct_records(self) -> int:
         return self.law.log.distinct_records
 
-    def sample(self, per_user: int, key: int) -> Ids:
-        assert per_user == 1
+    def draw(self, per_user: int, key: int, *, reproducible: bool = False) -> Self:
+        assert (per_user, reproducible) == (1, False)
         assert key >= 0
-        return self.ids[:, None]
+        return self
 
     def texts(self, ids: Ids) -> list[Record]:
         return self.law.texts(ids)
@@ -91,8 +92,7 @@ def one_by_one(law: RecordLaw, clients: int, random: SimulationRandom) -> LogPeo
     """As many clients with a record each, who randomise it themselves."""
     held = law.draw(clients, random)
     nobody = np.empty(0, dtype=np.int64)
-    log: Log = Resampled(law, held)
-    return LogPeople(log, Groups(nobody, nobody, np.arange(clients)), held[:, None], held[:, None])
+    return LogPeople(Resampled(law, held), Groups(nobody, nobody, np.arange(clients)), Parameters())
 
 
 Ask = Callable[[RecordLaw, int, SimulationRandom], DrawnPeople | LogPeople]

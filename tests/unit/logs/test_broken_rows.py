@@ -68,7 +68,7 @@ def test_csv(tmp_path: Path) -> None:
 
 
 def test_the_longest_text_that_fits(tmp_path: Path) -> None:
-    log = read(tmp_path, "log.tsv", b"user\tquery\nu\t  " + LONG[:-1] + b"   \n", max_broken=0)
+    log = read(tmp_path, "log.tsv", b"user\tquery\nu\t" + LONG[:-1] + b"\n", max_broken=0)
     assert log.quality.usable == 1
 
 

@@ -195,9 +195,7 @@ def test_several_records_take_the_weighted_union(seen: dict[str, list[Any]]) -> 
     assert "set union of 3 records" in release.guarantee.list_mechanism
     assert release.guarantee.noise_deviation == pytest.approx(math.sqrt(union.count_noise.variance) / 3)
     assert "q2000" in {entry.query for entry in release.head_list.entries}
-    # clients report one record, drawn by a key of its own
-    assert len(log.keys) >= 2
-    assert log.keys[0] != log.keys[1]
+    # clients report one record, the first of those drawn
     assert only_stream(seen, random)
 
 

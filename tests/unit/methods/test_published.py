@@ -184,7 +184,7 @@ def test_cautions_name_what_a_reader_should_know() -> None:
 
 
 def test_what_is_no_log_and_what_is_no_seeded_randomness_is_refused() -> None:
-    with pytest.raises(ParameterError, match="read_log"):
+    with pytest.raises(ParameterError, match="open_log"):
         run("log.csv", opt_in=0.2)  # type: ignore[arg-type]
     with pytest.raises(RandomnessError, match="not for experiments"):
         simulate(small_log(), opt_in=0.2, random=KnownKey(1))  # type: ignore[arg-type]

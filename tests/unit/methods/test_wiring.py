@@ -31,6 +31,12 @@ class OwnRecords:
 
     def __init__(self) -> None:
         self.keys: list[int] = []
+        self.records = np.empty((0, 1), dtype=np.int64)
+
+    def draw(self, per_user: int, key: int, *, reproducible: bool = False) -> OwnRecords:
+        assert not reproducible
+        self.records = self.sample(per_user, key)
+        return self
 
     def sample(self, per_user: int, key: int) -> NDArray[np.int64]:
         self.keys.append(key)

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from blendp.engines.embedded import connect
-from blendp.logs.normalise import RULES, normalise_query, normalise_url, query_sql, url_sql
+from blendp.engines.database import connect
+from blendp.normalise import RULES, normalise_query, normalise_url, query_sql, url_sql
 
 # NUL never gets as far as the rule: its row is broken. Unassigned code points are left out, since Python and
 # the database may know different versions of Unicode.

@@ -29,11 +29,11 @@ from unicodedata import normalize
 
 RULES = ("blendp-1", "none")
 
-_WHITE = "\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
-_SPACE = f"[{_WHITE}]+"
+WHITE = "\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+_SPACE = f"[{WHITE}]+"
 _URL = (
     r"(?s)([A-Za-z][A-Za-z0-9+.\-]*://)((?:[^/?]*@)?)"
-    rf"(\[[^\]/?@{_WHITE}]*\]|[^\[\]/?:@{_WHITE}]+)((?::[0-9]*)?)((?:[/?].*)?)"
+    rf"(\[[^\]/?@{WHITE}]*\]|[^\[\]/?:@{WHITE}]+)((?::[0-9]*)?)((?:[/?].*)?)"
 )
 _PLAIN_QUERY = r"[!-@\[-~]+( [!-@\[-~]+)*"
 _PLAIN_URL = r'https?://[a-z0-9.\-]+(/[!-"$-~]+)?'
@@ -104,3 +104,8 @@ def _let(name: str, value: str, body: str) -> str:
 def trim_sql(text: str) -> str:
     """SQL for the SQL expression ``text`` without white space at the ends."""
     return f"regexp_replace({text}, {literal(f'^{_SPACE}|{_SPACE}$')}, '', 'g')"
+
+
+def user_sql(text: str) -> str:
+    """SQL for a user id: a person is the same however the id is spelt, NFC and without white space at the ends."""
+    return f"CASE WHEN regexp_full_match({text}, '[!-~]+') THEN {text} ELSE nfc_normalize({trim_sql(text)}) END"

@@ -1,0 +1,78 @@
+"""The texts of records in the embedded database, behind their numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from blendp.errors import ParameterError
+from blendp.headlist import HeadList
+
+
+@dataclass(frozen=True, eq=False)
+class RecordTable:
+    """``distinct`` records of a database with the table ``records`` (record_id, query, url), which it keeps alive."""
+
+    distinct: int
+    connection: duckdb.DuckDBPyConnection = field(repr=False)
+
+    def texts(self, ids: NDArray[np.int64]) -> list[tuple[str, str | None]]:
+        """The query and URL of these records, in their order; for a few, since each becomes a Python object."""
+        asked = np.asarray(ids, dtype=np.int64).ravel()
+        if len(asked) and not (asked.min() >= 0 and asked.max() < self.distinct):
+            raise ParameterError(
+                "ids",
+                [int(asked.min()), int(asked.max())],
+                f"record ids from 0 to {self.distinct - 1}",
+                "The wildcard -1 has no text: leave it out.",
+            )
+        table = pa.table({"place": np.arange(len(asked)), "record_id": asked})
+        with self.cursor(asked=table) as cursor:
+            rows: list[tuple[str, str | None]] = cursor.execute("""
+                SELECT query, url FROM asked JOIN records USING (record_id) ORDER BY place
+            """).fetchall()
+        return rows
+
+    def locate(self, head_list: HeadList) -> NDArray[np.int64]:
+        """The cell of every record id: itself if listed, <q,*> if only its query is, else <*,*>.
+
+        The array has one element more than there are records: the last is the cell of <*,*>, so that the
+        wildcard id -1 finds it too.
+        """
+        cells = [(query, url, cell) for cell, (query, url) in enumerate(head_list.labels) if query is not None]
+        columns = zip(("query", "url", "cell"), zip(*cells, strict=True), strict=False)
+        kinds = {"query": pa.string(), "url": pa.string(), "cell": pa.int64()}
+        listed = {name: pa.array(values, kinds[name]) for name, values in columns}
+        table = pa.table(listed) if listed else pa.schema(kinds).empty_table()
+        with self.cursor(listed=table) as cursor:
+            found = cursor.execute("""
+                SELECT record_id, coalesce(own.cell, rest.cell) AS cell
+                FROM (SELECT query, cell FROM listed WHERE url IS NULL) AS rest
+                    JOIN records USING (query)
+                    LEFT JOIN listed AS own ON own.query = records.query AND own.url = records.url
+            """).fetchnumpy()
+        located = np.full(self.distinct + 1, head_list.cells - 1, dtype=np.int64)
+        located[found["record_id"]] = found["cell"]
+        return located
+
+    def numbers(self, sql: str) -> dict[str, NDArray[np.int64]]:
+        """The columns of a query, which are all numbers."""
+        with self.cursor() as cursor:
+            return cursor.execute(sql).fetchnumpy()
+
+    @contextmanager
+    def cursor(self, **tables: pa.Table) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A view of the database with some tables more, so that calls do not disturb each other."""
+        cursor = self.connection.cursor()
+        try:
+            for name, table in tables.items():
+                cursor.register(name, table)
+            yield cursor
+        finally:
+            cursor.close()

@@ -1,0 +1,177 @@
+"""A log whose rows the embedded database can reach, where they lie or in a table of its own."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from threading import Event, Thread
+
+import duckdb
+
+from blendp.engines.choice import number_of_place, numbered_by_content, require_draw
+from blendp.engines.contributions import Contributions
+from blendp.engines.database import SPILL
+from blendp.engines.embedded import EmbeddedLog
+from blendp.engines.numbering import number_rows
+from blendp.engines.quality import LogQuality
+from blendp.engines.usable import DUCKDB, RowRule
+from blendp.errors import EngineError, LogError
+
+_DRAW = """
+    CREATE TEMP TABLE drawn AS
+        SELECT person, bool_and({opts_in}) AS opts_in, count(*) AS rows, count(number) AS usable, {lowest} AS lowest
+        FROM ({numbered}) GROUP BY person
+"""
+
+_AT_RANDOM = "SELECT *, CASE WHEN {reason} IS NULL THEN {number} END AS number FROM ({rows})"
+
+
+@dataclass(frozen=True, eq=False)
+class StagedLog:
+    """Rows that are yet to be drawn from.
+
+    where:
+        rows     is SQL for the rows: place, person, query, url, opt_in, all as they stand in the log, and
+                 reason, why the reader holds a row for broken, if ``has_reasons``,
+        rule     says which rows are usable,
+        broken, ignored  count the rows that are not among ``rows``,
+        where    names the log in messages,
+        instead  is the same log read in another way, should the database refuse its bytes.
+    """
+
+    rows: str
+    rule: RowRule
+    where: str
+    max_broken: float
+    connection: duckdb.DuckDBPyConnection = field(repr=False)
+    has_reasons: bool = True
+    broken: Counter[str] = field(default_factory=Counter)
+    ignored: Counter[str] = field(default_factory=Counter)
+    total_rows: int | None = None
+    progress: Callable[[int], None] | None = field(default=None, repr=False)
+    instead: Callable[[], StagedLog] | None = field(default=None, repr=False)
+
+    @property
+    def levels(self) -> int:
+        """2 for <query, URL> records, 1 for queries alone."""
+        return self.rule.levels
+
+    def draw(self, per_user: int, key: int, *, reproducible: bool = False) -> Contributions:
+        """Bound what every person contributes (:mod:`blendp.engines.choice`), reading the log once.
+
+        A log is drawn from once.
+        """
+        require_draw(per_user, key)
+        if reproducible:
+            numbered = numbered_by_content(self.rows, self._reason, key, DUCKDB)
+        else:
+            numbered = _AT_RANDOM.format(reason=self._reason, number=number_of_place("place", key), rows=self.rows)
+        record = "struct_pack(number, query, url)"
+        lowest = f"min_by({record}, number)" if per_user == 1 else f"min_by({record}, number, {per_user})"
+        try:
+            with self._told():
+                self.connection.execute(_DRAW.format(numbered=numbered, opts_in=self.rule.opts_in, lowest=lowest))
+            rows, usable = self.connection.execute(
+                "SELECT coalesce(sum(rows), 0)::BIGINT, coalesce(sum(usable), 0)::BIGINT FROM drawn"
+            ).fetchall()[0]
+            quality = self._quality(rows, usable)
+            self.connection.execute("DROP TABLE IF EXISTS staged")
+            contributions = Contributions.of_drawn(self.connection, per_user, self.rule, quality)
+        except duckdb.Error as error:
+            if self._is_refused(error):
+                return self._again().draw(per_user, key, reproducible=reproducible)
+            raise failed(self.where, error) from error
+        require_people(contributions.users, quality, self.where)
+        return contributions
+
+    def numbered(self) -> EmbeddedLog:
+        """The whole log by numbers, to draw from many times; it takes the rows with it."""
+        try:
+            with self._told():
+                counts = self.connection.execute(
+                    f"SELECT count(*), count(*) FILTER ({self._reason} IS NULL) FROM ({self.rows})"
+                ).fetchall()[0]
+            quality = self._quality(*counts)
+            log = number_rows(self.connection, self.rows, self._reason, self.rule, quality)
+        except duckdb.Error as error:
+            if self._is_refused(error):
+                return self._again().numbered()
+            raise failed(self.where, error) from error
+        require_people(log.users, quality, self.where)
+        return log
+
+    @property
+    def _reason(self) -> str:
+        return self.rule.reason(DUCKDB, "reason" if self.has_reasons else None)
+
+    def _quality(self, rows: int, usable: int) -> LogQuality:
+        """The fate of the rows, of which so many are usable; the reasons are looked for only if some are not."""
+        broken = Counter(self.broken)
+        if usable < rows:
+            reasons = f"SELECT why, count(*) FROM (SELECT {self._reason} AS why FROM ({self.rows})) GROUP BY why"
+            broken += Counter({why: n for why, n in self.connection.execute(reasons).fetchall() if why is not None})
+        return judge(usable, broken, self.ignored, self.max_broken, self.where)
+
+    def _is_refused(self, error: duckdb.Error) -> bool:
+        """Whether the rows must be read in the other way: the database refuses texts that are not UTF-8."""
+        return self.instead is not None and isinstance(error, duckdb.InvalidInputException)
+
+    def _again(self) -> StagedLog:
+        assert self.instead is not None
+        self.connection.close()
+        return self.instead()
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Tell ``progress`` how many rows have been read while the database is at work."""
+        if self.progress is None or self.total_rows is None:
+            yield
+            return
+        progress, total, done = self.progress, self.total_rows, Event()
+
+        def watch() -> None:
+            while not done.wait(0.25):
+                share = self.connection.query_progress()
+                if share > 0:
+                    progress(round(share / 100 * total))
+
+        watcher = Thread(target=watch, daemon=True)
+        watcher.start()
+        try:
+            yield
+        finally:
+            done.set()
+            watcher.join()
+
+
+def judge(usable: int, broken: Counter[str], ignored: Counter[str], max_broken: float, where: str) -> LogQuality:
+    """The fate of a log's rows; raises if there are none, or more are broken than the share ``max_broken``."""
+    quality = LogQuality(usable + broken.total() + ignored.total(), usable, broken, ignored)
+    if not quality.rows:
+        raise LogError(f"{where} has no rows: give a log with rows.")
+    quality.require(max_broken, where)
+    return quality
+
+
+def require_people(users: int, quality: LogQuality, where: str) -> None:
+    """Raise if nobody is in the log."""
+    if not users:
+        fates = "; ".join(str(quality).splitlines())
+        raise LogError(f"{where} has no row that names a user ({fates}): check format and columns.")
+
+
+def failed(where: str, error: Exception) -> Exception:
+    """What a failure of the database, or of the memory, means to the person who asked."""
+    reason = (str(error) or type(error).__name__).splitlines()[0].rstrip(".")
+    if isinstance(error, MemoryError):
+        return EngineError(f"The memory of this machine does not suffice for {where} ({reason}): free some.")
+    if isinstance(error, duckdb.Error) and any(words in reason for words in ("offload", "No space left", SPILL.before)):
+        return EngineError(
+            f"Temporary files find no room on the disk while reading {where} ({reason}): "
+            "free space, set TMPDIR to a folder with more, or raise --memory-limit."
+        )
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return EngineError(f"The memory does not suffice for {where} ({reason}): raise --memory-limit.")
+    return LogError(f"Reading {where} failed ({reason}): check the file.")

@@ -1,0 +1,108 @@
+"""Which rows of a log can be used: one rule, in the words of either engine.
+
+The rule looks at texts as they stand in the log, so that only what is drawn has to be normalised. A text is *blank* if
+normalisation leaves nothing of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from blendp.normalise import WHITE, literal
+
+LONGEST_TEXT = 8192
+"""A user, query or URL of more bytes than this makes its row a broken one."""
+
+_TRUE, _FALSE = "('true', '1', 'yes')", "('false', '0', 'no')"
+_CHOICE = "lower(trim(opt_in))"
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """Where the SQL of two engines differs: templates with a place for each argument."""
+
+    byte_length: str
+    matches: str
+    """Whether all of a text matches a regular expression."""
+
+    readable: str | None
+    """Whether a text is UTF-8; None where every text is."""
+
+    from_hex: str
+    """The number that hexadecimal digits stand for."""
+
+    folded: str
+    """A number, exclusive or itself so many bits to the right."""
+
+
+DUCKDB = Dialect("strlen({0})", "regexp_full_match({0}, {1})", None, "('0x' || {0})::BIGINT", "xor({0}, {0} >> {1})")
+SPARK = Dialect(
+    "octet_length({0})",
+    "({0} RLIKE concat('^(?:', {1}, ')$'))",
+    "is_valid_utf8({0})",
+    "CAST(conv({0}, 16, 10) AS BIGINT)",
+    "({0} ^ shiftright({0}, {1}))",
+)
+
+
+@dataclass(frozen=True)
+class RowRule:
+    """What a log's rows must hold.
+
+    where:
+        levels     is 2 for <query, URL> records, 1 for queries alone,
+        opt_in     says whether every row must say if its user opts in,
+        normalise  is the rule of :mod:`blendp.normalise` for texts.
+    """
+
+    levels: int
+    opt_in: bool
+    normalise: str
+
+    def reason(self, dialect: Dialect, known: str | None = None) -> str:
+        """SQL for why a row with the columns person, query, url and opt_in is broken, NULL if it is usable.
+
+        ``known`` is SQL for what the reader found wrong already.
+        """
+        texts = ["person", "query", "url"][: 1 + self.levels]
+        long = " OR ".join(f"{dialect.byte_length.format(text)} > {LONGEST_TEXT}" for text in texts)
+        has_nul = " OR ".join(f"contains({text}, chr(0))" for text in texts)
+        plain = [f"NOT ({long})", f"NOT ({has_nul})", *(_ordinary(text) for text in texts)]
+        cases = []
+        if known:
+            plain.append(f"{known} IS NULL")
+            cases.append(f"WHEN {known} IS NOT NULL THEN {known}")
+        if dialect.readable:
+            readable = " AND ".join(f"coalesce({dialect.readable.format(text)}, true)" for text in texts)
+            plain.append(readable)
+            cases.append(f"WHEN NOT ({readable}) THEN 'not UTF-8'")
+        cases += [
+            f"WHEN {has_nul} THEN 'NUL byte'",
+            f"WHEN {long} THEN 'text too long'",
+            f"WHEN {self._blank('person', dialect)} THEN 'no user'",
+            f"WHEN {self._blank('query', dialect)} THEN 'no query'",
+        ]
+        if self.opt_in:
+            known_choice = f"coalesce({_CHOICE} IN {_TRUE} OR {_CHOICE} IN {_FALSE}, false)"
+            plain.append(known_choice)
+            cases.append(f"WHEN NOT {known_choice} THEN 'opt-in value'")
+        if self.levels == 2:
+            cases.append(f"WHEN {self._blank('url', dialect)} THEN 'no URL'")
+        return f"CASE WHEN {' AND '.join(plain)} THEN NULL {' '.join(cases)} END"
+
+    @property
+    def opts_in(self) -> str:
+        """SQL for whether a row says that its user opts in."""
+        return f"coalesce({_CHOICE} IN {_TRUE}, false)" if self.opt_in else "false"
+
+    def _blank(self, text: str, dialect: Dialect) -> str:
+        filled = f"coalesce({text}, '')"
+        if self.normalise == "none" and text != "person":
+            return f"{filled} = ''"
+        pattern = f"(?s)[{WHITE}]*(#.*)?" if text == "url" else f"[{WHITE}]*"
+        return dialect.matches.format(filled, literal(pattern))
+
+
+def _ordinary(text: str) -> str:
+    """SQL that is true of most texts, and of none that is blank: the first character is visible ASCII and no ``#``."""
+    return f"{text} >= '$' AND {text} < chr(127)"

@@ -1,0 +1,90 @@
+"""Parquet files read by the database where they lie."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from blendp.engines.database import connect
+from blendp.engines.staged import StagedLog
+from blendp.engines.usable import RowRule
+from blendp.logs.columns import Columns, positions, same_levels
+from blendp.logs.tabular import parquet_file
+from blendp.normalise import literal
+
+_PLACE = "(file_index::UBIGINT << 40) + file_row_number::UBIGINT"
+
+
+@dataclass(frozen=True)
+class ParquetScan:
+    """Files whose columns the database reads as blendp does: texts, whole numbers and truth values."""
+
+    paths: tuple[Path, ...]
+    names: dict[str, str]
+    levels: int
+    rows: int
+
+    def staged(
+        self,
+        where: str,
+        normalise: str,
+        max_broken: float,
+        memory_limit: str | None,
+        progress: Callable[[int], None] | None,
+        instead: Callable[[], StagedLog],
+    ) -> StagedLog:
+        """The log of these files; ``instead`` reads them if they hold texts that are not UTF-8."""
+        roles = {"user": "person", "query": "query", "url": "url", "opt_in": "opt_in"}
+        columns = ", ".join(
+            f"{_quoted(self.names[role])}::VARCHAR AS {name}" if role in self.names else f"NULL::VARCHAR AS {name}"
+            for role, name in roles.items()
+        )
+        files = ", ".join(literal(str(path)) for path in self.paths)
+        rows = f"SELECT {_PLACE} AS place, {columns} FROM read_parquet([{files}], hive_partitioning = false)"
+        return StagedLog(
+            rows,
+            RowRule(self.levels, "opt_in" in self.names, normalise),
+            where,
+            max_broken,
+            connect(memory_limit),
+            has_reasons=False,
+            total_rows=self.rows,
+            progress=progress,
+            instead=instead,
+        )
+
+
+def scan_parquet(paths: Sequence[Path], columns: Columns) -> ParquetScan | None:
+    """The scan of these files, or None where their columns or names ask for the careful way."""
+    names: dict[str, str] = {}
+    kinds: set[tuple[str, ...]] = set()
+    levels: int | None = None
+    rows = 0
+    for path in paths:
+        if glob.has_magic(str(path)) or path.name.lower().endswith(".gz"):
+            return None
+        with parquet_file(path) as file:
+            schema = file.schema_arrow
+            found = positions(schema.names, columns, str(path))
+            levels = same_levels(found, levels, str(path))
+            names = {role: schema.names[place] for role, place in found.items()}
+            if not all(_is_plain(schema.field(name).type) for name in names.values()):
+                return None
+            kinds.add(tuple(str(schema.field(name).type) for name in names.values()))
+            rows += file.metadata.num_rows
+    return ParquetScan(tuple(paths), names, levels or 1, rows) if len(kinds) == 1 else None
+
+
+def _is_plain(kind: pa.DataType) -> bool:
+    if pa.types.is_dictionary(kind):
+        return _is_plain(kind.value_type)
+    tests = (pa.types.is_string, pa.types.is_large_string, pa.types.is_integer, pa.types.is_boolean)
+    return any(test(kind) for test in tests)
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

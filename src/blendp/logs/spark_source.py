@@ -1,0 +1,40 @@
+"""Opening a log on Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from blendp.engines.spark import SparkLog, SparkSettings, spark_session
+from blendp.engines.spark.log import columns_of, require_plain
+from blendp.engines.usable import RowRule
+from blendp.errors import LogError
+from blendp.logs.columns import Columns, positions, same_levels
+
+_DEFAULT = Columns()
+
+
+def open_spark_log(
+    source: str | Sequence[str],
+    settings: SparkSettings,
+    *,
+    columns: Columns = _DEFAULT,
+    normalise: str = "blendp-1",
+    max_broken: float = 0.01,
+    memory_limit: str | None = None,
+) -> SparkLog:
+    """Open Parquet files, folders or patterns by the paths or addresses that Spark knows them by.
+
+    The options are those of :func:`blendp.open_log`; ``memory_limit`` is for the database on the driver, which holds
+    what was drawn.
+    """
+    paths = [source] if isinstance(source, str) else list(source)
+    if not paths:
+        raise LogError("The log has no files: give at least one path.")
+    session = spark_session(settings)
+    kinds = columns_of(session, paths)
+    where = paths[0]
+    found = positions(list(kinds), columns, where)
+    names = {role: list(kinds)[place] for role, place in found.items()}
+    require_plain(kinds, names, where)
+    rule = RowRule(same_levels(found, None, where), "opt_in" in found, normalise)
+    return SparkLog(session, paths, names, rule, max_broken, memory_limit)
