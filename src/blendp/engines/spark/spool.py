@@ -1,0 +1,113 @@
+"""Counting clients' reports on Spark: the rules of :mod:`blendp.engines.spool`, for spools that outgrow a machine."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import reduce
+from pathlib import Path
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as fn
+
+from blendp.engines.spool import ID_BYTES, QUESTIONS, REASONS, CountedReports, ReportForm
+from blendp.errors import EngineError, LogError
+
+_TYPES = {"report_id": "binary", "list_sha256": "string", "question": "string", "items": "array<int>"}
+_REMEDIES = {
+    "PATH_NOT_FOUND": "check the path",
+    "UNABLE_TO_INFER_SCHEMA": "there is no Parquet file, or only empty ones: check the path",
+    "CANNOT_MERGE_SCHEMAS": "write the columns in the types of a spool",
+    "FAILED_READ_FILE": "write or fetch the file again",
+}
+"""What to do about faults of the data, by the names that Spark has for them."""
+
+
+def count_reports(spark: SparkSession, paths: Sequence[str], form: ReportForm) -> CountedReports:
+    """Add up the reports of these Parquet files, folders or patterns, which may be addresses (``s3a://...``).
+
+    Rows of a file that lacks a column are refused. Raises :class:`LogError` where nothing is found, a file is broken or
+    of another type, or no file has a column.
+    """
+    if not paths:
+        raise LogError("The spool has no files: give at least one path.")
+    for path in paths:
+        if path.rstrip("/").rsplit("/", 1)[-1].startswith(("_", ".")):
+            raise LogError(f"{path} would not be read: Spark passes over names that begin with _ or a dot, rename it.")
+    where = paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
+    try:
+        spool = spark.read.option("mergeSchema", "true").parquet(*paths)
+        _require_schema(spool, where)
+        judged = spool.select("report_id", "question", "items", _reason(form).alias("reason"))
+        fates = {row["reason"]: row["count"] for row in judged.groupBy("reason").count().collect()}
+        sums = _sums(judged.where(fn.col("reason").isNull())).toArrow()
+    except (PySparkException, Py4JJavaError) as error:
+        raise _explained(error, where) from error
+    conflicts = int(sums["conflicts"].to_numpy().sum())
+    return CountedReports.of_sums(form, fates, conflicts, sums)
+
+
+def exact_path(path: Path) -> str:
+    """The address of a file on this machine, as a pattern that matches it and no other."""
+    return "file://" + re.sub(r"([][{}*?\\\\])", r"\\\1", str(path.absolute()))
+
+
+def _sums(possible: DataFrame) -> DataFrame:
+    """How many reports contain each item; ``conflicts`` counts at its first item a report chosen among different ones.
+
+    Rows of an id are first put together where they are read, so that an id with very many burdens no single machine.
+    """
+    row = fn.struct("question", "items")
+    kept = possible.groupBy("report_id").agg(fn.min(row).alias("kept"), fn.max(row).alias("other"))
+    told = kept.select("kept.question", "kept.items", (fn.col("kept") != fn.col("other")).alias("conflict"))
+    items = told.select("question", "conflict", fn.posexplode("items").alias("place", "item"))
+    first = fn.col("conflict") & (fn.col("place") == 0)
+    return items.groupBy("question", "item").agg(
+        fn.count("*").alias("n"), fn.sum(first.cast("long")).alias("conflicts")
+    )
+
+
+def _reason(form: ReportForm) -> Column:
+    """Why a row is refused; NULL if it is not. Sorting puts NULL first, so the first item tells if there is one."""
+    items = fn.col("items")
+    ascending = (fn.sort_array(items) == items) & (fn.size(fn.array_distinct(items)) == fn.size(items))
+    possible = reduce(
+        Column.__or__,
+        (
+            (fn.col("question") == name)
+            & (fn.size(items) == form.sizes[name])
+            & (fn.get(items, fn.lit(0)) >= 0)
+            & (fn.get(items, fn.lit(form.sizes[name] - 1)) < form.items[name])
+            for name in QUESTIONS
+        ),
+    )
+    holds = (
+        fn.octet_length("report_id") == ID_BYTES,
+        fn.col("list_sha256") == form.head_list.sha256,
+        fn.col("question").isin(*QUESTIONS),
+        possible & ascending,
+    )
+    reasons = zip(holds, REASONS, strict=True)
+    return fn.coalesce(*(fn.when(fn.coalesce(fine, fn.lit(False)), None).otherwise(reason) for fine, reason in reasons))
+
+
+def _require_schema(spool: DataFrame, where: str) -> None:
+    found = {field.name: field.dataType.simpleString() for field in spool.schema}
+    for name, wanted in _TYPES.items():
+        if name not in found:
+            raise LogError(f"{where} has no column {name!r}: a spool has {', '.join(_TYPES)}.")
+        if found[name] != wanted:
+            raise LogError(f"The column {name!r} of {where} holds {found[name]}: a spool has {wanted} there.")
+
+
+def _explained(error: PySparkException | Py4JJavaError, where: str) -> Exception:
+    """A fault of the data or of the engine, in one sentence."""
+    told = str(error.java_exception.toString() if isinstance(error, Py4JJavaError) else error)
+    found = re.search(rf"\[({'|'.join(_REMEDIES)})[\w.]*\]\s*([^\n]*)", told)
+    if found is None:
+        reason = re.sub(r"^[\w.$]+: ", "", told.splitlines()[0]).rstrip(".")
+        return EngineError(f"Spark failed to count the reports of {where} ({reason}): see to it, and try again.")
+    reason = found[2].partition(" SQLSTATE")[0].strip().rstrip(".:")
+    return LogError(f"{where} cannot be read ({reason}): {_REMEDIES[found[1]]}.")
