@@ -1,0 +1,76 @@
+"""What the peers' scripts have in common: their arguments, and how they answer."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class ListJob:
+    """A private list of the queries of a Parquet log with the columns user and query, one row of each user."""
+
+    log: str
+    unit: str
+    """What is protected: that a user's rows are replaced by others ("replace"), or are there ("presence")."""
+    epsilon: float
+    delta: float
+
+    @property
+    def presence_epsilon(self) -> float:
+        """For libraries that protect presence only: a replacement is two steps."""
+        return self.epsilon / 2 if self.unit == "replace" else self.epsilon
+
+    @property
+    def presence_delta(self) -> float:
+        """Two steps of (e, d) are (2 e, d + e^e d)."""
+        return self.delta / (1 + math.exp(self.presence_epsilon)) if self.unit == "replace" else self.delta
+
+
+@dataclass(frozen=True)
+class ReportsJob:
+    """Reports about the items of an .npy file, and the frequencies estimated from them."""
+
+    held: str
+    items: int
+    epsilon: float
+    oracle: str
+
+
+def list_job() -> ListJob:
+    """The job of the command line."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("log")
+    parser.add_argument("--unit", choices=("replace", "presence"), required=True)
+    parser.add_argument("--epsilon", type=float, required=True)
+    parser.add_argument("--delta", type=float, required=True)
+    return ListJob(**vars(parser.parse_args()))
+
+
+def reports_job() -> ReportsJob:
+    """The job of the command line."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("held")
+    parser.add_argument("--items", type=int, required=True)
+    parser.add_argument("--epsilon", type=float, required=True)
+    parser.add_argument("--oracle", required=True)
+    return ReportsJob(**vars(parser.parse_args()))
+
+
+def answer(seconds: float, **result: Any) -> None:
+    """Print the one line that the benchmark reads."""
+    print(json.dumps({"seconds": seconds, **result}), flush=True)
+
+
+def answer_list(seconds: float, keys: Iterable[str], planning: float | None = None) -> None:
+    """Answer a list; ``planning`` is how much of the time went before any data was read, if it can be told."""
+    answer(seconds, keys=list(keys), planning=planning)
+
+
+def answer_estimate(seconds: float, estimate: Iterable[float]) -> None:
+    """Answer estimated frequencies."""
+    answer(seconds, estimate=[float(value) for value in estimate])
