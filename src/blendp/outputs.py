@@ -1,18 +1,27 @@
-"""Outputs that appear whole or not at all, and never over an earlier result by accident."""
+"""Outputs that appear whole or not at all, and never over an earlier result by accident.
+
+An output is made in a hidden folder beside its target and takes the target's place in one step: whenever the process
+is killed, the target is the earlier output or the new one. The hidden folder is then removed, if need be by the next
+output to the same target.
+"""
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import os
-import secrets
-import shutil
+import sys
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from blendp.errors import OutputExistsError
+from blendp.leftovers import FolderName, hold_folder, sweep
 
 _REMEDY = "name another, or ask to overwrite it (--overwrite)."
+_OLD = "earlier-output-"
+_TAKEN = (errno.ENOTEMPTY, errno.EEXIST)
+_TURNS = 100
 
 
 def refuse_existing(target: Path, *, overwrite: bool, own_files: Collection[str] = ()) -> None:
@@ -35,11 +44,12 @@ def refuse_existing(target: Path, *, overwrite: bool, own_files: Collection[str]
 def _refuse_directory(target: Path, overwrite: bool, own_files: Collection[str]) -> None:
     if target.absolute() == Path.cwd():
         raise OutputExistsError(f"{target} is the current directory: name a new one for the results.")
-    if not target.exists():
+    try:
+        held = {path.name for path in target.iterdir()}
+    except FileNotFoundError:
         return
-    if not target.is_dir():
-        raise OutputExistsError(f"{target} is a file: name a directory.")
-    held = {path.name for path in target.iterdir()}
+    except NotADirectoryError:
+        raise OutputExistsError(f"{target} is a file: name a directory.") from None
     if foreign := sorted(held - set(own_files)):
         raise OutputExistsError(f"{target} holds files that blendp did not write ({foreign[0]}): name another.")
     if held and not overwrite:
@@ -48,34 +58,116 @@ def _refuse_directory(target: Path, overwrite: bool, own_files: Collection[str])
 
 @contextmanager
 def whole(target: Path, *, overwrite: bool, own_files: Collection[str] = ()) -> Iterator[Path]:
-    """A path beside ``target`` to make the output at; it takes the target's place at the end, or vanishes.
+    """A path near ``target`` to make the output at; it takes the target's place at the end, or vanishes.
 
     With ``own_files`` the output is a directory, which exists already; without, a file. Missing parents are made.
     """
+    place = Path(os.path.realpath(target))
+    name = FolderName(f".{place.name}.", ".partial")
+    sweep(place.parent, name, lambda leftover: _restore(leftover, place))
     refuse_existing(target, overwrite=overwrite, own_files=own_files)
-    target = Path(os.path.realpath(target))
-    target.parent.mkdir(parents=True, exist_ok=True)
-    mark = secrets.token_hex(4)
-    made = target.with_name(f".{target.name}.{mark}.partial")
-    old = target.with_name(f".{target.name}.{mark}.old")
+    with _blamed_on(target, name):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        held = hold_folder(place.parent, name)
+        made = held.path / place.name
+        try:
+            if own_files:
+                made.mkdir()
+            yield made
+            _to_disk(made)
+            for turn in range(_TURNS):
+                refuse_existing(target, overwrite=overwrite, own_files=own_files)
+                if _put(made, place, held.path / f"{_OLD}{turn:02}", overwrite):
+                    break
+            else:
+                raise OutputExistsError(f"{target} is written to by others all the time: name another.")
+            _folder_to_disk(place.parent)
+        finally:
+            _restore(held.path, place)
+            held.remove()
+
+
+@contextmanager
+def _blamed_on(target: Path, name: FolderName) -> Iterator[None]:
+    """Let errors of the system name the target, where they name a hidden folder or nothing."""
     try:
-        if own_files:
-            made.mkdir()
-        yield made
-        refuse_existing(target, overwrite=overwrite, own_files=own_files)
-        if target.exists():
-            target.rename(old)
-        made.rename(target)
-    except BaseException:
-        _remove(made)
-        if old.exists() and not target.exists():
-            old.rename(target)
+        yield
+    except OSError as error:
+        if error.errno and (error.filename is None or any(map(name.fits, Path(error.filename).parts))):
+            error.filename, error.filename2 = str(target), None
         raise
-    _remove(old)
 
 
-def _remove(path: Path) -> None:
-    if path.is_dir():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        path.unlink(missing_ok=True)
+def _put(made: Path, target: Path, old: Path, overwrite: bool) -> bool:
+    """Put what was made in the target's place; False if another look at the target is due."""
+    try:
+        if made.is_dir():
+            made.rename(target)
+        elif overwrite:
+            made.replace(target)
+        else:
+            _put_new_file(made, target)
+    except OSError as error:
+        if error.errno not in _TAKEN:
+            raise
+        if not overwrite:
+            return False
+        if not _exchange(made, target):
+            with suppress(FileNotFoundError):
+                target.rename(old)
+            return False
+    return True
+
+
+def _put_new_file(made: Path, target: Path) -> None:
+    """Give a file its name unless something has it: a link can do that in one step, where there are links."""
+    try:
+        target.hardlink_to(made)
+    except FileExistsError:
+        raise
+    except OSError:
+        made.replace(target)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Let two paths exchange what they name, in one step; False where the system or the file system cannot."""
+    names = os.fsencode(one), os.fsencode(other)
+    swap, at_cwd = 2, -100
+    with suppress(AttributeError, OSError):
+        system = ctypes.CDLL(None)
+        if sys.platform == "linux":
+            return bool(system.renameat2(at_cwd, names[0], at_cwd, names[1], swap) == 0)
+        if sys.platform == "darwin":
+            return bool(system.renamex_np(*names, swap) == 0)
+    return False
+
+
+def _restore(leftover: Path, target: Path) -> None:
+    """Where exchanging took two steps and only the first was made, give the earlier output its place again."""
+    olds = sorted(leftover.glob(f"{_OLD}*"))
+    if olds and not target.exists():
+        olds[-1].rename(target)
+
+
+def _to_disk(made: Path) -> None:
+    """Have the system write an output to the disk, so that a power cut finds it whole too."""
+    if not made.is_dir():
+        _sync(made)
+    for folder, _, files in os.walk(made):
+        for file in files:
+            _sync(Path(folder) / file)
+        _folder_to_disk(Path(folder))
+
+
+def _folder_to_disk(path: Path) -> None:
+    """The same for the names in a folder, where the system lets a folder be written."""
+    with suppress(OSError):
+        _sync(path)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -14,7 +14,7 @@ import typer
 from blendp._version import __version__
 from blendp.cli import INTERRUPTED, demo, evaluate, plan, reproduce, run, simulate, tally
 from blendp.cli.console import errors
-from blendp.engines.staged import failed
+from blendp.engines.database import failed
 from blendp.errors import EngineError, LogError, OutputExistsError, ParameterError
 
 BAD_PARAMETER, BAD_LOG, OUTPUT_EXISTS, SYSTEM = 2, 3, 4, 5
@@ -41,6 +41,8 @@ def _explained(command: Callable[..., None]) -> Callable[..., None]:
     def explained(*arguments: Any, **options: Any) -> None:
         try:
             command(*arguments, **options)
+        except (KeyboardInterrupt, duckdb.InterruptException):
+            raise _interrupted() from None
         except (ParameterError, LogError, EngineError, OSError, duckdb.Error, MemoryError) as raised:
             error = failed("the log", raised) if isinstance(raised, duckdb.Error | MemoryError) else raised
             errors.print(
@@ -51,14 +53,18 @@ def _explained(command: Callable[..., None]) -> Callable[..., None]:
                 soft_wrap=True,
             )
             raise typer.Exit(_code(error)) from None
-        except (KeyboardInterrupt, RuntimeError) as error:
-            # the database reports an interrupt of its own as a RuntimeError
-            if isinstance(error, RuntimeError) and "interrupted" not in str(error).lower():
+        except RuntimeError as error:
+            # the database reports some interrupts as a RuntimeError
+            if "interrupted" not in str(error).lower():
                 raise
-            errors.print("Interrupted: nothing was written.", style="yellow")
-            raise typer.Exit(INTERRUPTED) from None
+            raise _interrupted() from None
 
     return explained
+
+
+def _interrupted() -> typer.Exit:
+    errors.print("Interrupted: nothing was written.", style="yellow")
+    return typer.Exit(INTERRUPTED)
 
 
 def _sentence(error: Exception, options: set[str]) -> str:

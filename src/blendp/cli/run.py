@@ -32,9 +32,9 @@ class _Watched:
     def __init__(self, log: StagedLog | SparkLog) -> None:
         self._log = log
 
-    def draw(self, per_user: int, key: int, *, reproducible: bool = False) -> Contributions:
+    def draw(self, per_user: int, key: int, *, reproducible: bool = False, different: bool = False) -> Contributions:
         """What the log draws."""
-        self.drawn = self._log.draw(per_user, key, reproducible=reproducible)
+        self.drawn = self._log.draw(per_user, key, reproducible=reproducible, different=different)
         return self.drawn
 
 

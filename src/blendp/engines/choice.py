@@ -71,6 +71,12 @@ def numbered_by_content(rows: str, reason: str, key: int, dialect: Dialect) -> s
     return _BY_CONTENT.format(number=number_of_rank("nth", dialect.folded), reason=reason, rows=rows, keys=keys)
 
 
+def different_rows(rows: str, reason: str) -> str:
+    """SQL for every usable row once, however often it occurs; the same on both engines."""
+    usable = f"SELECT person, query, url FROM ({rows}) WHERE {reason} IS NULL"
+    return f"SELECT DISTINCT person, query, url, CAST(NULL AS VARCHAR(1)) AS opt_in FROM ({usable})"
+
+
 def user_keys(user: str, key: int, from_hex: str) -> str:
     """SQL for the columns k1 .. k4 of a user."""
     digits = f"md5(concat('{key:016x}', {user}))"

@@ -10,7 +10,7 @@ from weakref import finalize
 
 import duckdb
 
-from blendp.errors import EngineError, ParameterError
+from blendp.errors import EngineError, LogError, ParameterError
 from blendp.leftovers import FolderName, HeldFolder, hold_folder, sweep
 
 _UNITS = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
@@ -36,7 +36,7 @@ def connect(memory_limit: str | None = None) -> duckdb.DuckDBPyConnection:
     }
     if memory_limit is not None:
         config["memory_limit"] = f"{bytes_of(memory_limit)}B"
-    spill = _spill_folder()
+    spill = hold_temporary(SPILL)
     try:
         connection = duckdb.connect(":memory:", config=config | {"temp_directory": str(spill.path)})
     except BaseException:
@@ -46,13 +46,16 @@ def connect(memory_limit: str | None = None) -> duckdb.DuckDBPyConnection:
     return connection
 
 
-def _spill_folder() -> HeldFolder:
-    """A folder for what does not fit in memory; ``TMPDIR`` is taken at its word, since people's rows may go there."""
+def hold_temporary(name: FolderName) -> HeldFolder:
+    """A folder for what does not fit in memory, after abandoned ones of that name are removed.
+
+    ``TMPDIR`` is taken at its word, since people's rows may go there.
+    """
     parent = os.environ.get("TMPDIR")
     try:
         parent = parent or gettempdir()
-        sweep(Path(parent), SPILL)
-        return hold_folder(Path(parent), SPILL)
+        sweep(Path(parent), name)
+        return hold_folder(Path(parent), name)
     except OSError as error:
         raise EngineError(
             f"Temporary files cannot be kept in {parent or 'any folder'} ({error.strerror}): "
@@ -69,3 +72,20 @@ def bytes_of(memory_limit: str) -> int:
             "memory_limit", memory_limit, "a size of at least 256MB", "Give a number and its unit, such as 4GB."
         )
     return limit
+
+
+def failed(where: str, error: Exception) -> Exception:
+    """What a failure of the database, or of the memory, means to the person who asked; an interrupt stays one."""
+    if isinstance(error, duckdb.InterruptException):
+        return error
+    reason = (str(error) or type(error).__name__).splitlines()[0].rstrip(".")
+    if isinstance(error, MemoryError):
+        return EngineError(f"The memory of this machine does not suffice for {where} ({reason}): free some.")
+    if isinstance(error, duckdb.Error) and any(words in reason for words in ("offload", "No space left", SPILL.before)):
+        return EngineError(
+            f"Temporary files find no room on the disk while reading {where} ({reason}): "
+            "free space, set TMPDIR to a folder with more, or raise --memory-limit."
+        )
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return EngineError(f"The memory does not suffice for {where} ({reason}): raise --memory-limit.")
+    return LogError(f"Reading {where} failed ({reason}): check the file.")

@@ -8,13 +8,13 @@ import numpy as np
 from blendp.engines.embedded import EmbeddedLog
 from blendp.engines.quality import LogQuality
 from blendp.engines.records import RecordTable
-from blendp.engines.usable import LONGEST_TEXT, RowRule
+from blendp.engines.usable import RowRule
 from blendp.normalise import query_sql, url_sql, user_sql
 
 _NUMBER = """
     CREATE TABLE clean AS
         SELECT place, why IS NULL AS usable, {opts_in} AS opts_in,
-            CASE WHEN strlen(person) <= {longest} AND NOT contains(person, chr(0)) THEN nullif({user}, '') END AS name,
+            CASE WHEN {somebody} THEN {user} END AS name,
             CASE WHEN why IS NULL THEN {query} END AS query,
             CASE WHEN why IS NULL THEN {url} END AS url
         FROM (SELECT *, {reason} AS why FROM ({rows}));
@@ -44,7 +44,7 @@ def number_rows(
     connection.execute(
         _NUMBER.format(
             opts_in=rule.opts_in,
-            longest=LONGEST_TEXT,
+            somebody=rule.names_somebody,
             user=user_sql("person"),
             query=query_sql(rule.normalise, "query"),
             url=url_sql(rule.normalise, "url") if rule.levels == 2 else "NULL::VARCHAR",

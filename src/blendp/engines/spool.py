@@ -29,8 +29,8 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from blendp.client import Report, SubsetReport
-from blendp.engines.database import connect
-from blendp.errors import EngineError, LogError, ParameterError, require_choice
+from blendp.engines.database import connect, failed
+from blendp.errors import LogError, ParameterError, require_choice
 from blendp.estimate import Arm, Split, Tally
 from blendp.headlist import HeadList
 from blendp.mechanisms import SubsetSelection
@@ -214,15 +214,8 @@ def count_reports(
             _require_schema(database, name)
         try:
             return _count(database, names, form)
-        except duckdb.OutOfMemoryException as error:
-            raise EngineError(
-                f"Counting needs more memory than {memory_limit or 'the machine has'} ({_told(error)}): "
-                "raise memory_limit (--memory-limit), or count on Spark (--engine spark)."
-            ) from error
-        except duckdb.InterruptException:
-            raise
         except duckdb.Error as error:
-            raise LogError(f"The spool cannot be read ({_told(error)}): write or fetch the file again.") from error
+            raise failed("the spool", error) from error
 
 
 def _require_schema(database: duckdb.DuckDBPyConnection, path: str) -> None:

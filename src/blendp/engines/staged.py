@@ -10,14 +10,14 @@ from threading import Event, Thread
 
 import duckdb
 
-from blendp.engines.choice import number_of_place, numbered_by_content, require_draw
+from blendp.engines.choice import different_rows, number_of_place, numbered_by_content, require_draw
 from blendp.engines.contributions import Contributions
-from blendp.engines.database import SPILL
+from blendp.engines.database import failed
 from blendp.engines.embedded import EmbeddedLog
 from blendp.engines.numbering import number_rows
 from blendp.engines.quality import LogQuality
 from blendp.engines.usable import DUCKDB, RowRule
-from blendp.errors import EngineError, LogError
+from blendp.errors import LogError
 
 _DRAW = """
     CREATE TEMP TABLE drawn AS
@@ -26,6 +26,14 @@ _DRAW = """
 """
 
 _AT_RANDOM = "SELECT *, CASE WHEN {reason} IS NULL THEN {number} END AS number FROM ({rows})"
+
+_DIFFERENT = """
+    CREATE TEMP TABLE unlike AS
+        SELECT person, min_by(struct_pack(number, query, url), number, {per_user}) AS different
+        FROM ({numbered}) GROUP BY person;
+    CREATE OR REPLACE TEMP TABLE drawn AS FROM drawn LEFT JOIN unlike USING (person);
+    DROP TABLE unlike
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,30 +66,34 @@ class StagedLog:
         """2 for <query, URL> records, 1 for queries alone."""
         return self.rule.levels
 
-    def draw(self, per_user: int, key: int, *, reproducible: bool = False) -> Contributions:
+    def draw(self, per_user: int, key: int, *, reproducible: bool = False, different: bool = False) -> Contributions:
         """Bound what every person contributes (:mod:`blendp.engines.choice`), reading the log once.
 
-        A log is drawn from once.
+        With ``different`` a second choice is made, of each person's different records. A log is drawn from once.
         """
         require_draw(per_user, key)
-        if reproducible:
-            numbered = numbered_by_content(self.rows, self._reason, key, DUCKDB)
-        else:
-            numbered = _AT_RANDOM.format(reason=self._reason, number=number_of_place("place", key), rows=self.rows)
+        reason = self.rule.reason_but_person(DUCKDB, self._known)
+
+        def numbered(rows: str, reason: str, place: str) -> str:
+            if reproducible:
+                return numbered_by_content(rows, reason, key, DUCKDB)
+            return _AT_RANDOM.format(reason=reason, number=number_of_place(place, key), rows=rows)
+
         record = "struct_pack(number, query, url)"
         lowest = f"min_by({record}, number)" if per_user == 1 else f"min_by({record}, number, {per_user})"
         try:
             with self._told():
-                self.connection.execute(_DRAW.format(numbered=numbered, opts_in=self.rule.opts_in, lowest=lowest))
-            rows, usable = self.connection.execute(
-                "SELECT coalesce(sum(rows), 0)::BIGINT, coalesce(sum(usable), 0)::BIGINT FROM drawn"
-            ).fetchall()[0]
-            quality = self._quality(rows, usable)
+                every = numbered(self.rows, reason, "place")
+                self.connection.execute(_DRAW.format(numbered=every, opts_in=self.rule.opts_in, lowest=lowest))
+                if different:
+                    once = numbered(different_rows(self.rows, reason), "NULL", "person, query, url")
+                    self.connection.execute(_DIFFERENT.format(numbered=once, per_user=per_user))
+            quality = self._quality(*counted(self.connection, self.rule))
             self.connection.execute("DROP TABLE IF EXISTS staged")
-            contributions = Contributions.of_drawn(self.connection, per_user, self.rule, quality)
+            contributions = Contributions.of_drawn(self.connection, per_user, self.rule, quality, different=different)
         except duckdb.Error as error:
             if self._is_refused(error):
-                return self._again().draw(per_user, key, reproducible=reproducible)
+                return self._again().draw(per_user, key, reproducible=reproducible, different=different)
             raise failed(self.where, error) from error
         require_people(contributions.users, quality, self.where)
         return contributions
@@ -104,7 +116,11 @@ class StagedLog:
 
     @property
     def _reason(self) -> str:
-        return self.rule.reason(DUCKDB, "reason" if self.has_reasons else None)
+        return self.rule.reason(DUCKDB, self._known)
+
+    @property
+    def _known(self) -> str | None:
+        return "reason" if self.has_reasons else None
 
     def _quality(self, rows: int, usable: int) -> LogQuality:
         """The fate of the rows, of which so many are usable; the reasons are looked for only if some are not."""
@@ -146,6 +162,15 @@ class StagedLog:
             watcher.join()
 
 
+def counted(connection: duckdb.DuckDBPyConnection, rule: RowRule) -> tuple[int, int]:
+    """How many rows a table ``drawn`` comes from, and how many of them are usable."""
+    rows, usable = connection.execute(f"""
+        SELECT coalesce(sum(rows), 0)::BIGINT, coalesce(sum(usable) FILTER ({rule.names_somebody}), 0)::BIGINT
+        FROM drawn
+    """).fetchall()[0]
+    return rows, usable
+
+
 def judge(usable: int, broken: Counter[str], ignored: Counter[str], max_broken: float, where: str) -> LogQuality:
     """The fate of a log's rows; raises if there are none, or more are broken than the share ``max_broken``."""
     quality = LogQuality(usable + broken.total() + ignored.total(), usable, broken, ignored)
@@ -160,18 +185,3 @@ def require_people(users: int, quality: LogQuality, where: str) -> None:
     if not users:
         fates = "; ".join(str(quality).splitlines())
         raise LogError(f"{where} has no row that names a user ({fates}): check format and columns.")
-
-
-def failed(where: str, error: Exception) -> Exception:
-    """What a failure of the database, or of the memory, means to the person who asked."""
-    reason = (str(error) or type(error).__name__).splitlines()[0].rstrip(".")
-    if isinstance(error, MemoryError):
-        return EngineError(f"The memory of this machine does not suffice for {where} ({reason}): free some.")
-    if isinstance(error, duckdb.Error) and any(words in reason for words in ("offload", "No space left", SPILL.before)):
-        return EngineError(
-            f"Temporary files find no room on the disk while reading {where} ({reason}): "
-            "free space, set TMPDIR to a folder with more, or raise --memory-limit."
-        )
-    if isinstance(error, duckdb.OutOfMemoryException):
-        return EngineError(f"The memory does not suffice for {where} ({reason}): raise --memory-limit.")
-    return LogError(f"Reading {where} failed ({reason}): check the file.")

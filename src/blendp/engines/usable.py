@@ -15,6 +15,7 @@ LONGEST_TEXT = 8192
 
 _TRUE, _FALSE = "('true', '1', 'yes')", "('false', '0', 'no')"
 _CHOICE = "lower(trim(opt_in))"
+_MISSING = {"person": "no user", "query": "no query", "url": "no URL"}
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,22 @@ class RowRule:
 
         ``known`` is SQL for what the reader found wrong already.
         """
-        texts = ["person", "query", "url"][: 1 + self.levels]
+        return self._reason(["person", *self._record], dialect, known)
+
+    def reason_but_person(self, dialect: Dialect, known: str | None = None) -> str:
+        """The same for rows whose person is looked at later, once for all rows of the person."""
+        return self._reason(self._record, dialect, known)
+
+    @property
+    def names_somebody(self) -> str:
+        """SQL of the embedded database for whether a person is one."""
+        return f"coalesce({self._reason(['person'], DUCKDB, None)} IS NULL, false)"
+
+    @property
+    def _record(self) -> list[str]:
+        return ["query", "url"][: self.levels]
+
+    def _reason(self, texts: list[str], dialect: Dialect, known: str | None) -> str:
         long = " OR ".join(f"{dialect.byte_length.format(text)} > {LONGEST_TEXT}" for text in texts)
         has_nul = " OR ".join(f"contains({text}, chr(0))" for text in texts)
         plain = [f"NOT ({long})", f"NOT ({has_nul})", *(_ordinary(text) for text in texts)]
@@ -76,18 +92,14 @@ class RowRule:
             readable = " AND ".join(f"coalesce({dialect.readable.format(text)}, true)" for text in texts)
             plain.append(readable)
             cases.append(f"WHEN NOT ({readable}) THEN 'not UTF-8'")
-        cases += [
-            f"WHEN {has_nul} THEN 'NUL byte'",
-            f"WHEN {long} THEN 'text too long'",
-            f"WHEN {self._blank('person', dialect)} THEN 'no user'",
-            f"WHEN {self._blank('query', dialect)} THEN 'no query'",
-        ]
-        if self.opt_in:
+        cases += [f"WHEN {has_nul} THEN 'NUL byte'", f"WHEN {long} THEN 'text too long'"]
+        blank = {text: f"WHEN {self._blank(text, dialect)} THEN '{_MISSING[text]}'" for text in texts}
+        cases += [blank[text] for text in ("person", "query") if text in blank]
+        if self.opt_in and "query" in texts:
             known_choice = f"coalesce({_CHOICE} IN {_TRUE} OR {_CHOICE} IN {_FALSE}, false)"
             plain.append(known_choice)
             cases.append(f"WHEN NOT {known_choice} THEN 'opt-in value'")
-        if self.levels == 2:
-            cases.append(f"WHEN {self._blank('url', dialect)} THEN 'no URL'")
+        cases += [blank[text] for text in ("url",) if text in blank]
         return f"CASE WHEN {' AND '.join(plain)} THEN NULL {' '.join(cases)} END"
 
     @property

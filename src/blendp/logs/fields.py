@@ -15,6 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from blendp.errors import LogError
+from blendp.logs.sources import unreadable
 
 BLOCK = 1 << 24
 """How many bytes are read at a time."""
@@ -105,13 +106,16 @@ def _blocks(path: Path) -> Iterator[bytes]:
             while block := stream.read(BLOCK):
                 yield block
     except OSError as error:
+        if error.errno or not compressed:
+            raise unreadable(path, error) from error
         reason = str(error).splitlines()[0].rstrip(".")
-        remedy = "it may be cut short or no gzip file, so fetch it again" if compressed else "check the path"
-        raise LogError(f"{path} cannot be read ({reason}): {remedy}.") from error
+        raise LogError(
+            f"{path} cannot be read ({reason}): it may be cut short or no gzip file, so fetch it again."
+        ) from error
 
 
 def _without_mark(data: bytes, path: Path) -> bytes:
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0\0" in (data[0:4:2], data[1:4:2]):
         raise LogError(f"{path} is UTF-16 text: save it as UTF-8.")
     return data.removeprefix(b"\xef\xbb\xbf")
 

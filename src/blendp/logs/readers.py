@@ -8,8 +8,9 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
+from blendp.engines.database import failed
 from blendp.engines.embedded import EmbeddedLog
-from blendp.engines.staged import StagedLog, failed
+from blendp.engines.staged import StagedLog
 from blendp.errors import ParameterError, require_choice, require_number
 from blendp.logs.columns import Columns
 from blendp.logs.delimited import read_aol, read_delimited

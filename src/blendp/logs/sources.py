@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -23,7 +24,10 @@ def find_files(source: str | Path | Sequence[str | Path], format: str) -> tuple[
     """
     require_choice("format", format, FORMATS)
     sources = [source] if isinstance(source, str | Path) else list(source)
-    paths = tuple(path for item in sources for path in _expand(item, format))
+    try:
+        paths = tuple(path for item in sources for path in _expand(item, format))
+    except OSError as error:
+        raise unreadable(error.filename, error) from error
     if not paths:
         raise LogError("The log has no files: give at least one path.")
     seen: set[Path] = set()
@@ -32,6 +36,12 @@ def find_files(source: str | Path | Sequence[str | Path], format: str) -> tuple[
             raise LogError(f"{path} is given twice, so its rows would count twice: give it once.")
         seen.add(path.resolve())
     return (_common_format(paths) if format == "auto" else format), paths
+
+
+def unreadable(path: str | Path, error: OSError) -> LogError:
+    """The error for a file or folder that the system does not let one read."""
+    reason = os.strerror(error.errno) if error.errno else str(error).splitlines()[0].rstrip(".")
+    return LogError(f"{path} cannot be read ({reason}): check the path and its permissions.")
 
 
 def _expand(item: str | Path, format: str) -> list[Path]:

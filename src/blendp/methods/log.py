@@ -34,6 +34,10 @@ class Contributions(Protocol):
     def records(self) -> NDArray[np.int64]:
         """A row of record ids for every person, in random order; -1 for people without any."""
 
+    @property
+    def different(self) -> NDArray[np.int64] | None:
+        """The same for different records of each person, if asked for."""
+
     def texts(self, ids: NDArray[np.int64]) -> list[Record]:
         """What these records say."""
 
@@ -44,8 +48,11 @@ class Contributions(Protocol):
 class Log(Protocol):
     """A log that an engine answers for, without showing rows."""
 
-    def draw(self, per_user: int, key: int, *, reproducible: bool = False) -> Contributions:
-        """So many records of every person, drawn fairly by the key; reproducibly, by nothing but their content."""
+    def draw(self, per_user: int, key: int, *, reproducible: bool = False, different: bool = False) -> Contributions:
+        """So many records of every person, drawn fairly by the key; reproducibly, by nothing but their content.
+
+        With ``different`` a second choice is made, of each person's different records.
+        """
 
 
 def require_log(log: object) -> None:

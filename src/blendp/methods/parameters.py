@@ -161,6 +161,11 @@ class Parameters:
         return WeightedUnion(self.budget, self.opt_in_records, 1.0 if self.holds_out else self.list_budget)
 
     @property
+    def lists_different_records(self) -> bool:
+        """Whether the list is made of a choice of each person's different records, beside that of occurrences."""
+        return self.method == "blendp" and self.opt_in_records > 1
+
+    @property
     def list_makers(self) -> float:
         """f_O, as said or chosen."""
         if self.head_list_share is not None:

@@ -74,7 +74,9 @@ class LogPeople:
         """
         require_log(log)
         per_user = max(parameters.opt_in_records, parameters.client_records)
-        drawn = log.draw(per_user, random.key(), reproducible=reproducible)
+        drawn = log.draw(
+            per_user, random.key(), reproducible=reproducible, different=parameters.lists_different_records
+        )
         chosen = who_opts_in(drawn.opt_in, opt_in)
         return cls(drawn, draw_groups(len(drawn.records), chosen, parameters.list_makers, random), parameters)
 
@@ -95,7 +97,8 @@ class LogPeople:
 
     def list_records(self) -> NDArray[np.int64]:
         """The records of the opt-in users who make the list; -1 for none."""
-        return self.drawn.records[self.groups.head_list, : self.parameters.opt_in_records]
+        drawn = self.drawn.records if self.drawn.different is None else self.drawn.different
+        return drawn[self.groups.head_list, : self.parameters.opt_in_records]
 
     def texts(self, ids: NDArray[np.int64]) -> list[Record]:
         """What these records say."""
@@ -103,11 +106,14 @@ class LogPeople:
 
     def list_cells(self, head_list: HeadList) -> Cells:
         """The cells of the opt-in users who make the list."""
-        return self.drawn.locate(head_list)[self.list_records()]
+        return self.drawn.locate(head_list)[self._records(self.groups.head_list)]
 
     def estimate_cells(self, head_list: HeadList) -> Cells:
         """The cells of the other opt-in users."""
-        return self.drawn.locate(head_list)[self.drawn.records[self.groups.estimate, : self.parameters.opt_in_records]]
+        return self.drawn.locate(head_list)[self._records(self.groups.estimate)]
+
+    def _records(self, who: NDArray[np.int64]) -> NDArray[np.int64]:
+        return self.drawn.records[who, : self.parameters.opt_in_records]
 
     def two_stage(self, head_list: HeadList, randomiser: TwoStage, random: Random) -> Tally:
         """The clients' reports by the published randomiser, added up."""

@@ -37,6 +37,9 @@ def _running(spark: SparkSession) -> None:
 def same(one: Contributions, other: Contributions) -> None:
     assert (one.users, one.levels, one.quality) == (other.users, other.levels, other.quality)
     np.testing.assert_array_equal(one.records, other.records)
+    assert (one.different is None) == (other.different is None)
+    if one.different is not None and other.different is not None:
+        np.testing.assert_array_equal(one.different, other.different)
     assert one.texts(np.arange(one.distinct_records)) == other.texts(np.arange(other.distinct_records))
     if one.opt_in is None or other.opt_in is None:
         assert one.opt_in is other.opt_in
@@ -44,10 +47,13 @@ def same(one: Contributions, other: Contributions) -> None:
         np.testing.assert_array_equal(one.opt_in, other.opt_in)
 
 
-def both(path: Path, per_user: int, key: int, **options: Any) -> tuple[Contributions, Contributions]:
+def both(
+    path: Path, per_user: int, key: int, *, different: bool = False, **options: Any
+) -> tuple[Contributions, Contributions]:
     """What each engine draws, reproducibly."""
-    embedded = open_log(path, **options).draw(per_user, key, reproducible=True)
-    return open_spark_log(str(path), ANY, **options).draw(per_user, key, reproducible=True), embedded
+    logs = open_spark_log(str(path), ANY, **options), open_log(path, **options)
+    spark, embedded = (log.draw(per_user, key, reproducible=True, different=different) for log in logs)
+    return spark, embedded
 
 
 def skewed(folder: Path, rows: int = 30_000, parts: int = 6) -> Path:
@@ -73,7 +79,7 @@ def skewed(folder: Path, rows: int = 30_000, parts: int = 6) -> Path:
 @pytest.mark.parametrize("per_user", [1, 4])
 def test_the_same_key_draws_the_same_on_both_engines(tmp_path: Path, per_user: int) -> None:
     log = skewed(tmp_path / "log")
-    first, embedded = both(log, per_user, 20)
+    first, embedded = both(log, per_user, 20, different=per_user > 1)
     same(first, embedded)
     second, _ = both(log, per_user, 21)
     assert (first.records != second.records).any()

@@ -299,7 +299,7 @@ def test_files_that_are_no_spool_are_told_in_one_sentence(tmp_path: Path) -> Non
         (wide, r"The column 'items' of .* holds BIGINT\[\]: a spool has INTEGER\[\] there"),
         (text, "The column 'report_id' of .* holds VARCHAR"),
         (numbers, "is no readable Parquet file"),
-        (page, "cannot be read"),
+        (page, "Reading the spool failed"),
         (tmp_path / "zero.parquet", "is no readable Parquet file"),
         (tmp_path / "nowhere.parquet", "does not exist"),
         (tmp_path, "does not exist"),

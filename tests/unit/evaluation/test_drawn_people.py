@@ -60,6 +60,10 @@ class Resampled:
         return self.ids[:, None]
 
     @property
+    def different(self) -> None:
+        return None
+
+    @property
     def levels(self) -> int:
         return self.law.log.levels
 
@@ -71,8 +75,8 @@ class Resampled:
     def distinct_records(self) -> int:
         return self.law.log.distinct_records
 
-    def draw(self, per_user: int, key: int, *, reproducible: bool = False) -> Self:
-        assert (per_user, reproducible) == (1, False)
+    def draw(self, per_user: int, key: int, *, reproducible: bool = False, different: bool = False) -> Self:
+        assert (per_user, reproducible, different) == (1, False, False)
         assert key >= 0
         return self
 

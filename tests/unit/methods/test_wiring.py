@@ -32,10 +32,12 @@ class OwnRecords:
     def __init__(self) -> None:
         self.keys: list[int] = []
         self.records = np.empty((0, 1), dtype=np.int64)
+        self.different: NDArray[np.int64] | None = None
 
-    def draw(self, per_user: int, key: int, *, reproducible: bool = False) -> OwnRecords:
+    def draw(self, per_user: int, key: int, *, reproducible: bool = False, different: bool = False) -> OwnRecords:
         assert not reproducible
         self.records = self.sample(per_user, key)
+        self.different = self.records if different else None
         return self
 
     def sample(self, per_user: int, key: int) -> NDArray[np.int64]:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from blendp.engines.choice import numbered_by_content, require_draw
+from blendp.engines.choice import different_rows, numbered_by_content, require_draw
 from blendp.engines.contributions import Contributions
 from blendp.engines.database import connect
-from blendp.engines.staged import judge, require_people
+from blendp.engines.staged import counted, judge, require_people
 from blendp.engines.usable import SPARK, RowRule
 from blendp.errors import EngineError, LogError
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _PLAIN = ("string", "boolean", "tinyint", "smallint", "int", "bigint")
 
 _AT_RANDOM = """
-    SELECT *, CASE WHEN {reason} IS NULL THEN xxhash64({key}L, file, place) END AS number FROM ({rows})
+    SELECT *, CASE WHEN {reason} IS NULL THEN xxhash64({key}L, {place}) END AS number FROM ({rows})
 """
 
 _ONE = """
@@ -47,9 +47,9 @@ _SEVERAL = """
 """
 
 _TOGETHER = """
-    CREATE TABLE drawn AS SELECT person, opts_in, rows, usable, lowest
-    FROM facts LEFT JOIN (SELECT person, list(struct_pack(number, query, url)) AS lowest FROM several GROUP BY person)
-        USING (person)
+    CREATE OR REPLACE TABLE drawn AS
+    FROM drawn LEFT JOIN
+        (SELECT person, list(struct_pack(number, query, url)) AS {column} FROM several GROUP BY person) USING (person)
 """
 
 
@@ -79,33 +79,40 @@ class SparkLog:
         """The log's name in messages."""
         return self.paths[0] if len(self.paths) == 1 else f"the log of {len(self.paths)} paths from {self.paths[0]} on"
 
-    def draw(self, per_user: int, key: int, *, reproducible: bool = False) -> Contributions:
-        """Bound what every person contributes (:mod:`blendp.engines.choice`), on the cluster; only that comes back."""
+    def draw(self, per_user: int, key: int, *, reproducible: bool = False, different: bool = False) -> Contributions:
+        """Bound what every person contributes (:mod:`blendp.engines.choice`), on the cluster; only that comes back.
+
+        With ``different`` a second choice is made, of each person's different records.
+        """
         require_draw(per_user, key)
-        reason = self.rule.reason(SPARK)
-        with self._rows() as rows:
+        reason = self.rule.reason_but_person(SPARK)
+
+        def numbered(rows: str, reason: str, place: str) -> str:
             if reproducible:
-                numbered = numbered_by_content(rows, reason, key, SPARK)
-            else:
-                numbered = _AT_RANDOM.format(reason=reason, key=key - (1 << 63), rows=rows)
-            connection = connect(self.memory_limit)
-            if per_user == 1:
-                connection.register("found", self._ask(_ONE.format(opts_in=self.rule.opts_in, numbered=numbered)))
-                connection.execute("CREATE TABLE drawn AS FROM found")
-            else:
-                connection.register("facts", self._ask(_FACTS.format(opts_in=self.rule.opts_in, numbered=numbered)))
-                connection.register("several", self._ask(_SEVERAL.format(numbered=numbered, per_user=per_user)))
-                connection.execute(_TOGETHER)
-            total, usable = connection.execute(
-                "SELECT coalesce(sum(rows), 0)::BIGINT, coalesce(sum(usable), 0)::BIGINT FROM drawn"
-            ).fetchall()[0]
+                return numbered_by_content(rows, reason, key, SPARK)
+            return _AT_RANDOM.format(reason=reason, key=key - (1 << 63), place=place, rows=rows)
+
+        connection = connect(self.memory_limit)
+        with self._rows() as rows:
+            every = numbered(rows, reason, "file, place")
+            facts = _ONE if per_user == 1 else _FACTS
+            connection.register("facts", self._ask(facts.format(opts_in=self.rule.opts_in, numbered=every)))
+            connection.execute("CREATE TABLE drawn AS FROM facts")
+            lists = {} if per_user == 1 else {"lowest": every}
+            if different:
+                lists["different"] = numbered(different_rows(rows, reason), "NULL", "person, query, url")
+            for column, drawn in lists.items():
+                connection.register("several", self._ask(_SEVERAL.format(numbered=drawn, per_user=per_user)))
+                connection.execute(_TOGETHER.format(column=column))
+                connection.unregister("several")
+            total, usable = counted(connection, self.rule)
             broken: Counter[str] = Counter()
             if usable < total:
-                asked = f"SELECT why, count(*) AS rows FROM (SELECT {reason} AS why FROM ({rows})) GROUP BY why"
-                told = self._ask(asked).to_pylist()
+                why = f"SELECT {self.rule.reason(SPARK)} AS why FROM ({rows})"
+                told = self._ask(f"SELECT why, count(*) AS rows FROM ({why}) GROUP BY why").to_pylist()
                 broken = Counter({row["why"]: row["rows"] for row in told if row["why"] is not None})
         quality = judge(usable, broken, Counter(), self.max_broken, self.where)
-        contributions = Contributions.of_drawn(connection, per_user, self.rule, quality)
+        contributions = Contributions.of_drawn(connection, per_user, self.rule, quality, different=different)
         require_people(contributions.users, quality, self.where)
         return contributions
 

@@ -5,18 +5,21 @@ from __future__ import annotations
 import atexit
 import logging
 import os
-import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
 
+from blendp.engines.database import hold_temporary
 from blendp.errors import EngineError
+from blendp.leftovers import FolderName
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+HOME = FolderName("blendp-spark-")
+"""What folders of a session are called: shuffled rows may lie there."""
 
 _REMEDY = "install it with: pip install 'blendp[spark]'"
 
@@ -70,7 +73,8 @@ def spark_session(settings: SparkSettings) -> SparkSession:
     if running is not None:
         return running
     logging.getLogger("SQLQueryContextLogger").disabled = True  # it would print what we raise
-    home = Path(mkdtemp(prefix="blendp-spark-"))
+    held = hold_temporary(HOME)
+    home = held.path
     quiet = home / "log4j2.properties"
     quiet.write_text(_LOGGING, encoding="utf-8")
     own = {
@@ -103,7 +107,7 @@ def spark_session(settings: SparkSettings) -> SparkSession:
             f"Spark does not start at {settings.master} ({': '.join(lines) or type(error).__name__}): "
             "check --master and Java."
         ) from error
-    atexit.register(shutil.rmtree, home, ignore_errors=True)
+    atexit.register(held.remove)
     return session
 
 

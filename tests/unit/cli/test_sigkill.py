@@ -1,0 +1,130 @@
+"""A run that is killed, at whatever moment, leaves the earlier release or the new one, whole."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from blendp.report.files import FILES
+
+KILLS = 27
+"""How many runs are killed, two of three at a random moment, the third as soon as it writes."""
+
+RUN = """
+import sys
+from blendp.cli.app import app
+sys.stdin.readline()
+app("run log.csv --opt-in 0.2 --size 10 --overwrite --out release".split())
+"""
+
+
+class Runs:
+    """Runs in a folder, a process each, which waits with its modules loaded until it is told to start.
+
+    So a kill strikes a run, not the loading of modules, and the next ones load meanwhile.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._waiting = [self._load() for _ in range(2)]
+
+    def start(self) -> subprocess.Popen[bytes]:
+        self._waiting.append(self._load())
+        process = self._waiting.pop(0)
+        assert process.stdin is not None
+        process.stdin.write(b"\n")
+        process.stdin.close()
+        return process
+
+    def _load(self) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            [sys.executable, "-c", RUN],
+            cwd=self.folder,
+            env={**os.environ, "TMPDIR": str(self.folder / "tmp")},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+
+    def close(self) -> None:
+        for process in self._waiting:
+            process.kill()
+            process.communicate()
+
+    def hidden(self) -> list[str]:
+        return [name for name in os.listdir(self.folder) if name.startswith(".")]  # noqa: PTH208
+
+    def temporary(self) -> list[str]:
+        return os.listdir(self.folder / "tmp")  # noqa: PTH208
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Iterator[Runs]:
+    (tmp_path / "tmp").mkdir()
+    people = "".join(f"u{i},q{i % 7},http://x{i % 5}.com\n" for i in range(5_000))
+    (tmp_path / "log.csv").write_text("user,query,url\n" + people)
+    made = Runs(tmp_path)
+    yield made
+    made.close()
+
+
+def read_whole(release: Path) -> dict[str, bytes]:
+    """The bytes of a release, which must be complete."""
+    files = {path.name: path.read_bytes() for path in release.iterdir()}
+    assert sorted(files) == sorted(FILES)
+    card = json.loads(files["release.json"])
+    assert card["head_list"]["sha256"] == hashlib.sha256(files["head_list.json"]).hexdigest()
+    records = list(csv.DictReader(files["estimates.csv"].decode().splitlines()))
+    assert [row["query"] for row in records][-1] == "*"
+    assert list(csv.DictReader(files["trends.csv"].decode().splitlines()))[-1]["query"] == "*"
+    assert files["report.html"].rstrip().endswith(b"</html>")
+    return files
+
+
+def test_a_kill_at_any_moment(runs: Runs) -> None:
+    chance = random.Random(5)
+    release = runs.folder / "release"
+    for _ in range(2):
+        begun = time.monotonic()
+        assert runs.start().wait(60) == 0
+    duration = time.monotonic() - begun
+    earlier = read_whole(release)
+    seen = {"killed": 0, "earlier": 0, "new": 0, "leftover": 0}
+    for turn in range(3 * KILLS):
+        before = runs.hidden()
+        process = runs.start()
+        if turn % 3:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(chance.uniform(0, 1.05 * duration))
+        else:
+            while runs.hidden() in ([], before) and process.poll() is None:
+                time.sleep(0.0005)
+            time.sleep(chance.uniform(0, 0.1 * duration))
+        process.kill()
+        seen["killed"] += process.wait(60) == -signal.SIGKILL
+        now = read_whole(release)
+        seen["earlier" if now == earlier else "new"] += 1
+        seen["leftover"] += bool(runs.hidden())
+        assert len(runs.hidden()) <= 1, "a run removes what the one before left"
+        assert len(runs.temporary()) <= 1
+        earlier = now
+        if seen["killed"] >= KILLS and all(seen.values()):
+            break
+    else:
+        pytest.fail(f"the kills do not strike: {seen}")
+    assert runs.start().wait(60) == 0
+    assert read_whole(release) != earlier
+    assert sorted(path.name for path in runs.folder.iterdir()) == ["log.csv", "release", "tmp"]
+    assert runs.temporary() == []
