@@ -59,7 +59,8 @@ def _markdown(table: Table) -> str:
     marks = ["---:" if column.justify == "right" else "---" for column in table.columns]
     lines = [heads, marks, *(list(row) for row in zip(*columns, strict=True))]
     body = "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
-    return f"**{table.title}**\n\n{body}\n\n{str(table.caption).capitalize()}.\n"
+    caption = str(table.caption)
+    return f"**{table.title}**\n\n{body}\n\n{caption[0].upper()}{caption[1:]}.\n"
 
 
 def main() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from benchmarks.client_against_peers import ReportsRow
 from benchmarks.curator_against_peers import ListRow
@@ -14,6 +15,7 @@ from benchmarks.run_against_floor import RunRow, exponent
 from blendp.report.svg import COLOURS, house_style
 
 _TITLE, _TEXT = 11.0, 9.0
+_PLAIN = FuncFormatter(lambda value, _: f"{value:g}")
 
 
 def draw(
@@ -57,6 +59,7 @@ def _grown(axes: Axes, floor: RunRow, growth: Sequence[RunRow]) -> None:
     axes.set_ylabel("seconds", fontsize=_TEXT)
     axes.tick_params(labelsize=_TEXT)
     axes.margins(0.16, 0.18)
+    axes.yaxis.set_major_formatter(_PLAIN)
     axes.grid(color=COLOURS["line"], linewidth=0.8)
     axes.legend(frameon=False, fontsize=_TEXT, loc="lower right")
 
@@ -70,10 +73,18 @@ def _bars(axes: Axes, title: str, named: Sequence[tuple[str, float | None, str |
         ours = name.startswith("blendp")
         if seconds is not None:
             axes.barh(place, seconds - least, left=least, height=0.6, color=COLOURS["ink" if ours else "opt-in"])
-        shown = f" {seconds:.3g} s" if seconds is not None else f" {(failure or '')[:40]}"
+        shown = (
+            f" {seconds:.2g} s"
+            if seconds is not None and seconds < 1
+            else f" {seconds:.3g} s"
+            if seconds is not None
+            else f" {(failure or '')[:40]}"
+        )
         axes.text(seconds or least, place, shown, va="center", fontsize=_TEXT, color=COLOURS["quiet"])
     axes.set_xscale("log")
     axes.set_xlim(least, max(known) * 6)
+    axes.xaxis.set_major_formatter(_PLAIN)
+    axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set_yticks(range(len(named)), [name for name, _, _ in named], fontsize=_TEXT)
     axes.invert_yaxis()
     axes.tick_params(axis="x", labelsize=_TEXT)

@@ -31,7 +31,7 @@ from blendp.logs.synthetic import population
 
 ROWS, ROWS_PER_USER, REPEAT, SEED = 20_000_000, 40, 3, 11
 GOAL, GOAL_EXPONENT = 2.0, 1.1
-MEMORY_LIMIT = "2GB"
+MEMORY_LIMIT = "3GB"
 
 FLOORS = (
     """SELECT count(*), sum(n) FROM (SELECT r, count(*) AS n FROM (

@@ -11,7 +11,7 @@ from blendp.cli.options import Job, method, output, takes_job
 from blendp.engines import Contributions, StagedLog
 from blendp.engines.spark import SparkLog
 from blendp.outputs import refuse_existing
-from blendp.report import release_card, rows_for_json, write_release
+from blendp.report import load_plots_meanwhile, release_card, rows_for_json, write_release
 from blendp.report.files import FILES
 from blendp.report.terminal import records_table, summary
 
@@ -60,6 +60,7 @@ def run(
     """
     parameters, opt_in = job.parameters(), job.who_opts_in()
     refuse_existing(out, overwrite=overwrite, own_files=FILES)
+    load_plots_meanwhile()
     with steps(7) as bar:
         bar.start("opening the log")
         log = _Watched(job.open(bar.rows_read))

@@ -19,21 +19,25 @@ from blendp.engines.quality import LogQuality
 from blendp.engines.usable import DUCKDB, RowRule
 from blendp.errors import LogError
 
+PARTS = (1, 8, 64)
+"""In how many parts of the people a log is drawn from, one after the other: in more where memory does not suffice."""
+
 _DRAW = """
-    CREATE TEMP TABLE drawn AS
-        SELECT person, bool_and({opts_in}) AS opts_in, count(*) AS rows, count(number) AS usable, {lowest} AS lowest
-        FROM ({numbered}) GROUP BY person
+    SELECT person, bool_and({opts_in}) AS opts_in, count(*) AS rows, count(number) AS usable, {lowest} AS lowest
+    FROM ({numbered}) GROUP BY person
 """
 
-_AT_RANDOM = "SELECT *, CASE WHEN {reason} IS NULL THEN {number} END AS number FROM ({rows})"
+_UNLIKE = """
+    SELECT person, min_by(struct_pack(number, query, url), number, {per_user}) AS different
+    FROM ({numbered}) GROUP BY person
+"""
 
-_DIFFERENT = """
-    CREATE TEMP TABLE unlike AS
-        SELECT person, min_by(struct_pack(number, query, url), number, {per_user}) AS different
-        FROM ({numbered}) GROUP BY person;
+_BOTH = """
     CREATE OR REPLACE TEMP TABLE drawn AS FROM drawn LEFT JOIN unlike USING (person);
     DROP TABLE unlike
 """
+
+_AT_RANDOM = "SELECT *, CASE WHEN {reason} IS NULL THEN {number} END AS number FROM ({rows})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +71,7 @@ class StagedLog:
         return self.rule.levels
 
     def draw(self, per_user: int, key: int, *, reproducible: bool = False, different: bool = False) -> Contributions:
-        """Bound what every person contributes (:mod:`blendp.engines.choice`), reading the log once.
+        """Bound what every person contributes (:mod:`blendp.engines.choice`), reading the log once if memory suffices.
 
         With ``different`` a second choice is made, of each person's different records. A log is drawn from once.
         """
@@ -81,13 +85,14 @@ class StagedLog:
 
         record = "struct_pack(number, query, url)"
         lowest = f"min_by({record}, number)" if per_user == 1 else f"min_by({record}, number, {per_user})"
+        drawn = _DRAW.format(numbered=numbered("{rows}", reason, "place"), opts_in=self.rule.opts_in, lowest=lowest)
+        once = numbered(different_rows("{rows}", reason), "NULL", "person, query, url")
         try:
             with self._told():
-                every = numbered(self.rows, reason, "place")
-                self.connection.execute(_DRAW.format(numbered=every, opts_in=self.rule.opts_in, lowest=lowest))
+                self._collect("drawn", drawn)
                 if different:
-                    once = numbered(different_rows(self.rows, reason), "NULL", "person, query, url")
-                    self.connection.execute(_DIFFERENT.format(numbered=once, per_user=per_user))
+                    self._collect("unlike", _UNLIKE.format(numbered=once, per_user=per_user))
+                    self.connection.execute(_BOTH)
             quality = self._quality(*counted(self.connection, self.rule))
             self.connection.execute("DROP TABLE IF EXISTS staged")
             contributions = Contributions.of_drawn(self.connection, per_user, self.rule, quality, different=different)
@@ -97,6 +102,22 @@ class StagedLog:
             raise failed(self.where, error) from error
         require_people(contributions.users, quality, self.where)
         return contributions
+
+    def _collect(self, table: str, sql: str) -> None:
+        """Make a table of what is asked of the ``{rows}``, in as few parts of the people as memory allows."""
+        for parts in PARTS:
+            self.connection.execute(f"DROP TABLE IF EXISTS {table}")
+            try:
+                for part in range(parts):
+                    rows = (
+                        f"SELECT * FROM ({self.rows}) WHERE hash(person) % {parts} = {part}" if parts > 1 else self.rows
+                    )
+                    make = f"INSERT INTO {table}" if part else f"CREATE TEMP TABLE {table} AS"
+                    self.connection.execute(f"{make} {sql.replace('{rows}', rows)}")
+                return
+            except duckdb.OutOfMemoryException:
+                if parts == PARTS[-1]:
+                    raise
 
     def numbered(self) -> EmbeddedLog:
         """The whole log by numbers, to draw from many times; it takes the rows with it."""

@@ -16,7 +16,7 @@ from blendp.logs.columns import Columns, positions, same_levels
 from blendp.logs.tabular import parquet_file
 from blendp.normalise import literal
 
-_PLACE = "(file_index::UBIGINT << 40) + file_row_number::UBIGINT"
+_ROW, _ROW_OF_SEVERAL = "file_row_number::UBIGINT", "(file_index::UBIGINT << 40) + file_row_number::UBIGINT"
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,8 @@ class ParquetScan:
             for role, name in roles.items()
         )
         files = ", ".join(literal(str(path)) for path in self.paths)
-        rows = f"SELECT {_PLACE} AS place, {columns} FROM read_parquet([{files}], hive_partitioning = false)"
+        place = _ROW if len(self.paths) == 1 else _ROW_OF_SEVERAL
+        rows = f"SELECT {place} AS place, {columns} FROM read_parquet([{files}], hive_partitioning = false)"
         return StagedLog(
             rows,
             RowRule(self.levels, "opt_in" in self.names, normalise),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from importlib import import_module
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -149,6 +151,11 @@ def _agreement(outcome: Outcome, digits: int) -> dict[str, Any] | None:
         for line in outcome.influence
     ]
     return {"words": check.words, "flagged": flagged, "liars": liars}
+
+
+def load_plots_meanwhile() -> None:
+    """Load what plots need while the caller waits for something else, such as the database."""
+    Thread(target=import_module, args=("blendp.report.plots",), daemon=True).start()
 
 
 def _plots(outcome: Outcome, listed: Sequence[Row], truth: ReportTruth | None, digits: int) -> dict[str, Any]:

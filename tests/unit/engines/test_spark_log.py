@@ -62,7 +62,8 @@ def skewed(folder: Path, rows: int = 30_000, parts: int = 6) -> Path:
     users = np.where(generator.random(rows) < 0.1, 0, generator.integers(1, 1_000, rows))
     queries = np.where(generator.random(rows) < 0.5, 0, generator.zipf(1.4, rows) % 500)
     folder.mkdir()
-    names = [f"  Søk {query} " if query % 3 else f"query {query}" for query in queries]
+    signs = ("  Søk", "query", "\uffff", "\U0001f600", "Q")  # in UTF-16 the third comes after the fourth
+    names = [f"{signs[query % 5]} {query}" for query in queries]
     table = pa.table(
         {
             "user": [f"u{user}" for user in users],
@@ -132,10 +133,13 @@ def test_broken_rows_are_the_same_rows(tmp_path: Path, per_user: int) -> None:
         open_spark_log(str(path), ANY).draw(per_user, 1)
 
 
-def test_texts_that_are_not_utf_8(tmp_path: Path) -> None:
+@pytest.mark.parametrize("per_user", [1, 3])
+def test_texts_that_are_not_utf_8(tmp_path: Path, per_user: int) -> None:
     table = pa.table({"user": binary([b"a", b"\xff", b"c"]), "query": binary([b"good", b"x", b"caf\xe9"])})
     pq.write_table(table, tmp_path / "log.parquet")
-    same(*both(tmp_path / "log.parquet", 1, 3, max_broken=1.0))
+    same(*both(tmp_path / "log.parquet", per_user, 3, max_broken=1.0, different=per_user > 1))
+    for key in (0, 1 << 63, (1 << 64) - 1):
+        assert open_spark_log(str(tmp_path / "log.parquet"), ANY, max_broken=1.0).draw(per_user, key).users == 2
 
 
 @pytest.mark.parametrize("kind", [pa.int64(), pa.int8(), pa.bool_(), pa.string()])

@@ -10,6 +10,7 @@ from math import perm
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -19,11 +20,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
-from blendp.engines import Contributions, StagedLog
+from blendp.engines import Contributions, StagedLog, staged
 from blendp.engines.choice import MOST_PER_USER, number_of_rank, user_keys
 from blendp.engines.database import bytes_of, connect
 from blendp.engines.usable import DUCKDB
-from blendp.errors import LogError, ParameterError
+from blendp.errors import EngineError, LogError, ParameterError
 from blendp.headlist import HeadList
 from blendp.logs import Columns, open_log, read_log
 
@@ -400,6 +401,52 @@ def test_memory_limits() -> None:
     for text in ("4", "GB", "-1GB", "1MB", "4 gigabytes", ""):
         with pytest.raises(ParameterError, match="memory_limit"):
             bytes_of(text)
+
+
+@pytest.mark.parametrize("reproducible", [False, True])
+@pytest.mark.parametrize("per_user", [1, 3])
+def test_a_draw_in_parts_is_the_same_draw(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, per_user: int, reproducible: bool
+) -> None:
+    generator = np.random.default_rng(2)
+    rows = [(f"u{user}", f"q{query}", "u") for user, query in generator.integers(0, [200, 40], (3_000, 2))]
+    path = write(tmp_path / "log.parquet", [*rows, (None, "q", "u"), ("x", "", "u")])  # type: ignore[list-item]
+    options: dict[str, bool] = {"reproducible": reproducible, "different": per_user > 1}
+    whole = open_log(path).draw(per_user, 8, **options)
+    monkeypatch.setattr(staged, "PARTS", (5,))
+    parts = open_log(path).draw(per_user, 8, **options)
+    assert whole.quality == parts.quality
+    np.testing.assert_array_equal(whole.records, parts.records)
+    np.testing.assert_array_equal(whole.different, parts.different)
+
+
+def test_too_little_memory_makes_more_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    class Small:
+        """A database whose memory holds an eighth of the people."""
+
+        def __init__(self, database: duckdb.DuckDBPyConnection) -> None:
+            self.database = database
+
+        def execute(self, sql: str) -> duckdb.DuckDBPyConnection:
+            asked.append(sql)
+            if "GROUP BY person" in sql and "hash(person) % 8" not in sql:
+                raise duckdb.OutOfMemoryException("Out of Memory Error: too many people")
+            return self.database.execute(sql)
+
+        def cursor(self) -> duckdb.DuckDBPyConnection:
+            return self.database.cursor()
+
+    log = open_rows(tmp_path, [(f"u{i}", "q", "u") for i in range(100)])
+    object.__setattr__(log, "connection", Small(log.connection))
+    assert log.draw(1, 1).users == 100
+    assert sum("hash(person) % 8" in sql for sql in asked) == 8
+    log = open_rows(tmp_path, [("u", "q", "u")])
+    object.__setattr__(log, "connection", Small(log.connection))
+    monkeypatch.setattr(staged, "PARTS", (1, 2))
+    with pytest.raises(EngineError, match="raise --memory-limit"):
+        log.draw(1, 1)
 
 
 def test_a_log_larger_than_memory_goes_to_disk(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _PLAIN = ("string", "boolean", "tinyint", "smallint", "int", "bigint")
 
 _AT_RANDOM = """
-    SELECT *, CASE WHEN {reason} IS NULL THEN xxhash64({key}L, {place}) END AS number FROM ({rows})
+    SELECT *, CASE WHEN {reason} IS NULL THEN xxhash64(CAST('{key}' AS BIGINT), {place}) END AS number FROM ({rows})
 """
 
 _ONE = """
@@ -42,7 +42,7 @@ _FACTS = """
 _SEVERAL = """
     SELECT person, number, query, url
     FROM (SELECT *, row_number() OVER (PARTITION BY person ORDER BY number) AS turn
-        FROM (SELECT person, number, query, url FROM ({numbered}) WHERE number IS NOT NULL))
+        FROM (SELECT person, number, query, url FROM ({numbered}) WHERE number IS NOT NULL AND is_valid_utf8(person)))
     WHERE turn <= {per_user}
 """
 
