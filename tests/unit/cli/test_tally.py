@@ -184,7 +184,6 @@ def test_help_has_examples_and_the_plain_truth(folder: Path) -> None:
 
 @pytest.mark.xdist_group("spark")
 def test_spark_counts_as_the_embedded_engine_does(folder: Path) -> None:
-    pytest.importorskip("pyspark")
     alone = blendp(*TALLY, "spool", "--json", cwd=folder)
     done = blendp(
         *TALLY, "spool", "--json", "--engine", "spark", "--master", "local[1]", "--memory-limit", "1GB", cwd=folder

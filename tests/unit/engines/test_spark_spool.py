@@ -13,14 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from blendp.engines import spool as embedded
+from blendp.engines.spark.spool import count_reports, exact_path
 from blendp.engines.spool import SCHEMA, spool_of_subsets, write_spool
 from blendp.errors import EngineError, LogError
 from tests.support import KnownKey
 from tests.unit.engines.test_spool import FORM, LIST, ROWS, Row, drawn_ids, every_short_list, reference, spool_files
-
-pytest.importorskip("pyspark")
-
-from blendp.engines.spark.spool import count_reports, exact_path
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
