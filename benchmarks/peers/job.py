@@ -41,6 +41,22 @@ class ReportsJob:
     oracle: str
 
 
+@dataclass(frozen=True)
+class SurveyJob:
+    """Reports about all attributes of the people in an .npy file (a row each), and the frequencies of every attribute.
+
+    The values of an attribute are 0, 1, ... The survey is repeated, with the same answers, ``runs`` times.
+    """
+
+    answers: str
+    values: tuple[int, ...]
+    """How many values each attribute has."""
+    epsilon: float
+    solution: str
+    runs: int
+    seed: int
+
+
 def list_job() -> ListJob:
     """The job of the command line."""
     parser = argparse.ArgumentParser()
@@ -61,6 +77,22 @@ def reports_job() -> ReportsJob:
     return ReportsJob(**vars(parser.parse_args()))
 
 
+def survey_job() -> SurveyJob:
+    """The job of the command line."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--answers", required=True)
+    parser.add_argument("--values", type=_counts, required=True, help="of each attribute, as in 2,2,5")
+    parser.add_argument("--epsilon", type=float, required=True)
+    parser.add_argument("--solution", required=True)
+    parser.add_argument("--runs", type=int, default=1)
+    parser.add_argument("--seed", type=int, required=True)
+    return SurveyJob(**vars(parser.parse_args()))
+
+
+def _counts(text: str) -> tuple[int, ...]:
+    return tuple(int(count) for count in text.split(","))
+
+
 def answer(seconds: float, **result: Any) -> None:
     """Print the one line that the benchmark reads."""
     print(json.dumps({"seconds": seconds, **result}), flush=True)
@@ -74,3 +106,8 @@ def answer_list(seconds: float, keys: Iterable[str], planning: float | None = No
 def answer_estimate(seconds: float, estimate: Iterable[float]) -> None:
     """Answer estimated frequencies."""
     answer(seconds, estimate=[float(value) for value in estimate])
+
+
+def answer_surveys(seconds: float, estimates: Iterable[Iterable[Iterable[float]]]) -> None:
+    """Answer, for each run, the estimated frequencies of each attribute; the seconds are those of all runs."""
+    answer(seconds, estimates=[[[float(value) for value in each] for each in run] for run in estimates])

@@ -3,6 +3,7 @@
 from blendp.mechanisms.asymmetric_laplace import AsymmetricLaplace
 from blendp.mechanisms.asymmetric_list import AsymmetricList
 from blendp.mechanisms.discrete_laplace import DiscreteLaplace
+from blendp.mechanisms.hidden_sampling import HiddenSampling
 from blendp.mechanisms.rounded_gaussian import RoundedGaussian
 from blendp.mechanisms.set_union import WeightedUnion
 from blendp.mechanisms.subset_selection import SubsetSelection
@@ -13,6 +14,7 @@ __all__ = [
     "AsymmetricLaplace",
     "AsymmetricList",
     "DiscreteLaplace",
+    "HiddenSampling",
     "RoundedGaussian",
     "SubsetSelection",
     "ThresholdList",

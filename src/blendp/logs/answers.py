@@ -1,0 +1,448 @@
+"""Tables of answers: one row a person, one column a question.
+
+Text files are cut by :mod:`blendp.logs.fields`, since no option of Arrow's own CSV reader makes an open quote in the
+last column an error: it would swallow all rows that follow.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from blendp.answers import MOST_ATTRIBUTES, MOST_VALUES, Answers, Attribute, Questionnaire
+from blendp.errors import LogError, ParameterError, require_choice
+from blendp.logs.delimited import _header, _unquoted
+from blendp.logs.fields import Cut, cut_file
+from blendp.logs.sources import format_of, unreadable
+from blendp.logs.tabular import _as_bytes, _require_plain, parquet_file
+from blendp.outputs import whole
+
+FORMATS = ("auto", "csv", "tsv", "parquet")
+
+MISSING = "(missing)"
+"""The answer of those who gave none, where that is an answer of its own."""
+
+_WAYS = ("refuse", "drop", "value")
+_TRUE, _FALSE = ("true", "1", "yes"), ("false", "0", "no")
+_WHITE = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())
+_NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_NO_QUESTION = "it may be an id or a number, so leave it out (columns=...) or group its answers"
+_SHOWN = 10
+_BATCH = 1 << 18
+_MOST_TEXT = 1 << 30
+
+Choose = Callable[[Sequence[str]], dict[str, int]]
+"""From the names of all columns to those to read, and where each stands."""
+
+
+def read_answers(
+    source: str | Path,
+    *,
+    columns: Sequence[str] | None = None,
+    questionnaire: Questionnaire | None = None,
+    opt_in_column: str | None = None,
+    missing: str = "refuse",
+    format: str = "auto",
+) -> Answers:
+    """Read a table of answers from one CSV, TSV or Parquet file, also with ``.gz``, with the names of its columns.
+
+    Answers are compared as texts, without white space around them; an empty one is missing, and so is a null or a
+    NaN of Parquet. Its numbers are written the short way (3, not 3.0), its truth values ``true`` and ``false``. One
+    row that cannot be read refuses the file: nobody is left out unless ``missing`` says so.
+
+    Args:
+        source: The file.
+        columns: The questions, in this order; all of the questionnaire, or all columns but ``opt_in_column``, unless
+            said.
+        questionnaire: The possible answers. Without it they are read from the answers, which is **not private**:
+            the list then says which answers somebody gave (:attr:`~blendp.answers.Answers.inferred`).
+        opt_in_column: The column that says who trusts the curator: ``true/false``, ``1/0`` or ``yes/no``.
+        missing: What to do about missing answers: ``"refuse"`` the file, ``"drop"`` the people, or take
+            ``"(missing)"`` as an answer of its own (``"value"``).
+        format: ``csv``, ``tsv``, ``parquet``, or ``auto``: by the extension.
+
+    Raises:
+        LogError: The file cannot be read, or holds what is no answer.
+    """
+    require_choice("missing", missing, _WAYS)
+    require_choice("format", format, FORMATS)
+    asked = _asked(columns, questionnaire, opt_in_column)
+    path, format = _one_file(source, format)
+
+    def choose(names: Sequence[str]) -> dict[str, int]:
+        return _chosen(names, asked, opt_in_column, str(path))
+
+    table = _read_parquet(path, choose) if format == "parquet" else _read_delimited(path, format, choose)
+    opt_in = table.columns.pop(opt_in_column).choices() if opt_in_column is not None else None
+    questions = [column.filled() if missing == "value" else column for column in table.columns.values()]
+    kept = _kept(questions, missing, table.where)
+    codes = np.empty((int(kept.sum()), len(questions)), dtype=np.int32, order="F")
+    attributes: list[Attribute] = []
+    for place, question in enumerate(questions):
+        listed = _listed(questionnaire, question.name)
+        attribute, number = question.inferred(kept) if listed is None else (listed, question.listed(listed, kept))
+        attributes.append(attribute)
+        codes[:, place] = number[question.codes[kept]]
+    codes.setflags(write=False)
+    opt_in = None if opt_in is None else opt_in[kept]
+    return Answers(Questionnaire(tuple(attributes)), codes, opt_in, inferred=questionnaire is None)
+
+
+def write_answers(
+    answers: Answers, path: str | Path, *, opt_in_column: str = "opt_in", overwrite: bool = False
+) -> None:
+    """Write answers as ``.csv``, ``.csv.gz`` or ``.parquet``, for :func:`read_answers`; the file appears when complete.
+
+    Who opts in stands in the last column, ``opt_in_column``, if the answers say so.
+    """
+    target = Path(path)
+    name = target.name.lower()
+    if not name.endswith((".csv", ".csv.gz", ".parquet")):
+        legal = "a name ending in .csv, .csv.gz or .parquet"
+        raise ParameterError("path", str(target), legal, "Change the ending: it tells the format.")
+    taken = ("", *answers.questionnaire.names)
+    if answers.opt_in is not None and (opt_in_column in taken or opt_in_column != opt_in_column.strip()):
+        legal = "a name that no question has, without white space around it"
+        raise ParameterError("opt_in_column", opt_in_column, legal, "Name another column.")
+    parquet = name.endswith(".parquet")
+    for attribute in answers.questionnaire.attributes:
+        if not parquet and any("\r\n" in text for text in (attribute.name, *attribute.values)):
+            legal = "without a line break of carriage return and line feed in a CSV file"
+            raise ParameterError("question", attribute.name, legal, "Write Parquet, or take the line break out.")
+    kinds = [(name, pa.string()) for name in answers.questionnaire.names]
+    schema = pa.schema(kinds if answers.opt_in is None else [*kinds, (opt_in_column, pa.bool_())])
+    texts = [pa.array(attribute.values, pa.string()) for attribute in answers.questionnaire.attributes]
+    with whole(target, overwrite=overwrite) as part, part.open("wb") as file:
+        # An empty name and time keep the bytes of equal answers equal.
+        sink = gzip.GzipFile("", "wb", 6, file, mtime=0) if name.endswith(".gz") else file
+        with sink, pq.ParquetWriter(sink, schema) if parquet else pacsv.CSVWriter(sink, schema) as writer:
+            for start in range(0, answers.people, _BATCH):
+                rows = slice(start, start + _BATCH)
+                held = [text.take(pa.array(answers.codes[rows, place])) for place, text in enumerate(texts)]
+                if answers.opt_in is not None:
+                    held.append(pa.array(answers.opt_in[rows]))
+                writer.write_batch(pa.record_batch(held, schema=schema))
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A column as it was read: the texts there are, and the number of each row's text, -1 where it is missing."""
+
+    name: str
+    where: str
+    texts: pa.Array
+    codes: NDArray[np.int32]
+    place: Callable[[int], str] = field(repr=False)
+    """Where a row stands in the file, in words."""
+
+    @classmethod
+    def of_bytes(
+        cls, name: str, where: str, column: pa.DictionaryArray, place: Callable[[int], str], *, quotes: bool
+    ) -> _Column:
+        """The column of what the file holds, its distinct values as bytes."""
+        codes = column.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
+        raw = cls(name, where, column.dictionary, codes, place)
+        texts = raw.texts
+        if quotes:
+            texts, stray = _unquoted(texts)
+            raw.refuse(stray, "text after a closing quote", "double the quotes within answers")
+        try:
+            texts = texts.cast(pa.string())
+        except pa.ArrowInvalid:
+            unread = np.array([not _is_utf8(text) for text in texts.to_pylist()])
+            raw.refuse(unread, "text that is not UTF-8", "save the file as UTF-8")
+            raise
+        texts = pc.utf8_trim(texts, characters=_WHITE)
+        texts = pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts).dictionary_encode()
+        number = np.append(texts.indices.fill_null(-1).to_numpy(zero_copy_only=False), -1).astype(np.int32)
+        return cls(name, where, texts.dictionary, number[codes], place)
+
+    @property
+    def missing(self) -> NDArray[np.bool_]:
+        """Whose answer is missing."""
+        return self.codes < 0
+
+    def filled(self) -> _Column:
+        """The column with an answer of its own for those that are missing."""
+        if not self.missing.any():
+            return self
+        code, texts = self.texts.index(MISSING).as_py(), self.texts
+        if code < 0:
+            code, texts = len(texts), pa.concat_arrays([texts, pa.array([MISSING])])
+        return replace(self, texts=texts, codes=np.where(self.missing, np.int32(code), self.codes))
+
+    def error(self, trouble: str, remedy: str) -> LogError:
+        """The error for what is wrong with this column."""
+        return LogError(f"The column {self.name!r} of {self.where} {trouble}: {remedy}.")
+
+    def refuse(self, wrong: NDArray[np.bool_], what: str, remedy: str) -> None:
+        """Raise if a row holds one of the texts marked as wrong."""
+        if wrong.any():
+            rows = np.flatnonzero(np.append(wrong, False)[self.codes])
+            raise self.error(f"has {what} on {self.place(int(rows[0]))}", remedy)
+
+    def some(self, rows: NDArray[np.bool_], what: str, ending: str = "") -> str:
+        """How many rows there are of a kind, and where the first stands."""
+        number = int(rows.sum())
+        first = self.place(int(np.flatnonzero(rows)[0]))
+        return f"has {number} {what}{'s' if number > 1 else ''}{ending} ({'first ' if number > 1 else ''}on {first})"
+
+    def choices(self) -> NDArray[np.bool_]:
+        """Who opts in."""
+        if self.missing.any():
+            raise self.error(self.some(self.missing, "missing value"), "say of every person whether they opt in")
+        lower = pc.utf8_lower(self.texts)
+        true, false = (pc.is_in(lower, pa.array(words)).to_numpy(zero_copy_only=False) for words in (_TRUE, _FALSE))
+        unknown = ~(true | false)[self.codes]
+        if unknown.any():
+            raise self.error(self.some(unknown, "unreadable value"), "write true or false, 1 or 0, yes or no")
+        chosen: NDArray[np.bool_] = true[self.codes]
+        return chosen
+
+    def inferred(self, kept: NDArray[np.bool_]) -> tuple[Attribute, NDArray[np.int32]]:
+        """The attribute with the answers that the people kept gave, and the number in it of each text."""
+        used = np.flatnonzero(np.bincount(self.codes[kept], minlength=len(self.texts)))
+        if len(used) > MOST_VALUES:
+            raise self.error(f"has {len(used)} different answers, more than {MOST_VALUES}", _NO_QUESTION)
+        if len(used) == 1:
+            raise self.error("has one answer: everybody answers the same", "leave the column out (columns=...)")
+        code_of = dict(zip(self.texts.take(pa.array(used)).to_pylist(), used.tolist(), strict=True))
+        values = _in_order(set(code_of))
+        number = np.full(len(self.texts), -1, dtype=np.int32)
+        number[[code_of[value] for value in values]] = np.arange(len(values))
+        return Attribute(self.name, tuple(values)), number
+
+    def listed(self, attribute: Attribute, kept: NDArray[np.bool_]) -> NDArray[np.int32]:
+        """The number of each text among the answers of the questionnaire; refuses a text that is not there."""
+        found = pc.index_in(self.texts, pa.array(attribute.values, pa.string()))
+        number: NDArray[np.int32] = found.fill_null(-1).to_numpy(zero_copy_only=False)
+        missing = kept & (self.codes == self.texts.index(MISSING).as_py())
+        if MISSING not in attribute.values and missing.any():
+            raise self.error(
+                f"{self.some(missing, 'missing answer')} and the questionnaire does not list {MISSING!r}",
+                'list it there, or use missing="drop"',
+            )
+        unknown = kept.copy()
+        unknown[kept] = number[self.codes[kept]] < 0
+        if unknown.any():
+            trouble = self.some(unknown, "answer", " that the questionnaire does not list")
+            raise self.error(trouble, "correct the answers or the questionnaire")
+        return number
+
+
+@dataclass(frozen=True)
+class _Table:
+    """The columns of a file that are read."""
+
+    where: str
+    columns: dict[str, _Column]
+
+
+def _kept(questions: Sequence[_Column], missing: str, where: str) -> NDArray[np.bool_]:
+    """Whose answers are taken, by the way chosen for missing ones."""
+    kept = np.ones(len(questions[0].codes), dtype=bool)
+    for question in questions:
+        if missing == "refuse" and question.missing.any():
+            remedy = 'fill them in, or use missing="drop" to leave these people out or missing="value" to count them'
+            raise question.error(question.some(question.missing, "missing answer"), f"{remedy} as an answer")
+        if missing == "drop":
+            kept &= ~question.missing
+    if not kept.any():
+        raise LogError(f'{where} has a missing answer in every row: name fewer columns, or use missing="value".')
+    return kept
+
+
+def _in_order(values: set[str]) -> list[str]:
+    """Answers by number if all are numbers, else by code point; the missing answer comes last."""
+    told = values - {MISSING}
+    numbers = all(_NUMBER.fullmatch(value) for value in told)
+    in_order = sorted(told, key=lambda value: (float(value), value)) if numbers else sorted(told)
+    return [*in_order, *(values & {MISSING})]
+
+
+def _asked(columns: Sequence[str] | None, questionnaire: Questionnaire | None, opt_in: str | None) -> list[str] | None:
+    """The names of the questions, None if they are all columns of the file."""
+    if columns is None:
+        asked = None if questionnaire is None else list(questionnaire.names)
+    else:
+        asked = list(columns)
+        if isinstance(columns, str) or not asked or "" in asked or len(set(asked)) != len(asked):
+            raise ParameterError("columns", columns, "a list of distinct names", "Name every column to ask once.")
+        if questionnaire is not None and (unknown := [name for name in asked if name not in questionnaire.names]):
+            raise ParameterError("columns", unknown[0], "names of the questionnaire", "Leave it out, or list it there.")
+    if opt_in is not None and (not opt_in or opt_in in (asked or ())):
+        raise ParameterError("opt_in_column", opt_in, "a name that no question has", "Name another column.")
+    return asked
+
+
+def _listed(questionnaire: Questionnaire | None, name: str) -> Attribute | None:
+    return None if questionnaire is None else questionnaire.attributes[questionnaire.names.index(name)]
+
+
+def _one_file(source: str | Path, format: str) -> tuple[Path, str]:
+    path = Path(source)
+    try:
+        if path.is_dir():
+            raise LogError(f"{path} is a folder: name one file.")
+        if not path.exists():
+            raise LogError(f"{path} does not exist: check the path.")
+    except OSError as error:
+        raise unreadable(path, error) from error
+    found = format_of(path) if format == "auto" else format
+    if found is None or found not in FORMATS:
+        raise LogError(
+            f"The format of {path} is unknown: use .csv, .tsv or .parquet, each also with .gz, or give the format"
+            " (--format)."
+        )
+    return path, found
+
+
+def _chosen(names: Sequence[str], asked: list[str] | None, opt_in: str | None, where: str) -> dict[str, int]:
+    if asked is None:
+        asked = [name for name in names if name != opt_in]
+        if not asked or "" in asked:
+            raise LogError(
+                f"{where} has {'a column without a name' if asked else 'no column to ask'}: check that its first line"
+                " names every column, or name those to ask (columns=...)."
+            )
+    wanted = asked if opt_in is None else [*asked, opt_in]
+    for name in wanted:
+        if name not in names:
+            shown = ", ".join(repr(item[:40]) for item in names[:_SHOWN])
+            more = ", ..." if len(names) > _SHOWN else ""
+            raise LogError(f"{where} has no column {name!r} (it has {shown}{more}): name the right one (columns=...).")
+        if names.count(name) > 1:
+            raise LogError(
+                f"{where} has {names.count(name)} columns named {name!r}: check that its first line names the columns,"
+                " and rename all but one."
+            )
+    if len(asked) > MOST_ATTRIBUTES:
+        raise LogError(
+            f"{where} has {len(asked)} columns to ask, more than {MOST_ATTRIBUTES}: name fewer (columns=...)."
+        )
+    return {name: names.index(name) for name in wanted}
+
+
+def _read_parquet(path: Path, choose: Choose) -> _Table:
+    where = str(path)
+    with parquet_file(path) as file:
+        names = [name.strip() for name in file.schema_arrow.names]
+        found = choose(names)
+        if not file.metadata.num_rows:
+            raise LogError(f"{where} has no rows: give a file with answers.")
+        columns: dict[str, _Column] = {}
+        for name, place in found.items():
+            whole_name = file.schema_arrow.names[place]
+            _require_plain(file.schema_arrow.field(place), where)
+            column = _distinct_bytes(file.read(columns=[whole_name])[whole_name])
+            columns[name] = _Column.of_bytes(name, where, column, lambda row: f"row {row + 1}", quotes=False)
+    return _Table(where, columns)
+
+
+def _distinct_bytes(column: pa.ChunkedArray) -> pa.DictionaryArray:
+    """The column with the text of every distinct value, as bytes not yet known to be UTF-8."""
+    if isinstance(column.type, pa.BaseExtensionType):
+        column = column.cast(column.type.storage_type)
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_null(column.type):
+        column = column.cast(pa.string())
+    encoded = column.dictionary_encode().combine_chunks()
+    values = encoded.dictionary
+    texts = _short_numbers(values) if pa.types.is_floating(values.type) else _as_bytes(values)
+    return pa.DictionaryArray.from_arrays(encoded.indices, texts)
+
+
+def _short_numbers(values: pa.Array) -> pa.Array:
+    """The text of floating point numbers: whole ones without a fraction or an exponent, null for NaN."""
+    numbers = values.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    with np.errstate(invalid="ignore"):
+        is_whole = (np.abs(numbers) < 2.0**63) & (np.floor(numbers) == numbers)
+    integers = pa.array(np.where(is_whole, numbers, 0).astype(np.int64)).cast(pa.string())
+    texts = pc.if_else(pa.array(is_whole), integers, values.cast(pa.string()))
+    return pc.if_else(pa.array(np.isnan(numbers)), pa.scalar(None, pa.string()), texts).cast(pa.binary())
+
+
+def _read_delimited(path: Path, format: str, choose: Choose) -> _Table:
+    where, quotes = str(path), format == "csv"
+    found: dict[str, int] = {}
+    width, seen = 0, 0
+    lines: list[NDArray[np.int64]] = []
+    pieces: dict[str, list[pa.DictionaryArray]] = {}
+    held: Counter[str] = Counter()
+    for cut in cut_file(path, "," if quotes else "\t", quotes=quotes):
+        starts, used = _starts(cut)
+        starts += seen
+        seen += used
+        if cut.unclosed:
+            raise LogError(f"{where} has a quote on line {seen + 1} or later that is never closed: close it.")
+        if not width:
+            names = _header(cut, quotes)
+            found, width = choose(names), len(names)
+            pieces = {name: [] for name in found}
+            cut, starts = cut.after_first_row(), starts[1:]  # noqa: PLW2901
+        _refuse_broken(cut, starts, width, quotes, where)
+        every = np.ones(len(cut.first), dtype=bool)
+        for name, place in found.items():
+            pieces[name].append(cut.column(every, place).dictionary_encode())
+            held[name] += pieces[name][-1].dictionary.nbytes
+            if held[name] > _MOST_TEXT:
+                raise LogError(f"The column {name!r} of {where} has too many different answers: {_NO_QUESTION}.")
+        lines.append(starts)
+    line = np.concatenate(lines)
+    if not len(line):
+        raise LogError(f"{where} has no rows: give a file with answers.")
+    columns = {
+        name: _Column.of_bytes(
+            name, where, pa.chunked_array(parts).combine_chunks(), lambda row: f"line {line[row]}", quotes=quotes
+        )
+        for name, parts in pieces.items()
+    }
+    return _Table(where, columns)
+
+
+def _starts(cut: Cut) -> tuple[NDArray[np.int64], int]:
+    """The line on which every row starts, counted from the start of the block, and how many lines the block has."""
+    bounds = np.frombuffer(cut.pieces.buffers()[1], dtype=np.int32)
+    text = np.frombuffer(cut.pieces.buffers()[2], dtype=np.uint8)[: bounds[-1]]
+    breaks = np.flatnonzero(text == ord("\n"))
+    return np.searchsorted(breaks, bounds[2 * cut.first]) + 1, len(breaks)
+
+
+def _refuse_broken(cut: Cut, starts: NDArray[np.int64], width: int, quotes: bool, where: str) -> None:
+    """Refuse rows with too few or too many fields, and rows of several lines whose quotes do not enclose a field."""
+    ragged = np.flatnonzero(cut.fields != width)
+    if len(ragged):
+        row = int(ragged[0])
+        remedy = "correct it, and quote answers that hold a comma" if quotes else "correct it"
+        raise LogError(
+            f"{where} has {cut.fields[row]} fields on line {starts[row]} and {width} in its header: {remedy}."
+        )
+    long = cut.lines > 1
+    for place in range(width) if long.any() else ():
+        _, stray = _unquoted(cut.column(long, place))
+        if stray.any():
+            line = starts[long][stray][0]
+            raise LogError(
+                f"{where} has a quote on line {line} or later that does not end its field: close it, or double the"
+                " quotes within answers."
+            )
+
+
+def _is_utf8(text: bytes | None) -> bool:
+    try:
+        (text or b"").decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -1,0 +1,57 @@
+"""Surveys of correlated attributes: what reports reveal, how strongly to report, whom to ask what, and the result.
+
+* :func:`udldp_loss` is the exact loss about every attribute, under a :class:`Joint`, a :class:`Tree` or
+  :class:`Clusters`; :func:`pairwise_product_loss` is the published formula, which is no bound.
+* :func:`design` finds who reports what and how strongly (CBP, CBPS) within a :class:`Promise`.
+* :func:`run_survey` carries a survey out for release, :func:`simulate_survey` as an experiment;
+  :func:`respond` is what one client's device does.
+"""
+
+from blendp.survey.any_law import AnyLaw
+from blendp.survey.choose import Promise
+from blendp.survey.clients import client_level, collect, respond
+from blendp.survey.clusters import Clusters
+from blendp.survey.design import METHODS, Design, Group, design
+from blendp.survey.grouping import allocate, assign
+from blendp.survey.guarantee import Losses, Perturbation, pairwise_product_loss, udldp_loss
+from blendp.survey.joint import Joint
+from blendp.survey.model import Model
+from blendp.survey.opt_in import LearntTree, NoisyTables, learn_tree
+from blendp.survey.outcome import AnswerRow, SurveyOutcome, SurveyRelease, SurveySimulation
+from blendp.survey.parameters import SurveyParameters
+from blendp.survey.run import run_survey, simulate_survey
+from blendp.survey.tree import Box, Edge, Tree
+
+__all__ = [
+    "METHODS",
+    "AnswerRow",
+    "AnyLaw",
+    "Box",
+    "Clusters",
+    "Design",
+    "Edge",
+    "Group",
+    "Joint",
+    "LearntTree",
+    "Losses",
+    "Model",
+    "NoisyTables",
+    "Perturbation",
+    "Promise",
+    "SurveyOutcome",
+    "SurveyParameters",
+    "SurveyRelease",
+    "SurveySimulation",
+    "Tree",
+    "allocate",
+    "assign",
+    "client_level",
+    "collect",
+    "design",
+    "learn_tree",
+    "pairwise_product_loss",
+    "respond",
+    "run_survey",
+    "simulate_survey",
+    "udldp_loss",
+]

@@ -1,0 +1,62 @@
+"""Groups of attributes that are independent of each other and correlated within."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blendp.errors import ParameterError
+from blendp.survey.joint import Joint
+from blendp.survey.model import Array
+from blendp.survey.tree import Tree
+
+
+@dataclass(frozen=True, eq=False)
+class Clusters:
+    """Independent clusters, each with the positions of its attributes and their law."""
+
+    parts: tuple[tuple[tuple[int, ...], Joint | Tree], ...]
+
+    def __post_init__(self) -> None:
+        """Refuse clusters that do not share out the attributes."""
+        places = sorted(place for members, _ in self.parts for place in members)
+        if places != list(range(len(places))) or any(len(members) != len(law.sizes) for members, law in self.parts):
+            raise ParameterError(
+                "parts",
+                [members for members, _ in self.parts],
+                "every attribute from 0 on in one cluster, and as many as its law has",
+                "Name each attribute once.",
+            )
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """How many values every attribute has."""
+        found = {place: size for members, law in self.parts for place, size in zip(members, law.sizes, strict=True)}
+        return tuple(found[place] for place in sorted(found))
+
+    @property
+    def takes_subsets(self) -> bool:
+        """Whether reports that are no single values can be judged."""
+        return all(law.takes_subsets for _, law in self.parts)
+
+    def losses(self, epsilons: Array, single: NDArray[np.bool_]) -> Array:
+        """What reports tell about every attribute, at most: only those of its own cluster tell anything."""
+        ratios = np.atleast_2d(epsilons)
+        found = np.empty(ratios.shape)
+        for members, law in self.parts:
+            at = list(members)
+            found[:, at] = law.losses(ratios[:, at], single[at])
+        return found
+
+    def exact_losses(self, epsilons: Array, single: NDArray[np.bool_]) -> Array | None:
+        """The same, exactly, where all clusters can tell."""
+        found = np.empty(len(epsilons))
+        for members, law in self.parts:
+            at = list(members)
+            exact = law.exact_losses(epsilons[at], single[at])
+            if exact is None:
+                return None
+            found[at] = exact
+        return found

@@ -1,0 +1,252 @@
+"""How a survey is carried out: which client reports what, how strongly, and what that reveals at most."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blendp.errors import ParameterError, require_choice, require_count
+from blendp.mechanisms import HiddenSampling, SubsetSelection
+from blendp.survey.choose import Chooser, Promise
+from blendp.survey.errors_of_reports import ReportErrors
+from blendp.survey.grouping import Grouping, Partition, allocate
+from blendp.survey.guarantee import Losses
+from blendp.survey.joint import Joint
+from blendp.survey.model import Array, Model, require_sizes
+from blendp.survey.tree import Tree
+
+METHODS = ("cbps", "cbp", "split", "sample", "rsfd")
+"""``cbps``: groups of attributes, each reported by some of the clients. ``cbp``: every client reports everything.
+``split``: so, with an equal part of epsilon each. ``sample``: one attribute a client. ``rsfd``: one attribute a client,
+hidden among invented answers to all others."""
+
+MODEL_METHODS = ("cbps", "cbp", "rsfd")
+"""Those that report more where a model says that little is told."""
+
+_HALVINGS = 40
+
+
+@dataclass(frozen=True)
+class Group:
+    """Attributes that some of the clients report, each independently of the others.
+
+    where:
+        epsilons  are the likelihood ratios ln(Q1/Q2), one for each attribute,
+        single    is whether reports name one value; otherwise subsets of the size with the smallest error.
+    """
+
+    attributes: tuple[int, ...]
+    epsilons: tuple[float, ...]
+    sizes: tuple[int, ...]
+    single: bool
+    clients: int
+
+    @cached_property
+    def randomisers(self) -> tuple[SubsetSelection, ...]:
+        """One for each attribute."""
+        pairs = zip(self.epsilons, self.sizes, strict=True)
+        return tuple(SubsetSelection(epsilon, size, self.single) for epsilon, size in pairs)
+
+    @property
+    def record_epsilon(self) -> float:
+        """The exact pure epsilon of one client's reports, from the randomisers' channels."""
+        return math.fsum(randomiser.loss() for randomiser in self.randomisers)
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """Who reports what. All of it is public.
+
+    where:
+        losses  are the largest over the groups: what any client's reports reveal at most,
+        hidden  is the randomiser of ``rsfd``; other methods have one for each attribute of each group.
+    """
+
+    method: str
+    promise: Promise
+    sizes: tuple[int, ...]
+    groups: tuple[Group, ...]
+    losses: Losses
+    hidden: HiddenSampling | None = None
+
+    @property
+    def clients(self) -> int:
+        """How many clients report."""
+        return sum(group.clients for group in self.groups)
+
+    def variances(self, frequencies: Sequence[Array], *, among: int | None = None) -> list[Array]:
+        """The variance of every estimated frequency.
+
+            Var = [f p(1-p) + (1-f) q(1-q)]/(n (p-q)^2) + f(1-f) (1/n - 1/N)
+
+        where:
+            n  is how many clients report the attribute,
+            N  is the number of people whose own frequencies are meant (``among``), the reporters being some of them;
+               None: those of the law that all are drawn from, and 1/N = 0.
+        """
+        found: list[Array] = [np.empty(0)] * len(self.sizes)
+        for group in self.groups:
+            for place, attribute in enumerate(group.attributes):
+                f = np.asarray(frequencies[attribute], dtype=np.float64)
+                if self.hidden is None:
+                    drawn = group.randomisers[place].variance(f, group.clients)
+                else:
+                    drawn = self.hidden.variance(attribute, f, group.clients)
+                found[attribute] = drawn if among is None else drawn - f * (1 - f) / among
+        return found
+
+    def mean_squared_error(self, frequencies: Sequence[Array], *, among: int | None = None) -> float:
+        """The variance, averaged over the values of each attribute and then over attributes."""
+        return float(np.mean([each.mean() for each in self.variances(frequencies, among=among)]))
+
+
+def design(
+    model: Model,
+    clients: int,
+    promise: Promise,
+    *,
+    method: str = "cbps",
+    group: int | None = None,
+    per_attribute: bool = True,
+    frequencies: Sequence[Array] | None = None,
+) -> Design:
+    """The best design of a method that keeps the promise under a model (:class:`AnyLaw`: under none).
+
+    where:
+        group          is the number of attributes that one client reports (``cbps``); the best is found if it is None,
+        per_attribute  is whether attributes of a group may be reported with different strength,
+        frequencies    are what is known of how frequent values are, to weigh errors; equally frequent if nothing is.
+    """
+    require_choice("method", method, METHODS)
+    sizes = require_sizes(model.sizes)
+    require_count("clients", clients, least=1, remedy="Somebody has to be asked.")
+    known = None if frequencies is None else tuple(np.asarray(each, dtype=np.float64) for each in frequencies)
+    errors = ReportErrors(sizes, known)
+    if group is not None and (method != "cbps" or not 1 <= group <= len(sizes)):
+        legal = (
+            f"from 1 to {len(sizes)}, the attributes" if method == "cbps" else "left to the method, unless it is cbps"
+        )
+        raise ParameterError("group", group, legal, "It is how many attributes one client reports.")
+    if method == "rsfd":
+        return _hidden(model, clients, promise)
+    if method == "split":
+        share = promise.most / len(sizes)
+        return _finished(model, clients, promise, method, errors, [(np.full(len(sizes), share), False)])
+    if method == "sample":
+        rows = [(np.where(np.arange(len(sizes)) == j, promise.epsilon, 0.0), False) for j in range(len(sizes))]
+        return _finished(model, clients, promise, method, errors, rows)
+    policies = [True, False] if max(sizes) > 2 and model.takes_subsets else [True]
+    found = [_grouped(model, promise, errors, method, group, per_attribute, single) for single in policies]
+    return _finished(model, clients, promise, method, errors, min(found, key=partial(_cost, errors)))
+
+
+Rows = list[tuple[Array, bool]]
+"""The epsilons of each group, and whether they are reported by single values."""
+
+
+def _grouped(
+    model: Model,
+    promise: Promise,
+    errors: ReportErrors,
+    method: str,
+    group: int | None,
+    per_attribute: bool,
+    single: bool,
+) -> Rows:
+    """The best groups; everything together and one attribute a client are tried whatever the search prefers."""
+    attributes = range(len(errors.sizes))
+    chooser = Chooser(model, promise, errors, np.full(len(attributes), single))
+    together: Partition = (tuple(attributes),)
+    if method == "cbp":
+        partitions = {together}
+    elif group is not None:
+        partitions = {Grouping(chooser).fixed(group)}
+    else:
+        partitions = {Grouping(chooser).best(), together, tuple((j,) for j in attributes)}
+    tried: list[Rows] = []
+    for partition in sorted(partitions):
+        rows: Rows = []
+        for members in partition:
+            alike = chooser.alike(np.isin(attributes, members)[None])[0]
+            epsilons = chooser.sharpened(chooser.tailored(alike) if per_attribute else alike)
+            rows.append((epsilons, single and len(members) > 1))
+        tried.append(rows)
+    return min(tried, key=partial(_cost, errors))
+
+
+def _error(errors: ReportErrors, epsilons: Array, single: bool) -> float:
+    reported = epsilons > 0
+    return float(errors.of(epsilons, np.full(len(epsilons), single))[reported].sum())
+
+
+def _cost(errors: ReportErrors, rows: Rows) -> float:
+    """The root of the total error at the best allocation."""
+    return sum(math.sqrt(_error(errors, epsilons, single)) for epsilons, single in rows)
+
+
+def _finished(model: Model, clients: int, promise: Promise, method: str, errors: ReportErrors, rows: Rows) -> Design:
+    """Share out the clients, and state what is revealed."""
+    counts = allocate(clients, [_error(errors, epsilons, single) for epsilons, single in rows])
+    groups = []
+    for (epsilons, single), count in zip(rows, counts, strict=True):
+        members = tuple(np.flatnonzero(epsilons > 0).tolist())
+        ratios = tuple(float(epsilons[j]) for j in members)
+        groups.append(Group(members, ratios, tuple(errors.sizes[j] for j in members), single, count))
+    return Design(method, promise, errors.sizes, tuple(groups), _losses(model, groups))
+
+
+def _losses(model: Model, groups: Sequence[Group]) -> Losses:
+    """The largest losses over the groups."""
+    attributes = len(model.sizes)
+    worst, record, exact = np.zeros(attributes), 0.0, True
+    for group in groups:
+        epsilons, single = np.zeros(attributes), np.full(attributes, group.single)
+        epsilons[list(group.attributes)] = group.epsilons
+        found = model.exact_losses(epsilons, single)
+        if found is None:
+            exact = False
+            found = model.losses(epsilons[None], single)[0]
+        worst = np.maximum(worst, np.minimum(found, epsilons.sum()))
+        record = max(record, group.record_epsilon)
+    return Losses(tuple(worst.tolist()), record, "exact" if exact else "at most")
+
+
+def _hidden(model: Model, clients: int, promise: Promise) -> Design:
+    """RS+FD with the largest inner epsilon that keeps the promise: pairs of attributes alone decide what it reveals."""
+    sizes = model.sizes
+    bounds = pair_bounds(model)
+
+    def losses(inner: float) -> tuple[HiddenSampling, NDArray[np.float64]]:
+        made = HiddenSampling(inner, sizes)
+        return made, np.full(len(sizes), made.record_loss()) if bounds is None else made.attribute_losses(*bounds)
+
+    low, high = promise.most, 50.0 if promise.record is None else min(50.0, promise.record)
+    if losses(high)[1].max() <= promise.most:
+        low = high
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if losses(middle)[1].max() <= promise.most else (low, middle)
+    made, found = losses(low)
+    known = bounds is None or all((bounds[0][pair] == bounds[1][pair]).all() for pair in bounds[0])
+    group = Group(tuple(range(len(sizes))), (made.inner,) * len(sizes), sizes, True, clients)
+    kind = "exact" if known else "at most"
+    return Design("rsfd", promise, sizes, (group,), Losses(tuple(found.tolist()), made.record_loss(), kind), made)
+
+
+Bounds = dict[tuple[int, int], Array]
+
+
+def pair_bounds(model: Model) -> tuple[Bounds, Bounds] | None:
+    """Bounds of every attribute's law given any other, or None where the model does not give them."""
+    if isinstance(model, Joint):
+        return model.pairs(), model.pairs()
+    if isinstance(model, Tree):
+        boxes = model.pairs()
+        if len(boxes) == len(model.sizes) * (len(model.sizes) - 1):
+            return {pair: box.low for pair, box in boxes.items()}, {pair: box.high for pair, box in boxes.items()}
+    return None

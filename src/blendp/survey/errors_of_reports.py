@@ -1,0 +1,51 @@
+"""How well frequencies are known from reports: closed forms, for the many cases that a search has to compare."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blendp.survey.model import Array
+
+
+@dataclass(frozen=True, eq=False)
+class ReportErrors:
+    """The mean squared error that one reporter's answer leaves, by attribute and epsilon; n reporters leave 1/n of it.
+
+        error = [p(1-p) + (m-1) q(1-q)]/(m (p-q)^2) + (1 - sum_v f_v^2)/m
+
+    where:
+        p, q  are the probabilities that a report holds the true value, and any one other (as in ``SubsetSelection``),
+        m     is the number of values, over which the error is averaged,
+        f_v   are the frequencies of the values: the second term is that of drawing who is asked.
+    """
+
+    sizes: tuple[int, ...]
+    frequencies: tuple[Array, ...] | None = None
+    """What is known of the frequencies; equally frequent values, the worst case, if nothing is."""
+
+    @cached_property
+    def drawing(self) -> Array:
+        """(1 - sum f^2)/m of every attribute."""
+        known = self.frequencies or tuple(np.full(m, 1 / m) for m in self.sizes)
+        squares = [float((np.clip(f, 0, 1) ** 2).sum()) for f in known]
+        return np.array([(1 - min(1.0, square)) / m for square, m in zip(squares, self.sizes, strict=True)])
+
+    def of(self, epsilons: Array, single: NDArray[np.bool_] | Sequence[bool]) -> Array:
+        """The error of every attribute (along the last axis): inf where epsilon is 0."""
+        m = np.array(self.sizes, dtype=np.float64)
+        ratio = np.exp(epsilons)
+        ideal = m / (ratio + 1)
+        noise = np.full(np.shape(epsilons), np.inf)
+        for width in (np.floor(ideal), np.ceil(ideal)):
+            w = np.where(single, 1.0, np.clip(width, 1, np.maximum(m - 1, 1)))
+            p = w * ratio / (w * ratio + m - w)
+            q = (w - p) / (m - 1)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                each = (p * (1 - p) + (m - 1) * q * (1 - q)) / (m * (p - q) ** 2)
+            noise = np.fmin(noise, np.where(epsilons > 0, each, np.inf))
+        return np.asarray(noise + self.drawing)

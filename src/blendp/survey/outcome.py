@@ -1,0 +1,192 @@
+"""The result of a survey: both groups' frequencies, their blend, and what everybody was promised."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blendp.answers import Questionnaire
+from blendp.estimate import Blend, Level, project_on_simplex
+from blendp.survey.any_law import AnyLaw
+from blendp.survey.design import Design
+from blendp.survey.model import Array, Model
+from blendp.survey.opt_in import LearntTree, NoisyTables
+from blendp.survey.parameters import SurveyParameters
+
+MISFIT = 0.01
+"""The share of people beyond which a tree that does not fit is told."""
+
+
+@dataclass(frozen=True)
+class AnswerRow:
+    """One line of the table of frequencies."""
+
+    attribute: str
+    value: str
+    frequency: float
+    std_error: float
+    low: float
+    high: float
+    weight_opt_in: float
+
+
+@dataclass(frozen=True, eq=False)
+class SurveyOutcome:
+    """What a survey gives. Nothing in it needs the answers any more; a :class:`SurveyRelease` may be published."""
+
+    parameters: SurveyParameters
+    questionnaire: Questionnaire
+    inferred: bool
+    """Whether the possible answers were read from the answers themselves."""
+
+    design: Design
+    model: Model
+    learnt: LearntTree | None
+    """How the model was learnt; None if it was given, or there is none."""
+
+    tables: NoisyTables | None
+    """What the opt-in group released; None if nobody opted in."""
+
+    opt_in: Level
+    client: Level
+    blended: Blend
+
+    @property
+    def opt_in_people(self) -> int:
+        """How many opted in."""
+        return 0 if self.tables is None else self.tables.people
+
+    @cached_property
+    def starts(self) -> NDArray[np.int64]:
+        """Where the values of every attribute start in the levels, and the end."""
+        return np.cumsum([0, *self.questionnaire.sizes])
+
+    @cached_property
+    def frequency(self) -> Array:
+        """The published frequency of every value: the blend, projected if that was asked for."""
+        if not self.parameters.project:
+            return self.blended.probability
+        parts = [self.blended.probability[slice(*ends)] for ends in zip(self.starts, self.starts[1:], strict=False)]
+        return np.concatenate([project_on_simplex(part) for part in parts])
+
+    def frequencies(self) -> dict[str, Array]:
+        """The published frequencies by attribute."""
+        ends = zip(self.starts, self.starts[1:], strict=False)
+        return {name: self.frequency[slice(*pair)] for name, pair in zip(self.questionnaire.names, ends, strict=True)}
+
+    def rows(self) -> list[AnswerRow]:
+        """Every value of every attribute, in the order of the questionnaire."""
+        labels = [(attribute.name, value) for attribute in self.questionnaire.attributes for value in attribute.values]
+        shown = (
+            self.frequency,
+            self.blended.std_error,
+            self.blended.low,
+            self.blended.high,
+            self.blended.weight_opt_in,
+        )
+        columns = zip(*(values.tolist() for values in shown), strict=True)
+        return [AnswerRow(*label, *numbers) for label, numbers in zip(labels, columns, strict=True)]
+
+    @property
+    def model_words(self) -> str:
+        """What the promise to clients rests on."""
+        if isinstance(self.model, AnyLaw):
+            return "no model: the promise holds whatever the correlations are"
+        if self.learnt is None:
+            return "a model that was given"
+        return (
+            f"a tree learnt from {self.opt_in_people:,} opt-in people, which bounds the truth with probability "
+            f"{self.learnt.confidence:g} if clients answer like them and the tree is right"
+        )
+
+    @property
+    def words(self) -> str:
+        """Both promises, for people."""
+        losses, told = self.design.losses, self.parameters
+        if losses.record <= told.epsilon * (1 + 1e-12):
+            client = (
+                f"Whatever a client's answers are, and however they hang together, the probability of the reports "
+                f"changes by a factor of at most e^{losses.record:.4g}: plain local differential privacy of the record."
+            )
+        else:
+            client = (
+                f"About any single attribute, a client's reports reveal at most e^{told.epsilon:g} (as a likelihood "
+                f"ratio) IF answers follow the model ({self.model_words}). Without the model only "
+                f"e^{losses.record:.4g} holds, for the whole record."
+            )
+        if not self.opt_in_people:
+            return client
+        return (
+            f"Opt-in people trust the curator: whatever one of them answers, the probability of anything published "
+            f"changes by a factor of at most e^{told.epsilon:g}, plus at most {told.delta:g}. {client}"
+        )
+
+    @cached_property
+    def disagreement(self) -> tuple[float, int] | None:
+        """The largest |z| between the two groups' frequencies and where it is; None with one group only."""
+        if not self.opt_in_people:
+            return None
+        with np.errstate(invalid="ignore"):
+            z = np.abs(self.opt_in.probability - self.client.probability)
+            z = z / np.sqrt(self.opt_in.variance + np.maximum(self.client.variance, self.client.floor))
+        return float(np.nanmax(z)), int(np.nanargmax(z))
+
+    @property
+    def cautions(self) -> list[str]:
+        """What a reader of this outcome should be warned of."""
+        told, losses = self.parameters, self.design.losses
+        people = self.opt_in_people + self.design.clients
+        found = []
+        if losses.record > told.epsilon * (1 + 1e-12):
+            found.append(
+                f"The promise of epsilon = {told.epsilon:g} about each attribute rests on the model; whatever the "
+                f"correlations are, only {losses.record:.4g} holds for the record (record_epsilon limits it)."
+            )
+        if self.opt_in_people and told.delta * people >= 1:
+            found.append(f"delta = {told.delta:g} is not below one over the {people:,} people ({1 / people:.2g}).")
+        if told.epsilon > 10:
+            found.append(
+                f"epsilon = {told.epsilon:g} promises next to nothing: a factor of {math.exp(told.epsilon):.1g}."
+            )
+        if self.inferred:
+            found.append(
+                "The possible answers were read from the answers themselves, which nothing protects: give a "
+                "questionnaire."
+            )
+        if self.learnt is not None and self.learnt.misfit[0] > MISFIT and losses.record > told.epsilon * (1 + 1e-12):
+            share, pair = self.learnt.misfit
+            names = [self.questionnaire.names[place] for place in pair or ()]
+            found.append(
+                f"The tree does not fit: {' and '.join(names)} together differ from it for {100 * share:.1f} % of "
+                f"people, so the promise under the model is an approximation."
+            )
+        check = self.disagreement
+        if check is not None and check[0] > NormalDist().inv_cdf(1 - 0.005 / len(self.frequency)):
+            row = self.rows()[check[1]]
+            found.append(
+                f"The two groups disagree about {row.attribute} = {row.value} ({check[0]:.1f} standard errors): opt-in "
+                f"people may be of another kind, and then no model learnt from them holds for clients."
+            )
+        return found
+
+    def __str__(self) -> str:
+        """The design and the frequencies."""
+        people = f"{self.opt_in_people:,} opt-in, {self.design.clients:,} clients"
+        lines = [f"{self.parameters.method} survey, ε = {self.parameters.epsilon:g}: {people}", str(self.design.losses)]
+        lines += [
+            f"  {row.frequency:8.4f} ± {row.std_error:.4f}  {row.attribute} = {row.value}" for row in self.rows()[:20]
+        ]
+        return "\n".join(lines)
+
+
+class SurveyRelease(SurveyOutcome):
+    """An outcome drawn with cryptographic randomness: it may be published."""
+
+
+class SurveySimulation(SurveyOutcome):
+    """An outcome drawn with seeded randomness: an experiment."""

@@ -1,0 +1,144 @@
+"""The two ways to carry out a survey on answers that one party already holds: for release, and as an experiment."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blendp.answers import Answers
+from blendp.errors import ParameterError, RandomnessError
+from blendp.estimate import Level, blend
+from blendp.estimate.group import nothing
+from blendp.methods.groups import draw_groups
+from blendp.methods.progress import Progress, silent
+from blendp.privacy import Budget
+from blendp.randomness import Random, ReleaseRandom, SimulationRandom, require_release
+from blendp.survey.any_law import AnyLaw
+from blendp.survey.clients import client_level, collect
+from blendp.survey.design import MODEL_METHODS, Design, design
+from blendp.survey.model import Model
+from blendp.survey.opt_in import LearntTree, NoisyTables, learn_tree
+from blendp.survey.outcome import SurveyOutcome, SurveyRelease, SurveySimulation
+from blendp.survey.parameters import SurveyParameters
+
+Kind = TypeVar("Kind", bound=SurveyOutcome)
+
+
+def run_survey(
+    answers: Answers,
+    parameters: SurveyParameters | None = None,
+    *,
+    opt_in: float | NDArray[np.bool_] | None = None,
+    model: Model | None = None,
+    random: ReleaseRandom | None = None,
+    progress: Progress = silent,
+) -> SurveyRelease:
+    """Carry out a survey with randomness fit for release.
+
+    This plays both sides: in a deployment clients randomise on their devices (:func:`~blendp.survey.respond`).
+
+    where:
+        opt_in  is the share of people who opt in, drawn at random (0: nobody), or True and False for everybody; None
+                takes what the table says,
+        model   is what is publicly known about how answers hang together; None learns it from the opt-in group, and
+                assumes nothing if nobody opts in.
+    """
+    random = ReleaseRandom() if random is None else random
+    require_release(random)
+    return _survey(SurveyRelease, answers, parameters or SurveyParameters(), opt_in, model, random, progress)
+
+
+def simulate_survey(
+    answers: Answers,
+    parameters: SurveyParameters | None = None,
+    *,
+    opt_in: float | NDArray[np.bool_] | None = None,
+    model: Model | None = None,
+    random: SimulationRandom,
+    progress: Progress = silent,
+) -> SurveySimulation:
+    """Carry out a survey as an experiment that can be repeated from its seed."""
+    if not isinstance(random, SimulationRandom):
+        raise RandomnessError(f"{type(random).__name__} is not for experiments: pass SimulationRandom(seed).")
+    return _survey(SurveySimulation, answers, parameters or SurveyParameters(), opt_in, model, random, progress)
+
+
+def _survey(
+    kind: type[Kind],
+    answers: Answers,
+    told: SurveyParameters,
+    opt_in: float | NDArray[np.bool_] | None,
+    model: Model | None,
+    random: Random,
+    progress: Progress,
+) -> Kind:
+    if model is not None and model.sizes != answers.sizes:
+        raise ParameterError(
+            "model", model.sizes, f"for attributes of {answers.sizes} values", "It belongs to another questionnaire."
+        )
+    progress("drawing who opts in")
+    trusting, clients = _people(answers, opt_in, random)
+    progress("counting the opt-in group")
+    tables = _tables(answers.take(trusting), told, model, random)
+    progress("learning how answers hang together")
+    learnt = _learnt(tables, told, model)
+    law = model if model is not None else AnyLaw(answers.sizes) if learnt is None else learnt.tree
+    progress("choosing who reports what")
+    made = design(
+        law,
+        len(clients),
+        told.promise,
+        method=told.method,
+        group=told.group,
+        per_attribute=told.per_attribute,
+        frequencies=None if tables is None else tables.frequencies,
+    )
+    progress("collecting reports")
+    client = client_level(made, collect(made, answers.codes[clients], random))
+    progress("blending")
+    return _blended(kind, answers, told, made, law, learnt, tables, client)
+
+
+def _people(
+    answers: Answers, opt_in: float | NDArray[np.bool_] | None, random: Random
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The people who opt in, and the clients."""
+    chosen = answers.opt_in if opt_in is None else opt_in
+    if chosen is None:
+        raise ParameterError("opt_in", None, "a share, or a column of the table", "0 means that nobody opts in.")
+    if not isinstance(chosen, np.ndarray) and chosen == 0:
+        return np.empty(0, dtype=np.int64), np.arange(answers.people)
+    groups = draw_groups(answers.people, chosen, 1.0, random)
+    if not len(groups.client):
+        raise ParameterError("opt_in", opt_in, "such that somebody is a client", "Let fewer people opt in.")
+    return groups.head_list, groups.client
+
+
+def _tables(trusting: Answers, told: SurveyParameters, model: Model | None, random: Random) -> NoisyTables | None:
+    if not trusting.people:
+        return None
+    learns = model is None and told.method in MODEL_METHODS
+    return NoisyTables.draw(trusting, Budget(told.epsilon, told.delta), random, pairs=learns)
+
+
+def _learnt(tables: NoisyTables | None, told: SurveyParameters, model: Model | None) -> LearntTree | None:
+    if tables is None or model is not None or told.method not in MODEL_METHODS:
+        return None
+    return learn_tree(tables, told.confidence)
+
+
+def _blended(
+    kind: type[Kind],
+    answers: Answers,
+    told: SurveyParameters,
+    made: Design,
+    law: Model,
+    learnt: LearntTree | None,
+    tables: NoisyTables | None,
+    client: Level,
+) -> Kind:
+    opt_in = nothing(len(client.probability)) if tables is None else tables.level()
+    blended = blend(opt_in, client, 0 if tables is None else tables.people)
+    return kind(told, answers.questionnaire, answers.inferred, made, law, learnt, tables, opt_in, client, blended)
