@@ -1,7 +1,9 @@
 """multi-freq-ldpy: surveys of several attributes; a Python call for each person, around clients compiled by numba.
 
 SPL splits epsilon among the attributes, SMP spends it on one that is drawn and told, RS+FD on one that is drawn and
-hidden among made-up answers. All the aggregators clip at 0 and rescale to a sum of 1; none has an option not to.
+hidden among made-up answers. All the aggregators clip at 0 and rescale to a sum of 1; none has an option not to. Where
+all values of an attribute are clipped, SPL and SMP give zeros, RS+FD divides by zero: NaN or, if all attributes have
+equally many values, an exception, which ends the job. So does, in SMP, an attribute that nobody drew.
 
 RS+FD spends ln(d (e^epsilon - 1) + 1) on the attribute drawn. If two people differ in all d attributes, that is the
 privacy loss, where SPL and SMP have epsilon. If they differ in one, the loss is epsilon with UE-z, with GRR if all
@@ -76,13 +78,17 @@ def seed_numpy(seed: int) -> None:
 
 
 def main() -> None:
-    """Compilation is not counted. Both generators are seeded, so that the same seed gives the same estimates."""
+    """Compilation is not counted. The same seed gives the same estimates.
+
+    Both generators are Mersenne Twisters: seeded alike, they would draw the same numbers.
+    """
     job = survey_job()
     solution, values = SOLUTIONS[job.solution], list(job.values)
     people = np.load(job.answers).tolist()
     solution.report(people[:WARM_UP], values, job.epsilon)
-    seed_numpy(job.seed)
-    njit(seed_numpy)(job.seed)
+    for_numpy, for_numba = np.random.SeedSequence(job.seed).generate_state(2).tolist()
+    seed_numpy(for_numpy)
+    njit(seed_numpy)(for_numba)
     start = time.perf_counter()
     estimates = [
         solution.estimate(solution.report(people, values, job.epsilon), values, job.epsilon) for _ in range(job.runs)

@@ -20,26 +20,46 @@ A guided tour::
 * :func:`evaluate` compares a method with a log's own truth; it is not private.
 * :func:`population` makes synthetic logs.
 
+Surveys of several questions whose answers hang together::
+
+    answers = blendp.read_answers("answers.csv", questionnaire=questionnaire)
+    survey = blendp.run_survey(answers, blendp.SurveyParameters(epsilon=1), opt_in=0.05)
+    print(survey)                                                   # survey.rows(), survey.words, survey.cautions
+    blendp.write_survey(survey, "survey")                           # the files that `blendp survey run` writes
+
+* :class:`Questionnaire` lists each :class:`Attribute` and its possible answers; :func:`read_answers` and
+  :func:`write_answers` read and write tables of :class:`Answers`.
+* :func:`run_survey` gives a :class:`SurveyRelease`, :func:`simulate_survey` an experiment;
+  :class:`SurveyParameters` say what is promised.
+* :mod:`blendp.survey` has the parts: ``udldp_loss`` is what reports reveal under a model, ``design`` who reports what,
+  ``respond`` what a client's device does.
+
 Errors are :class:`ParameterError`, :class:`LogError`, :class:`EngineError`, :class:`OutputExistsError` and
 :class:`RandomnessError`.
 """
 
+from blendp import survey
 from blendp._version import __version__
+from blendp.answers import Answers, Attribute, Questionnaire
 from blendp.client import Report, SubsetReport, make_report, make_reports
 from blendp.engines import Contributions, EmbeddedLog, LogQuality, StagedLog
 from blendp.engines.spark import SparkLog, SparkSettings
 from blendp.errors import EngineError, LogError, OutputExistsError, ParameterError, RandomnessError
 from blendp.evaluation import Evaluation, evaluate
 from blendp.headlist import HeadList
-from blendp.logs import Columns, log_of_table, open_log, open_spark_log, read_log
+from blendp.logs import Columns, log_of_table, open_log, open_spark_log, read_answers, read_log, write_answers
 from blendp.logs.synthetic import Population, population
 from blendp.methods import GroupSizes, Guarantee, Outcome, Parameters, Release, Row, Simulation, run, simulate
 from blendp.normalise import normalise_query, normalise_url
 from blendp.privacy import Budget
 from blendp.randomness import ReleaseRandom, SimulationRandom
 from blendp.report import write_release
+from blendp.report.survey_files import write_survey
+from blendp.survey import SurveyParameters, SurveyRelease, run_survey, simulate_survey
 
 __all__ = [
+    "Answers",
+    "Attribute",
     "Budget",
     "Columns",
     "Contributions",
@@ -56,6 +76,7 @@ __all__ = [
     "ParameterError",
     "Parameters",
     "Population",
+    "Questionnaire",
     "RandomnessError",
     "Release",
     "ReleaseRandom",
@@ -67,6 +88,8 @@ __all__ = [
     "SparkSettings",
     "StagedLog",
     "SubsetReport",
+    "SurveyParameters",
+    "SurveyRelease",
     "__version__",
     "evaluate",
     "log_of_table",
@@ -77,8 +100,14 @@ __all__ = [
     "open_log",
     "open_spark_log",
     "population",
+    "read_answers",
     "read_log",
     "run",
+    "run_survey",
     "simulate",
+    "simulate_survey",
+    "survey",
+    "write_answers",
     "write_release",
+    "write_survey",
 ]

@@ -14,6 +14,8 @@ import typer
 from blendp._version import __version__
 from blendp.cli import INTERRUPTED, demo, evaluate, plan, reproduce, run, simulate, tally
 from blendp.cli.console import errors
+from blendp.cli.survey import COMMANDS as SURVEY_COMMANDS
+from blendp.cli.survey import app as survey_app
 from blendp.engines.database import failed
 from blendp.errors import EngineError, LogError, OutputExistsError, ParameterError
 
@@ -35,7 +37,7 @@ app = typer.Typer(
 def _explained(command: Callable[..., None]) -> Callable[..., None]:
     """Turn every foreseeable failure of a command into one sentence and an exit code of its own."""
 
-    options_of_command = set(inspect.signature(command).parameters) - {"name", "logs"}
+    options_of_command = set(inspect.signature(command).parameters) - {"name", "logs", "data"}
 
     @wraps(command)
     def explained(*arguments: Any, **options: Any) -> None:
@@ -99,6 +101,10 @@ for name, module in {
     "tally": tally,
 }.items():
     app.command(name, epilog=module.EXAMPLES)(_explained(getattr(module, name)))
+
+for name, module in SURVEY_COMMANDS.items():
+    survey_app.command(name, epilog=module.EXAMPLES)(_explained(getattr(module, name)))
+app.add_typer(survey_app)
 
 
 def _version(wanted: bool) -> None:

@@ -173,9 +173,10 @@ def refuse_spark_options(engine: str, master: str | None, conf: list[str] | None
 
 
 def takes_job(command: Callable[..., None]) -> Callable[..., None]:
-    """Spread the ``job`` argument of a command over the command line, one option a field."""
-    hints = get_type_hints(Job, include_extras=True)
+    """Spread the ``job`` argument of a command, a dataclass, over the command line, one option a field."""
     own = inspect.signature(command, eval_str=True).parameters
+    kind = own["job"].annotation
+    hints = get_type_hints(kind, include_extras=True)
     spread = [
         inspect.Parameter(
             field.name,
@@ -183,12 +184,12 @@ def takes_job(command: Callable[..., None]) -> Callable[..., None]:
             default=inspect.Parameter.empty if field.default is MISSING else field.default,
             annotation=hints[field.name],
         )
-        for field in fields(Job)
+        for field in fields(kind)
     ]
     rest = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for name, p in own.items() if name != "job"]
 
     def spread_command(**given: Any) -> None:
-        job = Job(**{field.name: given.pop(field.name) for field in fields(Job)})
+        job = kind(**{field.name: given.pop(field.name) for field in fields(kind)})
         command(job=job, **given)
 
     spread_command.__signature__ = inspect.Signature([*spread, *rest])  # type: ignore[attr-defined]

@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 
 from blendp.answers import MOST_ATTRIBUTES, MOST_VALUES, Answers, Attribute, Questionnaire
 from blendp.errors import LogError, ParameterError, require_choice
-from blendp.logs.delimited import _header, _unquoted
+from blendp.logs.delimited import header_of, unquoted
 from blendp.logs.fields import Cut, cut_file
 from blendp.logs.sources import format_of, unreadable
-from blendp.logs.tabular import _as_bytes, _require_plain, parquet_file
+from blendp.logs.tabular import as_bytes, parquet_file, require_plain
 from blendp.outputs import whole
 
 FORMATS = ("auto", "csv", "tsv", "parquet")
@@ -155,7 +155,7 @@ class _Column:
         raw = cls(name, where, column.dictionary, codes, place)
         texts = raw.texts
         if quotes:
-            texts, stray = _unquoted(texts)
+            texts, stray = unquoted(texts)
             raw.refuse(stray, "text after a closing quote", "double the quotes within answers")
         try:
             texts = texts.cast(pa.string())
@@ -344,7 +344,7 @@ def _read_parquet(path: Path, choose: Choose) -> _Table:
         columns: dict[str, _Column] = {}
         for name, place in found.items():
             whole_name = file.schema_arrow.names[place]
-            _require_plain(file.schema_arrow.field(place), where)
+            require_plain(file.schema_arrow.field(place), where)
             column = _distinct_bytes(file.read(columns=[whole_name])[whole_name])
             columns[name] = _Column.of_bytes(name, where, column, lambda row: f"row {row + 1}", quotes=False)
     return _Table(where, columns)
@@ -360,7 +360,7 @@ def _distinct_bytes(column: pa.ChunkedArray) -> pa.DictionaryArray:
         column = column.cast(pa.string())
     encoded = column.dictionary_encode().combine_chunks()
     values = encoded.dictionary
-    texts = _short_numbers(values) if pa.types.is_floating(values.type) else _as_bytes(values)
+    texts = _short_numbers(values) if pa.types.is_floating(values.type) else as_bytes(values)
     return pa.DictionaryArray.from_arrays(encoded.indices, texts)
 
 
@@ -388,7 +388,7 @@ def _read_delimited(path: Path, format: str, choose: Choose) -> _Table:
         if cut.unclosed:
             raise LogError(f"{where} has a quote on line {seen + 1} or later that is never closed: close it.")
         if not width:
-            names = _header(cut, quotes)
+            names = header_of(cut, quotes)
             found, width = choose(names), len(names)
             pieces = {name: [] for name in found}
             cut, starts = cut.after_first_row(), starts[1:]  # noqa: PLW2901
@@ -431,7 +431,7 @@ def _refuse_broken(cut: Cut, starts: NDArray[np.int64], width: int, quotes: bool
         )
     long = cut.lines > 1
     for place in range(width) if long.any() else ():
-        _, stray = _unquoted(cut.column(long, place))
+        _, stray = unquoted(cut.column(long, place))
         if stray.any():
             line = starts[long][stray][0]
             raise LogError(

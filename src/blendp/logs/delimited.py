@@ -30,19 +30,20 @@ def read_delimited(paths: Iterable[Path], format: str, columns: Columns, intake:
         header: list[str] | None = None
         for cut in cut_file(path, "," if quotes else "\t", quotes=quotes):
             if header is None:
-                header = _header(cut, quotes)
+                header = header_of(cut, quotes)
                 found = positions(header, columns, str(path))
                 intake.levels = same_levels(found, intake.levels, str(path))
                 cut = cut.after_first_row()  # noqa: PLW2901
             _take_in(cut, len(header), found, quotes, intake)
 
 
-def _header(cut: Cut, quotes: bool) -> list[str]:
+def header_of(cut: Cut, quotes: bool) -> list[str]:
+    """The names in the first row."""
     if not len(cut.first):
         return []
     names = pa.array(cut.row(0), type=pa.binary())
     if quotes:
-        names, _ = _unquoted(names)
+        names, _ = unquoted(names)
     return [name.decode("utf-8", "replace").strip() for name in names.to_pylist()]
 
 
@@ -63,12 +64,12 @@ def _all_unquoted(fields: dict[str, pa.Array]) -> tuple[dict[str, pa.Array], NDA
     plain: dict[str, pa.Array] = {}
     stray = np.zeros(len(next(iter(fields.values()))), dtype=bool)
     for role, field in fields.items():
-        plain[role], bad = _unquoted(field)
+        plain[role], bad = unquoted(field)
         stray |= bad
     return plain, stray
 
 
-def _unquoted(field: pa.Array) -> tuple[pa.Array, NDArray[np.bool_]]:
+def unquoted(field: pa.Array) -> tuple[pa.Array, NDArray[np.bool_]]:
     """The field without its enclosing quotes, and where these do not enclose all of it."""
     quoted = pc.starts_with(field, '"')
     if not quoted.true_count:

@@ -25,7 +25,7 @@ def read_parquet(paths: Iterable[Path], columns: Columns, intake: Intake) -> Non
             intake.levels = same_levels(found, intake.levels, str(path))
             names = [file.schema_arrow.names[place] for place in found.values()]
             for name in names:
-                _require_plain(file.schema_arrow.field(name), str(path))
+                require_plain(file.schema_arrow.field(name), str(path))
             for batch in file.iter_batches(_BATCH, columns=names):
                 intake.add(_chosen(pa.table(batch), found, names))
 
@@ -57,26 +57,27 @@ def add_table(table: pa.Table, columns: Columns, intake: Intake) -> None:
     intake.levels = same_levels(found, None, where)
     names = [table.column_names[place] for place in found.values()]
     for name in names:
-        _require_plain(table.schema.field(name), where)
+        require_plain(table.schema.field(name), where)
     for start in range(0, table.num_rows, _BATCH):
         intake.add(_chosen(table.slice(start, _BATCH), found, names))
 
 
 def _chosen(table: pa.Table, found: Iterable[str], names: Iterable[str]) -> pa.Table:
-    return pa.table({role: _as_bytes(table[name]) for role, name in zip(found, names, strict=True)})
+    return pa.table({role: as_bytes(table[name]) for role, name in zip(found, names, strict=True)})
 
 
-def _require_plain(field: pa.Field, where: str) -> None:
+def require_plain(field: pa.Field, where: str) -> None:
+    """Raise unless a column holds one text or number in every row."""
     kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
     if pa.types.is_nested(kind):
         raise LogError(f"The column {field.name!r} of {where} holds {field.type}: give a column of text or numbers.")
 
 
-def _as_bytes(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def as_bytes(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """The text of every value as bytes, not yet known to be UTF-8."""
     kind = column.type
     if pa.types.is_dictionary(kind):
-        return _as_bytes(column.cast(kind.value_type))
+        return as_bytes(column.cast(kind.value_type))
     if pa.types.is_fixed_size_binary(kind):
         return column.cast(pa.binary())
     if pa.types.is_large_binary(kind) or pa.types.is_large_string(kind):

@@ -18,10 +18,10 @@ from blendp.report.svg import COLOURS, Words, house_style, inline_svg
 from blendp.report.text import UNKNOWN, label, percent, with_error
 
 WIDTH = 440.0
-_MARGIN = 18.0
-_ROW = 38.0
-_BASELINE, _MIDDLE, _BELOW = 11.0, 20.0, 28.0
-_LABEL, _VALUE, _TICK = 11.5, 10.5, 10.0
+MARGIN = 18.0
+ROW = 38.0
+BASELINE, MIDDLE, _BELOW = 11.0, 20.0, 28.0
+LABEL, VALUE, _TICK = 11.5, 10.5, 10.0
 
 
 @dataclass(frozen=True)
@@ -33,21 +33,24 @@ class Mark(Row):
     truth: float = math.nan
 
 
-def dot_plot(marks: Sequence[Mark], digits: int, name: str, title: str) -> Markup:
+def dot_plot(
+    marks: Sequence[Mark], digits: int, name: str, title: str, limits: tuple[float, float] | None = None
+) -> Markup:
     """Estimates with their intervals, each group's own estimate faint beside them, and the truth if it is known.
 
-    The scale fits the blended estimates; a group's estimate beyond it is drawn as an arrow at the edge.
+    The scale fits the blended estimates unless ``limits`` are given; a group's estimate beyond it is drawn as an arrow
+    at the edge.
     """
     values = [with_error(mark.probability, mark.std_error, digits) for mark in marks]
     with house_style():
-        figure, axes = _rows(len(marks))
-        left, right = _limits(marks)
+        figure, axes = row_axes(len(marks))
+        left, right = scale(marks) if limits is None else limits
         axes.set_xlim(left, right)
         axes.xaxis.set_major_locator(MaxNLocator(5))
         axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: _tick(x)))
         axes.axvline(0, color=COLOURS["edge"], linewidth=1, zorder=1)
         _groups(axes, marks, left, right)
-        y = _MIDDLE + _ROW * np.arange(len(marks))
+        y = MIDDLE + ROW * np.arange(len(marks))
         for mark, at in zip(marks, y, strict=True):
             if math.isfinite(mark.high - mark.low):
                 axes.plot([mark.low, mark.high], [at, at], color=COLOURS["ink"], linewidth=1.6, zorder=3)
@@ -61,7 +64,7 @@ def dot_plot(marks: Sequence[Mark], digits: int, name: str, title: str) -> Marku
 
 def beyond_scale(marks: Sequence[Mark]) -> bool:
     """Whether any group's estimate has to be drawn as an arrow."""
-    left, right = _limits(marks)
+    left, right = scale(marks)
     return any(x < left or x > right for mark in marks for x in (mark.opt_in, mark.client))
 
 
@@ -69,7 +72,7 @@ def share_plot(marks: Sequence[Mark], name: str, title: str) -> Markup:
     """How much of each estimate comes from the opt-in group (left part) and from the clients (right part)."""
     values = []
     with house_style():
-        figure, axes = _rows(len(marks))
+        figure, axes = row_axes(len(marks))
         axes.set_xlim(0, 1)
         axes.xaxis.set_major_locator(FixedLocator([0, 0.25, 0.5, 0.75, 1]))
         axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{100 * x:.0f} %"))
@@ -79,7 +82,7 @@ def share_plot(marks: Sequence[Mark], name: str, title: str) -> Markup:
             if not known:
                 continue
             share = min(max(mark.weight_opt_in, 0.0), 1.0)
-            y = i * _ROW + _MIDDLE + 1
+            y = i * ROW + MIDDLE + 1
             axes.barh(y, share, height=9, color=COLOURS["opt-in"], linewidth=0, zorder=3)
             axes.barh(y, 1 - share, left=share, height=9, color=COLOURS["client"], linewidth=0, zorder=3)
         return _finish(figure, axes, marks, values, name, title, "The rest of every bar comes from the clients.")
@@ -114,23 +117,23 @@ def truth_plot(marks: Sequence[Mark], digits: int, name: str, title: str) -> Mar
         style: dict[str, Any] = {"color": COLOURS["ink"], "linewidth": 0, "clip_on": False, "zorder": 4}
         axes.scatter(x(fits), [m.probability for m in fits], s=22, alpha=0.75, gid="marks-in", **style)
         axes.scatter(x(under), [low] * len(under), s=34, marker="v", gid="marks-under", **style)
-        axes.text(0, 1.025, "estimate", transform=axes.transAxes, fontsize=_LABEL, color=COLOURS["ink"])
+        axes.text(0, 1.025, "estimate", transform=axes.transAxes, fontsize=LABEL, color=COLOURS["ink"])
         axes.text(
-            1, -0.105, "true probability", transform=axes.transAxes, ha="right", fontsize=_LABEL, color=COLOURS["ink"]
+            1, -0.105, "true probability", transform=axes.transAxes, ha="right", fontsize=LABEL, color=COLOURS["ink"]
         )
         tips = {"marks-in": [_tip(m, digits) for m in fits], "marks-under": [_tip(m, digits) for m in under]}
         words = f"{len(shown)} points; on the dashed diagonal the estimate equals the truth."
         return inline_svg(figure, Words(name, title, words, {}, tips))
 
 
-def _rows(count: int) -> tuple[Figure, Axes]:
+def row_axes(count: int) -> tuple[Figure, Axes]:
     """Axes with a row for every mark, one unit of y for every unit of the drawing."""
-    height = count * _ROW + 32
+    height = count * ROW + 32
     figure = Figure(figsize=(WIDTH / 72, height / 72), dpi=72, facecolor="none")
     axes = figure.add_axes(
-        (_MARGIN / WIDTH, 28 / height, 1 - 2 * _MARGIN / WIDTH, count * _ROW / height), facecolor="none"
+        (MARGIN / WIDTH, 28 / height, 1 - 2 * MARGIN / WIDTH, count * ROW / height), facecolor="none"
     )
-    axes.set_ylim(count * _ROW, 0)
+    axes.set_ylim(count * ROW, 0)
     axes.yaxis.set_major_locator(NullLocator())
     _plain(axes)
     axes.grid(axis="x", color=COLOURS["line"], linewidth=0.8)
@@ -149,7 +152,7 @@ def _groups(axes: Axes, marks: Sequence[Mark], left: float, right: float) -> Non
         ("opt-in", "s", np.array([mark.opt_in for mark in marks])),
         ("client", "^", np.array([mark.client for mark in marks])),
     ):
-        y = _BELOW + _ROW * np.arange(len(marks))
+        y = _BELOW + ROW * np.arange(len(marks))
         for inside, marker, x in (
             ((values >= left) & (values <= right), shape, values),
             (values < left, "<", np.full(len(marks), left)),
@@ -163,24 +166,30 @@ def _groups(axes: Axes, marks: Sequence[Mark], left: float, right: float) -> Non
 def _finish(
     figure: Figure, axes: Axes, marks: Sequence[Mark], values: Sequence[str], name: str, title: str, remark: str
 ) -> Markup:
-    """Write the names and values over the rows."""
+    texts, tips = name_rows(axes, [(mark.query, mark.url) for mark in marks], values)
+    heads = "; ".join(f"{label(m.query, m.url, 30)}: {value}" for m, value in zip(marks[:3], values, strict=False))
+    return inline_svg(figure, Words(name, title, f"{remark} First {heads}.", texts, tips))
+
+
+def name_rows(
+    axes: Axes, names: Sequence[tuple[str | None, str | None]], values: Sequence[str]
+) -> tuple[dict[str, str], dict[str, list[str]]]:
+    """Keep room for names and values over the rows; give the texts and tips for :class:`~blendp.report.svg.Words`."""
     texts: dict[str, str] = {}
     tips: dict[str, list[str]] = {}
     inside = axes.get_yaxis_transform()
-    for i, (mark, value) in enumerate(zip(marks, values, strict=True)):
-        y = i * _ROW + _BASELINE
-        axes.text(0, y, "name", transform=inside, gid=f"name-{i}", fontsize=_LABEL, color=COLOURS["ink"])
-        axes.text(
-            1, y, "value", transform=inside, gid=f"value-{i}", fontsize=_VALUE, color=COLOURS["quiet"], ha="right"
-        )
-        room = WIDTH - 2 * _MARGIN - 0.62 * _VALUE * len(value) - 8
-        whole = label(mark.query, mark.url, 300)
-        texts[f"name-{i}"] = label(mark.query, mark.url, room / _LABEL)
+    for i, (name, value) in enumerate(zip(names, values, strict=True)):
+        y = i * ROW + BASELINE
+        over: dict[str, Any] = {"transform": inside, "zorder": 6}
+        axes.text(0, y, "name", gid=f"name-{i}", fontsize=LABEL, color=COLOURS["ink"], **over)
+        axes.text(1, y, "value", gid=f"value-{i}", fontsize=VALUE, color=COLOURS["quiet"], ha="right", **over)
+        room = WIDTH - 2 * MARGIN - 0.62 * VALUE * len(value) - 8
+        whole = label(*name, 300)
+        texts[f"name-{i}"] = label(*name, room / LABEL)
         texts[f"value-{i}"] = value
         if texts[f"name-{i}"] != whole:
             tips[f"name-{i}"] = [whole]
-    heads = "; ".join(f"{label(m.query, m.url, 30)}: {value}" for m, value in zip(marks[:3], values, strict=False))
-    return inline_svg(figure, Words(name, title, f"{remark} First {heads}.", texts, tips))
+    return texts, tips
 
 
 def _tip(mark: Mark, digits: int) -> str:
@@ -192,7 +201,7 @@ def _tick(x: float) -> str:
     return f"{100 * x:.6g} %".replace("-", "−")
 
 
-def _limits(marks: Sequence[Mark]) -> tuple[float, float]:
+def scale(marks: Sequence[Mark]) -> tuple[float, float]:
     """A scale from 0 or below that holds all blended estimates, intervals and truths."""
     ends = np.array([[mark.probability, mark.low, mark.high, mark.truth] for mark in marks])
     ends = np.append(ends[np.isfinite(ends)], 0.0)

@@ -8,6 +8,8 @@
 """
 
 from blendp.survey.any_law import AnyLaw
+from blendp.survey.bounded_pairs import BoundedPairs
+from blendp.survey.bounded_table import BoundedTable
 from blendp.survey.choose import Promise
 from blendp.survey.clients import client_level, collect, respond
 from blendp.survey.clusters import Clusters
@@ -16,7 +18,7 @@ from blendp.survey.grouping import allocate, assign
 from blendp.survey.guarantee import Losses, Perturbation, pairwise_product_loss, udldp_loss
 from blendp.survey.joint import Joint
 from blendp.survey.model import Model
-from blendp.survey.opt_in import LearntTree, NoisyTables, learn_tree
+from blendp.survey.opt_in import Misfit, NoisyTables, learn_pairs, learn_table, learn_tree
 from blendp.survey.outcome import AnswerRow, SurveyOutcome, SurveyRelease, SurveySimulation
 from blendp.survey.parameters import SurveyParameters
 from blendp.survey.run import run_survey, simulate_survey
@@ -26,14 +28,16 @@ __all__ = [
     "METHODS",
     "AnswerRow",
     "AnyLaw",
+    "BoundedPairs",
+    "BoundedTable",
     "Box",
     "Clusters",
     "Design",
     "Edge",
     "Group",
     "Joint",
-    "LearntTree",
     "Losses",
+    "Misfit",
     "Model",
     "NoisyTables",
     "Perturbation",
@@ -48,6 +52,8 @@ __all__ = [
     "client_level",
     "collect",
     "design",
+    "learn_pairs",
+    "learn_table",
     "learn_tree",
     "pairwise_product_loss",
     "respond",

@@ -16,7 +16,7 @@ from blendp.survey.model import Array, Model
 SLACK = 1e-9
 """How far below the promise losses are kept, so that no rounding of a recomputation can exceed it."""
 
-_HALVINGS = 26
+_HALVINGS, _ROUGH_HALVINGS = 26, 13
 _STEPS = (1.6, 1.2, 1.06)
 _ROUNDS = 12
 _GAIN = 1e-3
@@ -58,7 +58,8 @@ class Promise:
     def kept(self, model: Model, epsilons: Array, single: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Which rows of epsilons keep it."""
         total = epsilons.sum(axis=1)
-        worst = np.minimum(model.losses(epsilons, single).max(axis=1), total)
+        with np.errstate(over="ignore", invalid="ignore"):  # what leaves the range of floats is not kept
+            worst = np.fmin(model.losses(epsilons, single).max(axis=1), total)
         return np.asarray((worst <= self.most) & self.allows_record(total))
 
     def allows_record(self, total: ArrayLike) -> NDArray[np.bool_]:
@@ -79,25 +80,29 @@ class Chooser:
     errors: ReportErrors
     single: NDArray[np.bool_]
 
-    def largest(self, directions: Array) -> Array:
-        """For every row w: t w, cut at the promise, for the largest t that keeps the promise."""
+    def largest(self, directions: Array, *, roughly: bool = False) -> Array:
+        """For every row w: t w, cut at the promise, for the largest t that keeps the promise.
+
+        ``roughly`` stops early, below the largest, which is enough to compare.
+        """
         least = self.promise.most / directions.sum(axis=1)  # then the whole record keeps within the promise
         most = self.promise.most / np.where(directions > 0, directions, np.inf).min(axis=1)
-        return self._halve(least, most, lambda t: np.minimum(t[:, None] * directions, self.promise.most))
+        steps = _ROUGH_HALVINGS if roughly else _HALVINGS
+        return self._halve(least, most, lambda t: np.minimum(t[:, None] * directions, self.promise.most), steps)
 
-    def _halve(self, low: Array, high: Array, epsilons: Callable[[Array], Array]) -> Array:
+    def _halve(self, low: Array, high: Array, epsilons: Callable[[Array], Array], steps: int = _HALVINGS) -> Array:
         """The rows at the largest t between ``low``, where the promise is kept, and ``high``."""
         kept = self.promise.kept(self.model, epsilons(high), self.single)
         low = np.where(kept, high, low)
-        for _ in range(_HALVINGS):
+        for _ in range(steps):
             middle = (low + high) / 2
             kept = self.promise.kept(self.model, epsilons(middle), self.single)
             low, high = np.where(kept, middle, low), np.where(kept, high, middle)
         return epsilons(low)
 
-    def alike(self, groups: NDArray[np.bool_]) -> Array:
+    def alike(self, groups: NDArray[np.bool_], *, roughly: bool = False) -> Array:
         """One epsilon for all attributes of each group, a row of True for its members."""
-        return self.largest(groups.astype(np.float64))
+        return self.largest(groups.astype(np.float64), roughly=roughly)
 
     def error(self, epsilons: Array) -> Array:
         """The sum of the errors of the attributes that are reported, for every row.
@@ -124,7 +129,7 @@ class Chooser:
             for place, member in enumerate(members):
                 tries[2 * place, member] *= steps[0]
                 tries[2 * place + 1, member] /= steps[0]
-            found = self.largest(tries)
+            found = self.largest(tries, roughly=True)
             errors = self.error(found)
             if errors.min() < (1 - _GAIN) * self.error(best[None])[0]:
                 best = found[int(errors.argmin())]

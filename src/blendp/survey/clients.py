@@ -30,6 +30,8 @@ def respond(design: Design, group: int, record: Sequence[int], random: ReleaseRa
         raise ParameterError(
             "record", list(record), f"one value for each of {len(design.sizes)} attributes", "Count values from 0."
         )
+    if not 0 <= group < len(design.groups):
+        raise ParameterError("group", group, f"from 0 to {len(design.groups) - 1}", "Take the client's own group.")
     if design.hidden is not None:
         return tuple((int(value),) for value in design.hidden.release(codes[None], random)[0])
     asked = design.groups[group]

@@ -22,7 +22,11 @@ class Clusters:
     def __post_init__(self) -> None:
         """Refuse clusters that do not share out the attributes."""
         places = sorted(place for members, _ in self.parts for place in members)
-        if places != list(range(len(places))) or any(len(members) != len(law.sizes) for members, law in self.parts):
+        if (
+            not places
+            or places != list(range(len(places)))
+            or any(len(members) != len(law.sizes) for members, law in self.parts)
+        ):
             raise ParameterError(
                 "parts",
                 [members for members, _ in self.parts],

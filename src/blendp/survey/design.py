@@ -12,13 +12,16 @@ from numpy.typing import NDArray
 
 from blendp.errors import ParameterError, require_choice, require_count
 from blendp.mechanisms import HiddenSampling, SubsetSelection
+from blendp.survey.any_law import AnyLaw
+from blendp.survey.bounded_pairs import BoundedPairs
 from blendp.survey.choose import Chooser, Promise
+from blendp.survey.clusters import Clusters
 from blendp.survey.errors_of_reports import ReportErrors
 from blendp.survey.grouping import Grouping, Partition, allocate
 from blendp.survey.guarantee import Losses
 from blendp.survey.joint import Joint
 from blendp.survey.model import Array, Model, require_sizes
-from blendp.survey.tree import Tree
+from blendp.survey.tree import Box, Tree
 
 METHODS = ("cbps", "cbp", "split", "sample", "rsfd")
 """``cbps``: groups of attributes, each reported by some of the clients. ``cbp``: every client reports everything.
@@ -29,6 +32,8 @@ MODEL_METHODS = ("cbps", "cbp", "rsfd")
 """Those that report more where a model says that little is told."""
 
 _HALVINGS = 40
+_STRONGEST_HIDDEN = 12.0
+"""Beyond this nearly every answer is true: more helps nobody, and only costs the record."""
 
 
 @dataclass(frozen=True)
@@ -37,20 +42,20 @@ class Group:
 
     where:
         epsilons  are the likelihood ratios ln(Q1/Q2), one for each attribute,
-        single    is whether reports name one value; otherwise subsets of the size with the smallest error.
+        sizes     are how many values the attributes have,
+        widths    are how many of them a report names.
     """
 
     attributes: tuple[int, ...]
     epsilons: tuple[float, ...]
     sizes: tuple[int, ...]
-    single: bool
+    widths: tuple[int, ...]
     clients: int
 
     @cached_property
     def randomisers(self) -> tuple[SubsetSelection, ...]:
         """One for each attribute."""
-        pairs = zip(self.epsilons, self.sizes, strict=True)
-        return tuple(SubsetSelection(epsilon, size, self.single) for epsilon, size in pairs)
+        return tuple(map(SubsetSelection, self.epsilons, self.sizes, self.widths))
 
     @property
     def record_epsilon(self) -> float:
@@ -125,8 +130,7 @@ def design(
     require_choice("method", method, METHODS)
     sizes = require_sizes(model.sizes)
     require_count("clients", clients, least=1, remedy="Somebody has to be asked.")
-    known = None if frequencies is None else tuple(np.asarray(each, dtype=np.float64) for each in frequencies)
-    errors = ReportErrors(sizes, known)
+    errors = ReportErrors(sizes, None if frequencies is None else tuple(frequencies))
     if group is not None and (method != "cbps" or not 1 <= group <= len(sizes)):
         legal = (
             f"from 1 to {len(sizes)}, the attributes" if method == "cbps" else "left to the method, unless it is cbps"
@@ -140,7 +144,8 @@ def design(
     if method == "sample":
         rows = [(np.where(np.arange(len(sizes)) == j, promise.epsilon, 0.0), False) for j in range(len(sizes))]
         return _finished(model, clients, promise, method, errors, rows)
-    policies = [True, False] if max(sizes) > 2 and model.takes_subsets else [True]
+    wide = errors.best(np.full(len(sizes), promise.epsilon / len(sizes)), np.zeros(len(sizes), dtype=bool))[1]
+    policies = [True, False] if max(wide) > 1 and model.takes_subsets else [True]
     found = [_grouped(model, promise, errors, method, group, per_attribute, single) for single in policies]
     return _finished(model, clients, promise, method, errors, min(found, key=partial(_cost, errors)))
 
@@ -195,8 +200,9 @@ def _finished(model: Model, clients: int, promise: Promise, method: str, errors:
     groups = []
     for (epsilons, single), count in zip(rows, counts, strict=True):
         members = tuple(np.flatnonzero(epsilons > 0).tolist())
-        ratios = tuple(float(epsilons[j]) for j in members)
-        groups.append(Group(members, ratios, tuple(errors.sizes[j] for j in members), single, count))
+        ratios, sizes = (tuple(float(epsilons[j]) for j in members), tuple(errors.sizes[j] for j in members))
+        _, widths = errors.best(epsilons, np.full(len(epsilons), single))
+        groups.append(Group(members, ratios, sizes, tuple(int(widths[j]) for j in members), count))
     return Design(method, promise, errors.sizes, tuple(groups), _losses(model, groups))
 
 
@@ -205,13 +211,14 @@ def _losses(model: Model, groups: Sequence[Group]) -> Losses:
     attributes = len(model.sizes)
     worst, record, exact = np.zeros(attributes), 0.0, True
     for group in groups:
-        epsilons, single = np.zeros(attributes), np.full(attributes, group.single)
+        epsilons, single = np.zeros(attributes), np.ones(attributes, dtype=bool)
         epsilons[list(group.attributes)] = group.epsilons
+        single[list(group.attributes)] = np.array(group.widths) == 1
         found = model.exact_losses(epsilons, single)
         if found is None:
             exact = False
             found = model.losses(epsilons[None], single)[0]
-        worst = np.maximum(worst, np.minimum(found, epsilons.sum()))
+        worst = np.maximum(worst, np.fmin(found, group.record_epsilon))
         record = max(record, group.record_epsilon)
     return Losses(tuple(worst.tolist()), record, "exact" if exact else "at most")
 
@@ -225,16 +232,17 @@ def _hidden(model: Model, clients: int, promise: Promise) -> Design:
         made = HiddenSampling(inner, sizes)
         return made, np.full(len(sizes), made.record_loss()) if bounds is None else made.attribute_losses(*bounds)
 
-    low, high = promise.most, 50.0 if promise.record is None else min(50.0, promise.record)
+    most = max(_STRONGEST_HIDDEN, promise.epsilon)
+    low, high = promise.most, most if promise.record is None else min(most, promise.record)
     if losses(high)[1].max() <= promise.most:
         low = high
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         low, high = (middle, high) if losses(middle)[1].max() <= promise.most else (low, middle)
     made, found = losses(low)
-    known = bounds is None or all((bounds[0][pair] == bounds[1][pair]).all() for pair in bounds[0])
-    group = Group(tuple(range(len(sizes))), (made.inner,) * len(sizes), sizes, True, clients)
-    kind = "exact" if known else "at most"
+    known = bounds is not None and all((bounds[0][pair] == bounds[1][pair]).all() for pair in bounds[0])
+    group = Group(tuple(range(len(sizes))), (made.inner,) * len(sizes), sizes, (1,) * len(sizes), clients)
+    kind = "exact" if known or isinstance(model, AnyLaw) else "at most"
     return Design("rsfd", promise, sizes, (group,), Losses(tuple(found.tolist()), made.record_loss(), kind), made)
 
 
@@ -243,10 +251,29 @@ Bounds = dict[tuple[int, int], Array]
 
 def pair_bounds(model: Model) -> tuple[Bounds, Bounds] | None:
     """Bounds of every attribute's law given any other, or None where the model does not give them."""
+    boxes = _pairs(model)
+    if boxes is None or len(boxes) < len(model.sizes) * (len(model.sizes) - 1):
+        return None
+    return {pair: box.low for pair, box in boxes.items()}, {pair: box.high for pair, box in boxes.items()}
+
+
+def _pairs(model: Model) -> dict[tuple[int, int], Box] | None:
     if isinstance(model, Joint):
-        return model.pairs(), model.pairs()
+        return {pair: Box(law, law) for pair, law in model.pairs().items()}
     if isinstance(model, Tree):
-        boxes = model.pairs()
-        if len(boxes) == len(model.sizes) * (len(model.sizes) - 1):
-            return {pair: box.low for pair, box in boxes.items()}, {pair: box.high for pair, box in boxes.items()}
-    return None
+        return model.pairs()
+    if isinstance(model, BoundedPairs):
+        return dict(model.boxes)
+    if not isinstance(model, Clusters):
+        return None
+    found: dict[tuple[int, int], Box] = {}
+    for members, law in model.parts:
+        margins = law.margins
+        if margins is not None:
+            for place, j in enumerate(members):
+                for i in set(range(len(model.sizes))) - set(members):
+                    same = np.repeat(margins[place][None], model.sizes[i], axis=0)
+                    found[i, j] = Box(same, same)
+        inside = _pairs(law)
+        found |= {} if inside is None else {(members[i], members[j]): box for (i, j), box in inside.items()}
+    return found

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from blendp.errors import ParameterError
 from blendp.survey.model import Array
 
 
@@ -28,6 +29,19 @@ class ReportErrors:
     frequencies: tuple[Array, ...] | None = None
     """What is known of the frequencies; equally frequent values, the worst case, if nothing is."""
 
+    def __post_init__(self) -> None:
+        """Refuse frequencies of other attributes."""
+        if self.frequencies is not None:
+            known = tuple(np.asarray(each, dtype=np.float64) for each in self.frequencies)
+            if tuple(each.shape for each in known) != tuple((size,) for size in self.sizes):
+                raise ParameterError(
+                    "frequencies",
+                    [each.shape for each in known],
+                    f"for {self.sizes} values",
+                    "Give one for each value.",
+                )
+            object.__setattr__(self, "frequencies", known)
+
     @cached_property
     def drawing(self) -> Array:
         """(1 - sum f^2)/m of every attribute."""
@@ -36,16 +50,24 @@ class ReportErrors:
         return np.array([(1 - min(1.0, square)) / m for square, m in zip(squares, self.sizes, strict=True)])
 
     def of(self, epsilons: Array, single: NDArray[np.bool_] | Sequence[bool]) -> Array:
-        """The error of every attribute (along the last axis): inf where epsilon is 0."""
+        """The error of every attribute (along the last axis) with the best width: inf where epsilon is 0."""
+        return self.best(epsilons, single)[0]
+
+    def best(self, epsilons: Array, single: NDArray[np.bool_] | Sequence[bool]) -> tuple[Array, NDArray[np.int64]]:
+        """The error of every attribute, and how many values a report should name: 1 where it is to be ``single``.
+
+        The mean error over all values is least near w = m/(e^epsilon + 1); both neighbours are tried.
+        """
         m = np.array(self.sizes, dtype=np.float64)
         ratio = np.exp(epsilons)
-        ideal = m / (ratio + 1)
-        noise = np.full(np.shape(epsilons), np.inf)
-        for width in (np.floor(ideal), np.ceil(ideal)):
-            w = np.where(single, 1.0, np.clip(width, 1, np.maximum(m - 1, 1)))
+        ideal = np.floor(m / (ratio + 1))
+        noise, widths = np.full(np.shape(epsilons), np.inf), np.ones(np.shape(epsilons), dtype=np.int64)
+        for step in (0, 1):
+            w = np.where(single, 1.0, np.clip(ideal + step, 1, m - 1))
             p = w * ratio / (w * ratio + m - w)
             q = (w - p) / (m - 1)
             with np.errstate(divide="ignore", invalid="ignore"):
                 each = (p * (1 - p) + (m - 1) * q * (1 - q)) / (m * (p - q) ** 2)
-            noise = np.fmin(noise, np.where(epsilons > 0, each, np.inf))
-        return np.asarray(noise + self.drawing)
+            better = (epsilons > 0) & (each < noise)
+            noise, widths = np.where(better, each, noise), np.where(better, w.astype(np.int64), widths)
+        return np.asarray(noise + self.drawing), widths

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import combinations
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
@@ -14,6 +15,7 @@ from blendp.survey.model import Array
 
 Partition = tuple[tuple[int, ...], ...]
 
+_ALL = 8
 _MOVES = 12
 
 
@@ -25,19 +27,27 @@ def allocate(clients: int, errors: ArrayLike) -> tuple[int, ...]:
     where:
         f_i  is the sum of the errors that one client of group i leaves (``errors``),
         N    is the number of clients; shares are rounded by largest remainder, every group getting at least one.
+
+    Then single clients move as long as that lowers the sum: each term falls ever more slowly with its N_i, so where no
+    move helps, no other whole numbers do better.
     """
-    weights = np.sqrt(np.asarray(errors, dtype=np.float64))
-    require_count("clients", clients, least=len(weights), remedy="Every group needs a client: ask more, or group less.")
-    ideal = np.maximum(clients * weights / weights.sum(), 1.0)
-    ideal *= clients / ideal.sum()
+    f = np.asarray(errors, dtype=np.float64)
+    f = np.maximum(f, 1e-12 * f.max()) if f.max() > 0 else np.ones(len(f))
+    require_count("clients", clients, least=len(f), remedy="Every group needs a client: ask more, or group less.")
+    ideal = clients * np.sqrt(f) / np.sqrt(f).sum()
     sizes = np.maximum(np.floor(ideal).astype(np.int64), 1)
     spare = clients - int(sizes.sum())
-    order = np.argsort(-(ideal - sizes), kind="stable")
-    if spare > 0:
-        sizes[order[:spare]] += 1
-    for _ in range(-spare):
-        sizes[int(np.argmax(sizes - ideal + (sizes > 1)))] -= 1
-    return tuple(sizes.tolist())
+    sizes[np.argsort(sizes - ideal, kind="stable")[: max(spare, 0)]] += 1
+    while True:
+        excess = int(sizes.sum()) - clients
+        gain = f / (sizes * (sizes + 1.0))
+        with np.errstate(divide="ignore"):
+            cost = np.where(sizes > 1, f / (sizes * (sizes - 1.0)), np.inf)
+        if not excess and gain.max() <= cost.min() * (1 + 1e-12):
+            return tuple(sizes.tolist())
+        sizes[cost.argmin()] -= 1
+        if not excess:
+            sizes[gain.argmax()] += 1
 
 
 def assign(identifiers: NDArray[np.uint8], key: bytes, sizes: Sequence[int]) -> NDArray[np.int64]:
@@ -79,15 +89,36 @@ class Grouping:
 
     def fixed(self, size: int) -> Partition:
         """Groups of this size (the last ones may be one smaller), weakly correlated attributes together."""
-        groups = -(-self._attributes // size)
-        start = self._spread_out(groups)
-        return self._improved(start, room=size)
+        start = self._spread_out(-(-self._attributes // size))
+        return self._improved(start, room=size, groups=len(start))
 
     def best(self) -> Partition:
-        """Groups of any sizes; one attribute a client is among those that are compared."""
+        """Groups of any sizes; one attribute a client is among those that are compared.
+
+        All partitions of up to 8 attributes are compared; of more, those that merging, balanced groups and moves reach.
+        """
+        if self._attributes <= _ALL:
+            return self._best_of_all()
         starts = {self._joined()} | {self._spread_out(groups) for groups in range(1, self._attributes)}
         self._know(group for partition in starts for group in partition)
         return self._improved(min(sorted(starts), key=self._cost), room=self._attributes)
+
+    def _best_of_all(self) -> Partition:
+        """For ever larger sets: the best group of its first attribute, and the best partition of the rest."""
+        everybody = tuple(range(self._attributes))
+        groups = [group for size in everybody for group in combinations(everybody, size + 1)]
+        self._know(groups)
+        best: dict[tuple[int, ...], tuple[float, Partition]] = {(): (0.0, ())}
+        for members in groups:
+            first, others = members[0], members[1:]
+            found = []
+            for size in range(len(others) + 1):
+                for joined in combinations(others, size):
+                    cost, partition = best[tuple(j for j in others if j not in joined)]
+                    group = (first, *joined)
+                    found.append((cost + self._roots[group], (group, *partition)))
+            best[members] = min(found)
+        return tuple(sorted(best[everybody][1]))
 
     def _cost(self, partition: Partition) -> float:
         return sum(self._roots[group] for group in partition)
@@ -99,7 +130,7 @@ class Grouping:
             masks = np.zeros((len(unknown), self._attributes), dtype=np.bool_)
             for row, group in enumerate(unknown):
                 masks[row, list(group)] = True
-            errors = self._chooser.error(self._chooser.alike(masks))
+            errors = self._chooser.error(self._chooser.alike(masks, roughly=True))
             self._roots |= dict(zip(unknown, np.sqrt(errors).tolist(), strict=True))
         self._roots[()] = 0.0
 
@@ -141,11 +172,13 @@ class Grouping:
             strength[a, b] = strength[b, a] = self._roots[a, b] ** 2 / apart - 1
         return strength
 
-    def _improved(self, partition: Partition, room: int) -> Partition:
+    def _improved(self, partition: Partition, room: int, groups: int | None = None) -> Partition:
         """Move or swap single attributes as long as that helps."""
         self._know(partition)
         for _ in range(_MOVES):
-            tries = [each for each in _neighbours(partition) if max(map(len, each)) <= room]
+            tries = [
+                each for each in _neighbours(partition) if max(map(len, each)) <= room and groups in (None, len(each))
+            ]
             if not tries:
                 break
             self._know(group for each in tries for group in each)

@@ -41,9 +41,9 @@ class Perturbation:
         sizes = (2,) * len(truths) if sizes is None else tuple(sizes)
         epsilons = []
         for q1, m in zip(truths, sizes, strict=True):
-            if not 1 / m <= q1 < 1:
+            if not 1 / m * (1 - 1e-12) <= q1 < 1:
                 raise ParameterError("truths", q1, f"from 1/{m} to 1 (1 excluded)", "1/m tells nothing, 1 everything.")
-            epsilons.append(math.log(q1 * (m - 1) / (1 - q1)))
+            epsilons.append(max(0.0, math.log(q1 * (m - 1) / (1 - q1))))
         return cls(tuple(epsilons), sizes)
 
     @property
@@ -101,15 +101,15 @@ def udldp_loss(model: Model | ArrayLike, perturbation: Perturbation) -> Losses:
     laws are only bounded, and for larger trees of many-valued attributes. It never exceeds the record's epsilon.
     """
     law: Model = model if hasattr(model, "losses") else Joint(np.asarray(model, dtype=np.float64))  # type: ignore[assignment]
-    if law.sizes != perturbation.sizes:
-        raise ParameterError("perturbation", perturbation.sizes, f"for attributes of {law.sizes} values", "Match them.")
+    _require_match(law, perturbation)
     epsilons = np.array(perturbation.epsilons)
     single = np.full(len(epsilons), perturbation.single)
-    found = law.exact_losses(epsilons, single)
-    kind = "at most" if found is None else "exact"
-    if found is None:
-        found = np.minimum(law.losses(epsilons[None], single)[0], perturbation.record_epsilon)
-    return Losses(tuple(found.tolist()), perturbation.record_epsilon, kind)
+    with np.errstate(over="ignore", invalid="ignore"):  # what leaves the range of floats is the record's
+        found = law.exact_losses(epsilons, single)
+        kind = "at most" if found is None else "exact"
+        if found is None:
+            found = law.losses(epsilons[None], single)[0]
+    return Losses(tuple(np.fmin(found, perturbation.record_epsilon).tolist()), perturbation.record_epsilon, kind)
 
 
 def pairwise_product_loss(joint: Joint | ArrayLike, perturbation: Perturbation) -> Losses:
@@ -125,6 +125,7 @@ def pairwise_product_loss(joint: Joint | ArrayLike, perturbation: Perturbation) 
     guarantee needs :func:`udldp_loss`.
     """
     law = joint if isinstance(joint, Joint) else Joint(np.asarray(joint, dtype=np.float64))
+    _require_match(law, perturbation)
     epsilons = np.array(perturbation.epsilons)
     found = []
     for i, own in enumerate(perturbation.epsilons):
@@ -135,3 +136,8 @@ def pairwise_product_loss(joint: Joint | ArrayLike, perturbation: Perturbation) 
                 total += (logs[:, None, :] - logs[None, :, :]).max(axis=2)
         found.append(own + float(total.max()))
     return Losses(tuple(found), perturbation.record_epsilon, "exact" if len(law.sizes) == 2 else "pairwise product")
+
+
+def _require_match(law: Model, perturbation: Perturbation) -> None:
+    if law.sizes != perturbation.sizes:
+        raise ParameterError("perturbation", perturbation.sizes, f"for attributes of {law.sizes} values", "Match them.")

@@ -11,7 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from blendp.errors import ParameterError, require_number
-from blendp.survey.model import MOST_CELLS, Array, needs_subsets, require_epsilons, require_sizes
+from blendp.survey.model import MOST_CELLS, Array, margin_of, needs_subsets, require_epsilons, require_sizes
+
+MOST_REPORTS = 1 << 20
+"""How many values and reports are gone through one by one."""
 
 _SUM_ERROR = 1e-9
 
@@ -36,7 +39,7 @@ class Joint:
                 "probabilities", float(table.sum()), "numbers of at least 0 that sum to 1", "Divide by the sum."
             )
         for attribute in range(table.ndim):
-            margin = _sum_except(table, (attribute,))
+            margin = margin_of(table, (attribute,))
             if not margin.min() > 0:
                 raise ParameterError(
                     f"value {int(margin.argmin())} of attribute {attribute}",
@@ -91,7 +94,7 @@ class Joint:
     @property
     def takes_subsets(self) -> bool:
         """Whether reports that are no single values can be judged: if there are few enough sets of values."""
-        return sum(self.sizes) <= 16
+        return math.prod(m if m == 2 else 2**m for m in self.sizes) <= MOST_REPORTS
 
     def losses(self, epsilons: Array, single: NDArray[np.bool_]) -> Array:
         """What reports tell about every attribute; see :class:`~blendp.survey.model.Model`.
@@ -112,8 +115,7 @@ class Joint:
         found = np.empty(len(ratios))
         for i in range(len(ratios)):
             others = [j for j in reported if j != i]
-            logs = np.log(_channelled(self._given(i, others), ratios[others], single[others]))
-            found[i] = ratios[i] + (logs.max(axis=0) - logs.min(axis=0)).max()
+            found[i] = ratios[i] + loss_through(self._given(i, others), ratios[others], single[others])
         return found
 
     @cached_property
@@ -124,14 +126,32 @@ class Joint:
         """P(others | attribute), with the attribute's values along axis 0."""
         key = (attribute, *others)
         if key not in self._conditionals:
-            table = np.ascontiguousarray(_sum_except(self.probabilities, key))
+            table = np.ascontiguousarray(margin_of(self.probabilities, key))
             self._conditionals[key] = table / table.sum(axis=tuple(range(1, table.ndim)), keepdims=True)
         return self._conditionals[key]
+
+    @cached_property
+    def margins(self) -> tuple[Array, ...]:
+        """The frequencies of every attribute's values."""
+        return tuple(margin_of(self.probabilities, (j,)) for j in range(len(self.sizes)))
 
     def pairs(self) -> dict[tuple[int, int], Array]:
         """P(b_j = x | b_i = s) as ``pairs[i, j][s, x]`` for all ordered pairs."""
         axes = range(len(self.sizes))
         return {(i, j): self._given(i, [j]) for i in axes for j in axes if i != j}
+
+
+def loss_through(given: Array, epsilons: Array, single: NDArray[np.bool_]) -> float:
+    """What reports about other attributes tell about one: exactly, or with too many sets of values at most.
+
+    where:
+        given  is the law of the others given its value, which is axis 0; ``epsilons`` and ``single`` are theirs.
+    """
+    reports = [m if one or m == 2 else 2**m for m, one in zip(given.shape[1:], single, strict=True)]
+    if math.prod(reports) * len(given) > MOST_REPORTS:
+        return float(epsilons.sum())
+    logs = np.log(_channelled(given, epsilons, single))
+    return float((logs.max(axis=0) - logs.min(axis=0)).max())
 
 
 def require_correlation(correlation: float, least: float) -> None:
@@ -146,13 +166,6 @@ def require_correlation(correlation: float, least: float) -> None:
     )
 
 
-def _sum_except(table: Array, kept: tuple[int, ...]) -> Array:
-    """The margin of these axes, in this order."""
-    margin = table.sum(axis=tuple(axis for axis in range(table.ndim) if axis not in kept))
-    left = sorted(kept)
-    return np.transpose(margin, [left.index(axis) for axis in kept])
-
-
 def _channelled(table: Array, epsilons: Array, single: NDArray[np.bool_]) -> Array:
     """Apply the channel of every axis but the first, up to a factor: e^epsilon for values in a report, else 1."""
     for axis, (epsilon, one) in enumerate(zip(epsilons, single, strict=True), start=1):
@@ -164,10 +177,6 @@ def _channelled(table: Array, epsilons: Array, single: NDArray[np.bool_]) -> Arr
 def _subset_sums(table: Array, axis: int) -> Array:
     """The sums over every set of values of this axis but the empty one and all."""
     values = table.shape[axis]
-    if table.size // values << values > MOST_CELLS << 4:
-        raise ParameterError(
-            "single", False, f"True for an attribute of {values} values here", "Too many subsets to go through."
-        )
     chosen = [each for size in range(1, values) for each in combinations(range(values), size)]
     subsets = np.array([np.bincount(each, minlength=values) for each in chosen], dtype=np.float64)
     return np.moveaxis(np.tensordot(subsets, table, axes=(1, axis)), 0, axis)

@@ -68,3 +68,10 @@ def require_sizes(sizes: Sequence[int]) -> tuple[int, ...]:
                 f"values of attribute {attribute}", size, "at least 2", "An attribute with one value tells nothing."
             )
     return tuple(int(size) for size in sizes)
+
+
+def margin_of(table: Array, kept: tuple[int, ...]) -> Array:
+    """The sums of a table over all axes but these, which come in this order."""
+    margin = table.sum(axis=tuple(axis for axis in range(table.ndim) if axis not in kept))
+    left = sorted(kept)
+    return np.transpose(margin, [left.index(axis) for axis in kept])

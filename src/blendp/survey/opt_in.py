@@ -13,14 +13,21 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from blendp.answers import Answers
-from blendp.errors import require_count, require_number
+from blendp.errors import ParameterError, require_choice, require_count, require_number
 from blendp.estimate import Level
 from blendp.mechanisms import RoundedGaussian
 from blendp.privacy import Budget
 from blendp.privacy.gaussian import gaussian_mu
 from blendp.randomness import Random
-from blendp.survey.model import Array
+from blendp.survey.bounded_pairs import BoundedPairs
+from blendp.survey.bounded_table import BoundedTable, Bounds
+from blendp.survey.model import Array, margin_of
 from blendp.survey.tree import Box, Edge, Tree
+
+MISFIT = 0.01
+"""The share of people beyond which a tree is said not to fit."""
+
+KINDS = ("single", "pairs", "all")
 
 _TAILS = 10
 """What can fail for one cell: two tails of its noise; in each direction two of the rest's noise and two of drawing."""
@@ -31,93 +38,100 @@ class NoisyTables:
     """Counts of answers in the opt-in group with Gaussian noise; everything here may be published.
 
     where:
-        axes     are the attributes of each table: every two of them, or every one,
-        counts   are how many of the ``people`` gave each combination, plus noise,
-        sigma    is the standard deviation of the noise on every count: sqrt(2 tables)/mu, as a person who changes all
-                 answers lowers one count of each table by 1 and raises another.
+        kind    is which tables there are: of "single" attributes, of all "pairs" of them, or of single attributes and
+                of "all" together,
+        axes    are the attributes of each table,
+        counts  are how many of the ``people`` gave each combination, plus noise,
+        sigmas  are the standard deviations of the noise on each table. A person who changes all answers lowers one
+                count of each table by 1 and raises another, so sum_t 2/sigma_t^2 = mu^2; tables share mu^2 equally, but
+                the one of all attributes gets half of it.
     """
 
     sizes: tuple[int, ...]
     people: int
+    kind: str
     axes: tuple[tuple[int, ...], ...]
     counts: tuple[NDArray[np.int64], ...]
-    sigma: Fraction
+    sigmas: tuple[Fraction, ...]
 
     @classmethod
-    def draw(cls, answers: Answers, budget: Budget, random: Random, *, pairs: bool) -> NoisyTables:
+    def draw(cls, answers: Answers, budget: Budget, random: Random, kind: str) -> NoisyTables:
         """Count, and add rounded Gaussian noise that keeps the budget (replace-one person)."""
         require_count("opt-in people", answers.people, least=1, remedy="Somebody has to opt in.")
-        places = range(len(answers.sizes))
-        axes = tuple(combinations(places, 2)) if pairs and len(places) > 1 else tuple((j,) for j in places)
+        require_choice("kind", kind, KINDS)
+        places = tuple(range(len(answers.sizes)))
+        singles: list[tuple[int, ...]] = [(j,) for j in places]
+        shares = {axes: Fraction(1, len(places)) for axes in singles}
+        if kind == "pairs" and len(places) > 1:
+            pairs = list(combinations(places, 2))
+            shares = {axes: Fraction(1, len(pairs)) for axes in pairs}
+        if kind == "all" and len(places) > 1:
+            shares = {axes: share / 2 for axes, share in shares.items()} | {places: Fraction(1, 2)}
         mu = Fraction(gaussian_mu(budget.epsilon, budget.delta))
-        sigma = Fraction(math.isqrt(math.ceil(2 * len(axes) / mu**2 * 2**40)) + 1, 2**20)
-        noise = RoundedGaussian(sigma)
-        counts = [answers.counts(*each) for each in axes]
-        drawn = noise.draw(sum(table.size for table in counts), random)
-        ends = np.cumsum([0, *(table.size for table in counts)])
-        noisy = tuple(
-            table + drawn[start:end].reshape(table.shape)
-            for table, start, end in zip(counts, ends[:-1], ends[1:], strict=True)
-        )
-        return cls(answers.sizes, answers.people, axes, noisy, sigma)
+        sigmas = {axes: _root_above(2 / (share * mu**2)) for axes, share in shares.items()}
+        noisy = {axes: answers.counts(*axes) for axes in sigmas}
+        for sigma in dict.fromkeys(sigmas.values()):
+            alike = [axes for axes in sigmas if sigmas[axes] == sigma]
+            drawn = RoundedGaussian(sigma).draw(sum(noisy[axes].size for axes in alike), random)
+            for axes, part in zip(
+                alike, np.split(drawn, np.cumsum([noisy[axes].size for axes in alike])), strict=False
+            ):
+                noisy[axes] = noisy[axes] + part.reshape(noisy[axes].shape)
+        return cls(answers.sizes, answers.people, kind, tuple(noisy), tuple(noisy.values()), tuple(sigmas.values()))
 
     @cached_property
-    def _variance(self) -> float:
-        return RoundedGaussian(self.sigma).variance
+    def margins(self) -> tuple[Bounds, ...]:
+        """How many people gave each answer of every attribute, and how far off that may be.
 
-    @property
-    def pairs(self) -> bool:
-        """Whether tables are of two attributes."""
-        return len(self.axes[0]) == 2
-
-    @cached_property
-    def margins(self) -> tuple[tuple[Array, float], ...]:
-        """How many people gave each answer of every attribute, and the variance of the noise on that.
-
-        A table of i and j gives margins of i with noise of variance m_j sigma^2; the mean over all j that is weighted
-        by 1/m_j has the least, sigma^2/sum_j(1/m_j).
+        A table gives margins of an attribute with noise of variance k sigma^2, k being the cells that are summed up.
+        The mean over all tables with weights 1/(k sigma^2) has the least, 1/(the sum of the weights).
         """
         totals = [np.zeros(size) for size in self.sizes]
-        weights = [0.0] * len(self.sizes)
-        for axes, table in zip(self.axes, self.counts, strict=True):
+        weights, roundings = np.zeros(len(self.sizes)), np.zeros(len(self.sizes))
+        for axes, table, sigma in zip(self.axes, self.counts, self.sigmas, strict=True):
+            variance = RoundedGaussian(sigma).variance
             for place, attribute in enumerate(axes):
-                other = table.size / self.sizes[attribute]
-                others = tuple(axis for axis in range(len(axes)) if axis != place)
-                totals[attribute] += table.sum(axis=others) / other
-                weights[attribute] += 1 / other
-        return tuple((total / weight, self._variance / weight) for total, weight in zip(totals, weights, strict=True))
+                merged = table.size // self.sizes[attribute]
+                totals[attribute] += margin_of(table.astype(np.float64), (place,)) / (merged * variance)
+                weights[attribute] += 1 / (merged * variance)
+                roundings[attribute] += 1 / (2 * variance)
+        return tuple(
+            Bounds(total / weight, math.sqrt(1 / weight), rounding / weight)
+            for total, weight, rounding in zip(totals, weights.tolist(), roundings.tolist(), strict=True)
+        )
 
     @cached_property
     def frequencies(self) -> tuple[Array, ...]:
         """The share of every answer, without bias: it may be below 0, and shares may miss 1."""
-        return tuple(counts / self.people for counts, _ in self.margins)
+        return tuple(margin.counts / self.people for margin in self.margins)
 
     def level(self) -> Level:
         """The frequencies of all attributes one after the other, with their variances."""
         probability = np.concatenate(self.frequencies)
-        floors = [np.full(size, v / self.people**2) for size, (_, v) in zip(self.sizes, self.margins, strict=True)]
-        floor = np.concatenate(floors)
+        floor = np.repeat([(margin.deviation / self.people) ** 2 for margin in self.margins], self.sizes)
         inside = np.clip(probability, 0.0, 1.0)
         return Level(probability, floor + inside * (1 - inside) / self.people, floor)
 
 
-@dataclass(frozen=True, eq=False)
-class LearntTree:
-    """The tree of the strongest dependences (Chow and Liu), with a box around every conditional probability.
+@dataclass(frozen=True)
+class Misfit:
+    """How far a tree is from the released tables of pairs, at worst.
 
     where:
-        tree    holds the boxes: with probability ``confidence`` all hold the truth at once, if it is this tree,
-        misfit  is by how much the table of any two attributes differs from what the tree says, beyond what noise and
-                drawing explain: a share of people, and the two attributes (None if no table differs).
+        share  is the share of people for whom two attributes differ from what the tree says, beyond what noise and
+               drawing explain,
+        pair   are the two attributes; None if all fit.
     """
 
-    tree: Tree
-    confidence: float
-    misfit: tuple[float, tuple[int, int] | None]
+    share: float = 0.0
+    pair: tuple[int, int] | None = None
 
 
-def learn_tree(tables: NoisyTables, confidence: float) -> LearntTree:
-    """A tree for the guarantee, from released tables alone: it costs no further privacy.
+def learn_tree(tables: NoisyTables, confidence: float) -> tuple[Tree, Misfit]:
+    """The tree of the strongest dependences (Chow and Liu) with a box around every conditional probability.
+
+    It comes from released tables alone, so it costs no further privacy. With probability ``confidence`` all boxes hold
+    the truth at once, if it is this tree.
 
     The box of P(b_j = x | b_i = y), for a person drawn like the opt-in group, is the Clopper-Pearson interval
 
@@ -128,16 +142,63 @@ def learn_tree(tables: NoisyTables, confidence: float) -> LearntTree:
                   number, give or take z noise deviations with P(N > z) = beta', and the rounding,
         beta'     is (1 - confidence)/(10 cells of all tables): whichever tree is chosen, all its boxes hold at once.
     """
-    require_number("confidence", confidence, above=0, below=1, legal="above 0 and below 1", remedy="0.99 is usual.")
-    if not tables.pairs:
-        return LearntTree(Tree(tables.sizes, ()), confidence, (0.0, None))
-    shares = {axes: _law(table) for axes, table in zip(tables.axes, tables.counts, strict=True)}
+    require_confidence(confidence)
+    if len(tables.sizes) == 1:
+        return Tree(tables.sizes, ()), Misfit()
+    noisy = _pair_tables(tables)
+    shares = {axes: _law(table) for axes, table in noisy.items()}
     chosen = _strongest({axes: _information(table) for axes, table in shares.items()}, len(tables.sizes))
-    tail = (1 - confidence) / (_TAILS * sum(table.size for table in tables.counts))
-    noisy = dict(zip(tables.axes, tables.counts, strict=True))
+    tail = _tail(tables, confidence)
     edges = tuple(Edge(*axes, _box(noisy[axes], tables, tail), _box(noisy[axes].T, tables, tail)) for axes in chosen)
     fitted = Tree(tables.sizes, tuple(Edge.of_table(*axes, shares[axes]) for axes in chosen))
-    return LearntTree(Tree(tables.sizes, edges), confidence, _misfit(tables, fitted))
+    return Tree(tables.sizes, edges), _misfit(tables, fitted)
+
+
+def learn_pairs(tables: NoisyTables, confidence: float) -> BoundedPairs:
+    """The boxes of :func:`learn_tree` around all pairs, of which no tree is made."""
+    require_confidence(confidence)
+    boxes: dict[tuple[int, int], Box] = {}
+    if len(tables.sizes) > 1:
+        for (first, second), table in _pair_tables(tables).items():
+            boxes[first, second] = _box(table, tables, _tail(tables, confidence))
+            boxes[second, first] = _box(table.T, tables, _tail(tables, confidence))
+    return BoundedPairs(tables.sizes, boxes, confidence)
+
+
+def require_confidence(confidence: float) -> None:
+    """Raise unless a confidence is a probability below 1."""
+    require_number(
+        "confidence",
+        confidence,
+        least=0.5,
+        below=1,
+        legal="from 0.5 to 1 (1 excluded)",
+        remedy="0.99 means that the model fails to bound the truth in one survey of a hundred at most.",
+    )
+
+
+def learn_table(tables: NoisyTables, confidence: float) -> BoundedTable:
+    """Bounds for the guarantee without any assumption on how attributes hang together."""
+    require_confidence(confidence)
+    if tables.kind != "all":
+        raise ParameterError("tables", tables.kind, "tables with one of all attributes", "Draw them with kind = 'all'.")
+    return BoundedTable(tables.counts[-1], float(tables.sigmas[-1]), tables.margins, confidence)
+
+
+def _pair_tables(tables: NoisyTables) -> dict[tuple[int, int], NDArray[np.int64]]:
+    if tables.kind != "pairs":
+        raise ParameterError("tables", tables.kind, "tables of pairs", "Draw them with kind = 'pairs'.")
+    return {(axes[0], axes[1]): table for axes, table in zip(tables.axes, tables.counts, strict=True)}
+
+
+def _tail(tables: NoisyTables, confidence: float) -> float:
+    """The probability with which one bound may fail on one side."""
+    return (1 - confidence) / (_TAILS * sum(table.size for table in tables.counts))
+
+
+def _root_above(square: Fraction) -> Fraction:
+    """A fraction just above the square root."""
+    return Fraction(math.isqrt(math.ceil(square * 2**40)) + 1, 2**20)
 
 
 def _law(table: NDArray[np.int64]) -> Array:
@@ -165,7 +226,7 @@ def _strongest(information: dict[tuple[int, ...], float], nodes: int) -> list[tu
 
 def _box(table: NDArray[np.int64], tables: NoisyTables, tail: float) -> Box:
     """Bounds of P(column | row)."""
-    z, sigma, others = float(special.ndtri(1 - tail)), float(tables.sigma), table.shape[1] - 1
+    z, sigma, others = float(special.ndtri(1 - tail)), float(tables.sigmas[0]), table.shape[1] - 1
     reach, reach_rest = z * sigma + 0.5, z * sigma * math.sqrt(others) + 0.5 * others
     rest = table.sum(axis=1, keepdims=True) - table
 
@@ -180,19 +241,19 @@ def _box(table: NDArray[np.int64], tables: NoisyTables, tail: float) -> Box:
     return Box(np.where(broken, 0.0, low), np.where(broken, 1.0, high))
 
 
-def _misfit(tables: NoisyTables, fitted: Tree) -> tuple[float, tuple[int, int] | None]:
+def _misfit(tables: NoisyTables, fitted: Tree) -> Misfit:
     """The largest total variation between a noisy table and the fitted tree's, beyond what is expected by chance."""
     neighbours = {(edge.first, edge.second) for edge in fitted.edges}
     given = fitted.pairs()
-    worst: tuple[float, tuple[int, int] | None] = (0.0, None)
+    worst = Misfit()
     for axes, table in zip(tables.axes, tables.counts, strict=True):
         first, second = axes
         if (first, second) in neighbours:
             continue
-        margin = np.clip(tables.frequencies[first], 0, None)
+        margin = np.maximum(tables.frequencies[first], 0.5 / tables.people)
         expected = (margin / margin.sum())[:, None] * given[first, second].low
-        chance = np.sqrt(3 * float(tables.sigma) ** 2 + 2 * tables.people * expected) * math.sqrt(2 / math.pi)
+        chance = np.sqrt(3 * float(tables.sigmas[0]) ** 2 + 2 * tables.people * expected) * math.sqrt(2 / math.pi)
         distance = float((np.abs(table - tables.people * expected) - chance).sum() / (2 * tables.people))
-        if distance > worst[0]:
-            worst = (distance, (first, second))
+        if distance > worst.share:
+            worst = Misfit(distance, (first, second))
     return worst

@@ -13,13 +13,12 @@ from numpy.typing import NDArray
 from blendp.answers import Questionnaire
 from blendp.estimate import Blend, Level, project_on_simplex
 from blendp.survey.any_law import AnyLaw
+from blendp.survey.bounded_pairs import BoundedPairs
+from blendp.survey.bounded_table import BoundedTable
 from blendp.survey.design import Design
 from blendp.survey.model import Array, Model
-from blendp.survey.opt_in import LearntTree, NoisyTables
+from blendp.survey.opt_in import MISFIT, Misfit, NoisyTables
 from blendp.survey.parameters import SurveyParameters
-
-MISFIT = 0.01
-"""The share of people beyond which a tree that does not fit is told."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +45,8 @@ class SurveyOutcome:
 
     design: Design
     model: Model
-    learnt: LearntTree | None
-    """How the model was learnt; None if it was given, or there is none."""
+    misfit: Misfit | None
+    """How well a learnt tree fits; None if no tree was learnt."""
 
     tables: NoisyTables | None
     """What the opt-in group released; None if nobody opted in."""
@@ -97,12 +96,13 @@ class SurveyOutcome:
         """What the promise to clients rests on."""
         if isinstance(self.model, AnyLaw):
             return "no model: the promise holds whatever the correlations are"
-        if self.learnt is None:
+        learnt = f"learnt from {self.opt_in_people:,} opt-in people, which bounds the truth with probability"
+        if isinstance(self.model, BoundedTable | BoundedPairs):
+            what = "a table" if isinstance(self.model, BoundedTable) else "tables of pairs"
+            return f"{what} {learnt} {self.parameters.confidence:g} if clients answer like them"
+        if self.misfit is None:
             return "a model that was given"
-        return (
-            f"a tree learnt from {self.opt_in_people:,} opt-in people, which bounds the truth with probability "
-            f"{self.learnt.confidence:g} if clients answer like them and the tree is right"
-        )
+        return f"a tree {learnt} {self.parameters.confidence:g} if clients answer like them and the tree is right"
 
     @property
     def words(self) -> str:
@@ -145,7 +145,7 @@ class SurveyOutcome:
         if losses.record > told.epsilon * (1 + 1e-12):
             found.append(
                 f"The promise of epsilon = {told.epsilon:g} about each attribute rests on the model; whatever the "
-                f"correlations are, only {losses.record:.4g} holds for the record (record_epsilon limits it)."
+                f"correlations are, only {losses.record:.4g} holds for the record (a lower limit can be set)."
             )
         if self.opt_in_people and told.delta * people >= 1:
             found.append(f"delta = {told.delta:g} is not below one over the {people:,} people ({1 / people:.2g}).")
@@ -158,12 +158,12 @@ class SurveyOutcome:
                 "The possible answers were read from the answers themselves, which nothing protects: give a "
                 "questionnaire."
             )
-        if self.learnt is not None and self.learnt.misfit[0] > MISFIT and losses.record > told.epsilon * (1 + 1e-12):
-            share, pair = self.learnt.misfit
-            names = [self.questionnaire.names[place] for place in pair or ()]
+        if self.misfit is not None and self.misfit.share > MISFIT:
+            names = [self.questionnaire.names[place] for place in self.misfit.pair or ()]
+            unused = isinstance(self.model, AnyLaw)
             found.append(
-                f"The tree does not fit: {' and '.join(names)} together differ from it for {100 * share:.1f} % of "
-                f"people, so the promise under the model is an approximation."
+                f"The tree does not fit: {' and '.join(names)} differ from it for {100 * self.misfit.share:.1f} % of "
+                f"people, so {'it is not used' if unused else 'the promise by the model is an approximation'}."
             )
         check = self.disagreement
         if check is not None and check[0] > NormalDist().inv_cdf(1 - 0.005 / len(self.frequency)):

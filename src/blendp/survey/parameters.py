@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from blendp.errors import ParameterError, require_choice, require_number
+from blendp.errors import ParameterError, require_choice, require_count, require_number
 from blendp.privacy import Budget
+from blendp.privacy.gaussian import gaussian_mu
+from blendp.survey.bounded_table import MOST_TOGETHER
 from blendp.survey.choose import Promise
-from blendp.survey.design import METHODS
+from blendp.survey.design import METHODS, MODEL_METHODS
+from blendp.survey.model import MOST_CELLS, Model
+from blendp.survey.opt_in import require_confidence
+from blendp.survey.tree import MOST_VALUES, require_values
+
+LEARN = ("auto", "table", "tree")
+
+MOST_COMBINATIONS = 512
+"""Beyond so many combinations the noise on their table makes its bounds wide."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +46,12 @@ class SurveyParameters:
     """The largest epsilon of a client's whole record, which holds whatever the correlations are; None sets no limit. At
     ``epsilon`` no promise rests on the model."""
 
+    learn: str = "auto"
+    """What is learnt from the opt-in group for the guarantee: ``table`` bounds how any few attributes hang together and
+    assumes no shape; ``tree`` assumes that attributes form a tree, and can do with many more of them; ``auto`` takes
+    the table where there are at most :data:`MOST_COMBINATIONS` combinations of answers, otherwise a tree, and nothing
+    where the opt-in group is too small to show anything, or its tables of pairs contradict the tree."""
+
     confidence: float = 0.99
     """With what probability the model learnt from the opt-in group bounds the truth."""
 
@@ -54,22 +71,48 @@ class SurveyParameters:
         )
         require_choice("method", self.method, METHODS)
         self.promise  # noqa: B018
-        require_number(
-            "confidence",
-            self.confidence,
-            least=0.5,
-            below=1,
-            legal="from 0.5 to 1 (1 excluded)",
-            remedy="0.99 means that the model fails to bound the truth in one survey of a hundred at most.",
-        )
-        if self.group is not None and (self.method != "cbps" or self.group < 1):
-            legal = "at least 1" if self.method == "cbps" else "left to the method, unless it is cbps"
-            raise ParameterError("group", self.group, legal, "It is how many attributes one client reports.")
+        require_choice("learn", self.learn, LEARN)
+        require_confidence(self.confidence)
+        if self.group is not None:
+            remedy = "It is how many attributes one client reports."
+            require_count("group", self.group, least=1, remedy=remedy)
+            if self.method != "cbps":
+                raise ParameterError("group", self.group, "left to the method, unless it is cbps", remedy)
 
     @property
     def promise(self) -> Promise:
         """What clients are promised."""
         return Promise(self.epsilon, self.record_epsilon)
+
+    def tables(self, sizes: tuple[int, ...], people: int, model: Model | None) -> str:
+        """Which tables so many opt-in people release, if attributes have so many values and this model is given.
+
+        It depends on public numbers alone. ``auto`` learns nothing where the noise would drown it.
+        """
+        if model is not None or self.method not in MODEL_METHODS or len(sizes) == 1:
+            return "single"
+        combinations = math.prod(sizes)
+        if self.learn == "table" and combinations > MOST_CELLS:
+            raise ParameterError(
+                "learn", self.learn, f"tree where answers have more than {MOST_CELLS} combinations", "Use tree."
+            )
+        together = self.method == "cbps" or (self.method == "cbp" and len(sizes) <= MOST_TOGETHER + 1)
+        table = self.method != "rsfd" and self.learn == "table"
+        if self.learn == "auto" and together and combinations <= MOST_COMBINATIONS:
+            table = self._shows("all", sizes, people)
+        if table:
+            return "all"
+        if self.learn == "auto" and (max(sizes) > MOST_VALUES or not self._shows("pairs", sizes, people)):
+            return "single"
+        require_values(sizes)
+        return "pairs"
+
+    def _shows(self, kind: str, sizes: tuple[int, ...], people: int) -> bool:
+        """Whether four deviations of the noise on a cell of the smallest pair are less than half its people."""
+        first, second, *rest = sorted(sizes)
+        variances = {"all": 4 * math.prod(rest), "pairs": len(sizes) * (len(sizes) - 1)}
+        deviation = math.sqrt(variances[kind]) / gaussian_mu(self.epsilon, self.delta)
+        return 4 * deviation < people / (first * second) / 2
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values, for JSON."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from blendp.answers import Answers
 from blendp.errors import ParameterError, RandomnessError
-from blendp.estimate import Level, blend
+from blendp.estimate import blend
 from blendp.estimate.group import nothing
 from blendp.methods.groups import draw_groups
 from blendp.methods.progress import Progress, silent
@@ -17,9 +17,9 @@ from blendp.privacy import Budget
 from blendp.randomness import Random, ReleaseRandom, SimulationRandom, require_release
 from blendp.survey.any_law import AnyLaw
 from blendp.survey.clients import client_level, collect
-from blendp.survey.design import MODEL_METHODS, Design, design
+from blendp.survey.design import design
 from blendp.survey.model import Model
-from blendp.survey.opt_in import LearntTree, NoisyTables, learn_tree
+from blendp.survey.opt_in import MISFIT, Misfit, NoisyTables, learn_pairs, learn_table, learn_tree
 from blendp.survey.outcome import SurveyOutcome, SurveyRelease, SurveySimulation
 from blendp.survey.parameters import SurveyParameters
 
@@ -81,10 +81,12 @@ def _survey(
     progress("drawing who opts in")
     trusting, clients = _people(answers, opt_in, random)
     progress("counting the opt-in group")
-    tables = _tables(answers.take(trusting), told, model, random)
+    tables = None
+    if len(trusting):
+        kind_of_tables = told.tables(answers.sizes, len(trusting), model)
+        tables = NoisyTables.draw(answers.take(trusting), Budget(told.epsilon, told.delta), random, kind_of_tables)
     progress("learning how answers hang together")
-    learnt = _learnt(tables, told, model)
-    law = model if model is not None else AnyLaw(answers.sizes) if learnt is None else learnt.tree
+    law, misfit = law_for(told, answers.sizes, model, tables)
     progress("choosing who reports what")
     made = design(
         law,
@@ -98,7 +100,30 @@ def _survey(
     progress("collecting reports")
     client = client_level(made, collect(made, answers.codes[clients], random))
     progress("blending")
-    return _blended(kind, answers, told, made, law, learnt, tables, client)
+    opt_in_level = nothing(len(client.probability)) if tables is None else tables.level()
+    blended = blend(opt_in_level, client, 0 if tables is None else tables.people)
+    about = (told, answers.questionnaire, answers.inferred, made, law, misfit, tables)
+    return kind(*about, opt_in_level, client, blended)
+
+
+def law_for(
+    told: SurveyParameters, sizes: tuple[int, ...], model: Model | None, tables: NoisyTables | None
+) -> tuple[Model, Misfit | None]:
+    """What clients' promise rests on: the given model, what the opt-in group's tables say, or nothing.
+
+    With a learnt tree, also how well it fits; one that does not is only used if a tree was asked for.
+    """
+    if model is not None:
+        return model, None
+    if tables is None or tables.kind == "single":
+        return AnyLaw(sizes), None
+    if tables.kind == "all":
+        return learn_table(tables, told.confidence), None
+    if told.method == "rsfd":
+        return learn_pairs(tables, told.confidence), None
+    tree, misfit = learn_tree(tables, told.confidence)
+    trusted = told.learn == "tree" or misfit.share <= MISFIT
+    return tree if trusted else AnyLaw(sizes), misfit
 
 
 def _people(
@@ -114,31 +139,3 @@ def _people(
     if not len(groups.client):
         raise ParameterError("opt_in", opt_in, "such that somebody is a client", "Let fewer people opt in.")
     return groups.head_list, groups.client
-
-
-def _tables(trusting: Answers, told: SurveyParameters, model: Model | None, random: Random) -> NoisyTables | None:
-    if not trusting.people:
-        return None
-    learns = model is None and told.method in MODEL_METHODS
-    return NoisyTables.draw(trusting, Budget(told.epsilon, told.delta), random, pairs=learns)
-
-
-def _learnt(tables: NoisyTables | None, told: SurveyParameters, model: Model | None) -> LearntTree | None:
-    if tables is None or model is not None or told.method not in MODEL_METHODS:
-        return None
-    return learn_tree(tables, told.confidence)
-
-
-def _blended(
-    kind: type[Kind],
-    answers: Answers,
-    told: SurveyParameters,
-    made: Design,
-    law: Model,
-    learnt: LearntTree | None,
-    tables: NoisyTables | None,
-    client: Level,
-) -> Kind:
-    opt_in = nothing(len(client.probability)) if tables is None else tables.level()
-    blended = blend(opt_in, client, 0 if tables is None else tables.people)
-    return kind(told, answers.questionnaire, answers.inferred, made, law, learnt, tables, opt_in, client, blended)

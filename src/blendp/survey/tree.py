@@ -15,7 +15,13 @@ from blendp.errors import ParameterError, require_count
 from blendp.survey.joint import Joint, require_correlation
 from blendp.survey.model import MOST_CELLS, Array, needs_subsets, require_epsilons, require_sizes
 
+MOST_VALUES = 100
+"""A node of a tree has no more values than this: what is passed between two grows with the cube of it."""
+
 _BLOCK = 1 << 21
+_FEW = 8
+_DEEPEST = 500
+_MOST_JOINT = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +43,7 @@ class Box:
                 "Widen them.",
             )
         tight_high = np.minimum(high, 1 - (low.sum(axis=1, keepdims=True) - low))
-        tight_low = np.maximum(low, 1 - (high.sum(axis=1, keepdims=True) - high))
+        tight_low = np.minimum(np.maximum(low, 1 - (high.sum(axis=1, keepdims=True) - high)), tight_high)
         known = low == high
         for name, array in (("low", np.where(known, low, tight_low)), ("high", np.where(known, high, tight_high))):
             array.setflags(write=False)
@@ -116,6 +122,7 @@ class Tree:
     def __post_init__(self) -> None:
         """Refuse circles, and laws that do not fit the numbers of values."""
         object.__setattr__(self, "nodes", require_sizes(self.nodes))
+        require_values(self.nodes)
         require_count("hidden", self.hidden, least=0, remedy="Count the hidden causes.")
         if self.hidden >= len(self.nodes):
             raise ParameterError("hidden", self.hidden, f"below the {len(self.nodes)} nodes", "Name an attribute.")
@@ -124,9 +131,15 @@ class Tree:
             ends = edge.first, edge.second
             if not all(0 <= end < len(self.nodes) for end in ends) or cluster[ends[0]] == cluster[ends[1]]:
                 raise ParameterError("edges", ends, "two attributes that are not connected otherwise", "Leave it out.")
-            if edge.second_given_first.low.shape != tuple(self.nodes[end] for end in ends):
+            shape = tuple(self.nodes[end] for end in ends)
+            if edge.second_given_first.low.shape != shape or edge.first_given_second.low.shape != shape[::-1]:
                 raise ParameterError("edges", ends, "with a law for every value of both", "Give a table of that shape.")
             cluster = [cluster[ends[0]] if each == cluster[ends[1]] else each for each in cluster]
+        margins = () if self.margins is None else self.margins
+        if self.margins is not None and tuple(margin.shape for margin in margins) != tuple((m,) for m in self.nodes):
+            raise ParameterError(
+                "margins", [margin.shape for margin in margins], f"for nodes of {self.nodes} values", "Match them."
+            )
 
     @classmethod
     def of_tables(cls, sizes: Sequence[int], tables: Mapping[tuple[int, int], ArrayLike]) -> Tree:
@@ -135,6 +148,10 @@ class Tree:
         edges = []
         for ends, given in tables.items():
             table = np.asarray(given, dtype=np.float64)
+            if not all(0 <= end < len(sizes) for end in ends) or table.shape != tuple(sizes[end] for end in ends):
+                raise ParameterError(
+                    "tables", ends, "two attributes and a table with a row and a column for each value", "Match them."
+                )
             edges.append(Edge.of_table(*ends, table))
             for axis, end in enumerate(ends):
                 margin = table.sum(axis=1 - axis) / table.sum()
@@ -157,6 +174,7 @@ class Tree:
         Each attribute takes the value of the cause with the probability sqrt(correlation), and any value otherwise.
         """
         require_count("attributes", attributes, least=1, remedy="Give the number of attributes.")
+        require_count("sizes", sizes, least=2, remedy="An attribute with one value tells nothing.")
         require_correlation(correlation, 0)
         copied = np.sqrt(correlation)
         table = (copied * np.eye(sizes) + (1 - copied) / sizes) / sizes
@@ -183,7 +201,7 @@ class Tree:
         return tuple(map(tuple, found))
 
     @cached_property
-    def _downwards(self) -> tuple[tuple[int, int, Edge], ...]:
+    def downwards(self) -> tuple[tuple[int, int, Edge], ...]:
         """(parent, child, edge), parents before children."""
         seen: set[int] = set()
 
@@ -216,10 +234,10 @@ class Tree:
         own = [ratios[:, node] if node < len(self.sizes) else np.zeros(len(ratios)) for node in range(len(self.nodes))]
         behind = [np.zeros((len(ratios), size, size)) for size in self.nodes]
         upwards: dict[int, Array] = {}
-        for parent, child, edge in reversed(self._downwards):
+        for parent, child, edge in reversed(self.downwards):
             upwards[child] = _message(self._sender(child, own, behind[child], single), edge.toward(parent))
             behind[parent] = behind[parent] + upwards[child]
-        for parent, child, edge in self._downwards:
+        for parent, child, edge in self.downwards:
             rest = np.maximum(behind[parent] - upwards[child], 0.0)
             behind[child] = behind[child] + _message(self._sender(parent, own, rest, single), edge.toward(child))
         return np.stack([own[j] + behind[j].max(axis=(1, 2)) for j in range(len(self.sizes))], axis=1)
@@ -228,10 +246,14 @@ class Tree:
         return _Sender(own[node], behind, node >= len(self.sizes) or bool(single[node]))
 
     def exact_losses(self, epsilons: Array, single: NDArray[np.bool_]) -> Array | None:
-        """Exactly, if all laws are known: by messages where nodes have two values, else through all reports."""
+        """Exactly, if all laws are known: by messages if all nodes have two values, else through all reports."""
         if not self.known:
             return None
         ratios = require_epsilons(epsilons, self.sizes)
+        if max(self.nodes) == 2:
+            return np.asarray(self.losses(ratios[None], single)[0])
+        if len(self.nodes) > _DEEPEST:
+            return None
         if needs_subsets(ratios, single, self.sizes):
             return None
         found = np.empty(len(self.sizes))
@@ -268,7 +290,8 @@ class Tree:
 
     def joint(self) -> Joint:
         """The law of the attributes as a table, for trees with known laws and few cells."""
-        if not self.known or self.margins is None or math.prod(self.nodes) > MOST_CELLS:
+        large = math.prod(self.sizes) > MOST_CELLS or math.prod(self.nodes) > _MOST_JOINT
+        if not self.known or self.margins is None or large:
             raise ParameterError(
                 "tree",
                 self.nodes,
@@ -277,7 +300,7 @@ class Tree:
             )
         table = np.ones(self.nodes)
         reached: set[int] = set()
-        for parent, child, edge in self._downwards:
+        for parent, child, edge in self.downwards:
             if parent not in reached:
                 table = table * self._along(self.margins[parent], parent)
             table = table * self._along(edge.toward(parent).low, parent, child)
@@ -311,6 +334,17 @@ class Tree:
                         step = edge.toward(node)
                         stack.append((child, node, step if box is None else _chained(box, step)))
         return found
+
+
+def require_values(sizes: Sequence[int]) -> None:
+    """Raise if an attribute has too many values for a tree."""
+    if max(sizes) > MOST_VALUES:
+        raise ParameterError(
+            "values of an attribute",
+            max(sizes),
+            f"at most {MOST_VALUES} in a tree",
+            "Group its answers, leave it out, or use method sample or split, which need no tree.",
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -366,7 +400,8 @@ def _message(sender: _Sender, box: Box) -> Array:
     gives (1 + (r-1) P(v|y))/(1 + (r-1) P(v|y')): exact for known laws. With more, L is the product of the node's own
     report, e^epsilon at one value v and 1 elsewhere, and of what lies behind, of which only the largest ratio r is
     kept: at worst it is r on a set A and 1 elsewhere, and A holds the values with the largest P(x|y)/P(x|y'). That is
-    exact if nothing lies behind, and an upper bound otherwise. Bounds of P enter on their worse side.
+    exact if nothing lies behind, and an upper bound otherwise. Bounds of P enter on their worse side. Reports that are
+    not single, and those of nodes of more than 8 values, are merged into r.
     """
     parents, size = box.low.shape
     quotients = np.ones((len(sender.own), parents, parents))
@@ -377,29 +412,45 @@ def _message(sender: _Sender, box: Box) -> Array:
             np.maximum(quotients, above[:, :, None] / below[:, None, :], out=quotients)
     else:
         behind = sender.behind.max(axis=(1, 2))
-        most = np.exp(sender.own + behind)[:, None, None]
-        block = max(1, _BLOCK // (parents * parents * size))
-        for start in range(0, len(behind), block):
-            rows = slice(start, start + block)
-            own, rest = sender.own[rows], behind[rows]
-            if sender.single:
-                _raise_to_worst(quotients[rows], box, np.expm1(own), np.expm1(rest))
-            else:
-                _raise_to_worst(quotients[rows], box, np.zeros(len(own)), np.expm1(own + rest))
-        np.minimum(quotients, most, out=quotients)
+        one = (sender.own > 0) & (behind == 0) & sender.single
+        both = (sender.own > 0) & (behind > 0) & sender.single & (size <= _FEW)
+        merged = (sender.own + behind > 0) & ~one & ~both
+        for worst, rows in ((_worst_value, one), (_worst_both, both), (_worst_set, merged)):
+            block = max(1, _BLOCK // (parents * parents * size))
+            places = np.flatnonzero(rows)
+            for start in range(0, len(places), block):
+                at = places[start : start + block]
+                quotients[at] = worst(box, sender.own[at], behind[at])
+        np.minimum(quotients, np.exp(sender.own + behind)[:, None, None], out=quotients)
     quotients[:, np.arange(parents), np.arange(parents)] = 1.0
     return np.log(quotients)
 
 
-def _raise_to_worst(quotients: Array, box: Box, own: Array, behind: Array) -> None:
-    """Raise quotients to the largest over own reports v and sets A; ``own`` and ``behind`` are ratios less 1."""
+def _worst_value(box: Box, own: Array, behind: Array) -> Array:  # noqa: ARG001
+    """The largest quotients over the values that an own report names; nothing lies behind."""
+    more = np.expm1(own)[:, None]
+    quotients = np.ones((len(own), len(box.low), len(box.low)))
+    for value in range(box.low.shape[1]):
+        above, below = 1 + more * box.high[:, value], 1 + more * box.low[:, value]
+        np.maximum(quotients, above[:, :, None] / below[:, None, :], out=quotients)
+    return quotients
+
+
+def _worst_set(box: Box, own: Array, behind: Array) -> Array:
+    """The largest quotients over sets of values, own report and what lies behind taken together."""
+    above, below, _ = box.best_sets
+    more = np.expm1(own + behind)[:, None, None, None]
+    return np.asarray(((1 + more * above) / (1 + more * below)).max(axis=3))
+
+
+def _worst_both(box: Box, own: Array, behind: Array) -> Array:
+    """The largest quotients over the values that an own report names, and sets of values for what lies behind."""
     above, below, inside = box.best_sets
-    extra, more = own[:, None, None], behind[:, None, None, None]
-    for value in range(box.low.shape[1]) if own.any() else (0,):
-        high, low = extra * box.high[None, :, None, value], extra * box.low[None, None, :, value]
-        np.maximum(quotients, (1 + high) / (1 + low), out=quotients)
-        if behind.any():
-            held = inside[..., value]
-            first = 1 + high[..., None] + more * (above + held * high[..., None])
-            second = 1 + low[..., None] + more * (below + held * low[..., None])
-            np.maximum(quotients, (first / second).max(axis=3), out=quotients)
+    extra, more = np.expm1(own)[:, None, None, None], np.expm1(behind)[:, None, None, None]
+    quotients = _worst_value(box, own, behind)
+    for value in range(box.low.shape[1]):
+        high, low = extra * box.high[:, None, None, value], extra * box.low[None, :, None, value]
+        held = inside[..., value]
+        first, second = 1 + high + more * (above + held * high), 1 + low + more * (below + held * low)
+        np.maximum(quotients, (first / second).max(axis=3), out=quotients)
+    return quotients

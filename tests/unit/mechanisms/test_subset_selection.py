@@ -29,10 +29,7 @@ def rank(randomiser: SubsetSelection, row: NDArray[np.bool_]) -> int:
 
 def of_size(epsilon: float, items: int, size: int) -> SubsetSelection:
     """The randomiser with reports of a size that is not the best."""
-    randomiser = SubsetSelection(epsilon, items)
-    object.__setattr__(randomiser, "size", size)
-    object.__setattr__(randomiser, "coin", subset_selection._coin(epsilon, items, size))
-    return randomiser
+    return SubsetSelection(epsilon, items, size)
 
 
 def moments(randomiser: SubsetSelection, holders: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -416,3 +413,17 @@ def test_numbers_of_users_and_large_channels() -> None:
             randomiser.variance(0.1, users)  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="cell_probabilities"):
         randomiser.channel()
+
+
+def test_a_width_of_one_is_k_ary_randomised_response() -> None:
+    randomiser = SubsetSelection(1.0, 7, 1)
+    assert randomiser.size == 1
+    expected = np.full((7, 7), 1 / (math.e + 6)) + np.eye(7) * (math.e - 1) / (math.e + 6)
+    np.testing.assert_allclose(randomiser.channel(), expected, rtol=1e-12)
+    assert randomiser.loss() <= 1.0
+
+
+@pytest.mark.parametrize("width", [0, 7, 8, 1.5, True])
+def test_impossible_widths_are_refused(width: int) -> None:
+    with pytest.raises(ParameterError, match="width"):
+        SubsetSelection(1.0, 7, width)

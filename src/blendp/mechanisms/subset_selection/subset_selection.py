@@ -40,7 +40,7 @@ class SubsetSelection:
         p  is the probability that the held item is in the report, rounded down to a multiple of 2^-53 (``hit``),
         q  is the probability that any one other item is (``stray``),
         w  is floor or ceil of k/(e^epsilon + 1), from 1 to k - 1: whichever has the smaller ``noise`` q(1-q)/(p-q)^2;
-           1 if ``single`` is asked for.
+           ``width`` if that is given.
 
     It is pure epsilon-LDP. With w = 1 it is k-ary randomised response. With k = 1 the report is {0} always: it tells
     nothing, and p = 1, q = 0.
@@ -52,8 +52,8 @@ class SubsetSelection:
     items: int
     """k, the length of the list, from 1 to 1 000 000."""
 
-    single: bool = False
-    """Whether reports name one item only: k-ary randomised response, whatever that costs."""
+    width: int | None = None
+    """w, from 1 to k - 1, if it is not to be chosen; 1 is k-ary randomised response."""
 
     size: int = field(init=False)
     """w, the number of items in every report."""
@@ -71,7 +71,12 @@ class SubsetSelection:
             self._settle(1, 1 << COIN_BITS)
             return
         ideal = self.items / (math.exp(self.epsilon) + 1)
-        sizes = {1} if self.single else {min(max(r(ideal), 1), self.items - 1) for r in (math.floor, math.ceil)}
+        sizes = {min(max(round_(ideal), 1), self.items - 1) for round_ in (math.floor, math.ceil)}
+        if self.width is not None:
+            require_count("width", self.width, least=1, remedy="It is the number of items in a report.")
+            if self.width >= self.items:
+                raise ParameterError("width", self.width, f"below the {self.items} items", "Name fewer in a report.")
+            sizes = {self.width}
         coins = {size: _coin(self.epsilon, self.items, size) for size in sorted(sizes)}
         telling = [size for size, coin in coins.items() if coin * self.items > size << COIN_BITS]
         if not telling:

@@ -1,0 +1,193 @@
+"""The options that the survey commands share: what to read, with which method and promise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument, Option
+
+from blendp.answers import Answers, Questionnaire
+from blendp.cli.options import OPT_IN_SHARE, method, privacy
+from blendp.errors import LogError, ParameterError, require_count, require_number
+from blendp.logs import read_answers
+from blendp.randomness import Random
+from blendp.survey import METHODS, Model, SurveyParameters
+from blendp.survey.model_file import model_from_bytes
+
+reading = partial(Option, rich_help_panel="Reading the answers")
+
+ALL = "all"
+AUTO = "auto"
+
+_LARGEST = 1 << 28
+"""Bytes beyond which a questionnaire or a model is none."""
+
+_IN_PYTHON = {"(columns=...)": "(--columns)", 'missing="drop"': "--missing drop", 'missing="value"': "--missing value"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SurveyOptions:
+    """How to treat answers, as given on the command line."""
+
+    epsilon: Annotated[
+        float, privacy(help="Privacy loss promised to every person (clients: about every attribute, by the model).")
+    ] = SurveyParameters.epsilon
+    delta: Annotated[
+        float, privacy(help="By how much a probability may exceed that, opt-in group; far below 1/people.")
+    ] = SurveyParameters.delta
+    opt_in: Annotated[
+        float | None, privacy(help=f"Share of people who opt in ({OPT_IN_SHARE} if none is said; 0: nobody).")
+    ] = None
+    opt_in_column: Annotated[str | None, privacy(help="Column that says who opts in.")] = None
+    record_epsilon: Annotated[
+        float | None,
+        privacy(help="Largest epsilon of a client's whole record, whatever the correlations (no limit if not said)."),
+    ] = SurveyParameters.record_epsilon
+    confidence: Annotated[
+        float, privacy(help="With what probability the model learnt from the opt-in group bounds the truth.")
+    ] = SurveyParameters.confidence
+    model: Annotated[
+        Path | None, privacy(help="A public model, JSON like model.json (learnt from the opt-in group if not said).")
+    ] = None
+
+    method: Annotated[str, method(help=f"How clients report: {', '.join(METHODS)}.")] = SurveyParameters.method
+    group: Annotated[str, method(help="cbps: how many attributes one client reports, a number or auto.")] = AUTO
+    one_strength: Annotated[
+        bool, method("--one-strength", help="Report all attributes of a group with the same strength.")
+    ] = False
+    learn: Annotated[
+        str,
+        method(
+            help="What the opt-in group shows: table (any few attributes, no shape assumed), tree (many attributes, "
+            "assumed to form a tree), or auto."
+        ),
+    ] = SurveyParameters.learn
+    project: Annotated[bool, method("--project", help="Project frequencies on the simplex.")] = SurveyParameters.project
+    people: Annotated[
+        int | None, method(help="Take so many of the rows, drawn at random without looking at answers.")
+    ] = None
+
+    columns: Annotated[str | None, reading(help="The questions, in this order: a,b,c (all columns if not said).")] = (
+        None
+    )
+    questionnaire: Annotated[
+        Path | None, reading(help="The possible answers, JSON; read from the answers if not said: NOT PRIVATE.")
+    ] = None
+    missing: Annotated[
+        str, reading(help="Missing answers: refuse the file, drop these people, or value: an answer of its own.")
+    ] = "refuse"
+    format: Annotated[str, reading(help="auto (by file name), csv, tsv, parquet.")] = "auto"
+
+    def parameters(self) -> tuple[SurveyParameters, ...]:
+        """Those of the method, or of every method."""
+        return tuple(
+            SurveyParameters(
+                epsilon=self.epsilon,
+                delta=self.delta,
+                method=name,
+                group=self._group() if name == "cbps" or self.method != ALL else None,
+                per_attribute=not self.one_strength,
+                record_epsilon=self.record_epsilon,
+                learn=self.learn,
+                confidence=self.confidence,
+                project=self.project,
+            )
+            for name in (METHODS if self.method == ALL else (self.method,))
+        )
+
+    def _group(self) -> int | None:
+        if self.group == AUTO:
+            return None
+        try:
+            return int(self.group)
+        except ValueError:
+            raise ParameterError(
+                "group",
+                self.group,
+                "auto, or a whole number of at least 1",
+                "It is how many attributes a client tells.",
+            ) from None
+
+    def who_opts_in(self) -> float | None:
+        """A share of the people, or None for the table's own column."""
+        if self.opt_in_column is None:
+            share = OPT_IN_SHARE if self.opt_in is None else self.opt_in
+            require_number(
+                "opt_in",
+                share,
+                least=0,
+                below=1,
+                legal="a share of at least 0 and below 1",
+                remedy="0.05 means that 5 % of the people opt in, 0 that nobody does.",
+            )
+            return share
+        if self.opt_in is not None:
+            raise ParameterError(
+                "--opt-in", self.opt_in, "left out when --opt-in-column is given", "Give one of the two."
+            )
+        return None
+
+    def read(self, data: Path) -> Answers:
+        """The table of answers."""
+        if self.people is not None:
+            require_count("people", self.people, least=2, remedy="Ask more people.")
+        asked = None if self.columns is None else [name.strip() for name in self.columns.split(",")]
+        listed = None if self.questionnaire is None else Questionnaire.from_bytes(_bytes(self.questionnaire))
+        try:
+            return read_answers(
+                data,
+                columns=asked,
+                questionnaire=listed,
+                opt_in_column=self.opt_in_column,
+                missing=self.missing,
+                format=self.format,
+            )
+        except LogError as error:
+            words = str(error)
+            for python, option in _IN_PYTHON.items():
+                words = words.replace(python, option)
+            raise LogError(words) from error
+
+    def drawn(self, answers: Answers, random: Random) -> Answers:
+        """So many of the people as were asked for."""
+        if self.people is None or self.people == answers.people:
+            return answers
+        if self.people > answers.people:
+            raise ParameterError(
+                "people",
+                self.people,
+                f"at most {answers.people}, the rows of the table",
+                "There are no more people than rows.",
+            )
+        return answers.take(random.subset(answers.people, self.people))
+
+    def public_model(self, questionnaire: Questionnaire) -> Model | None:
+        """The model that was given."""
+        return None if self.model is None else model_from_bytes(_bytes(self.model), questionnaire)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SurveyJob(SurveyOptions):
+    """A table of answers and how to treat it."""
+
+    data: Annotated[
+        Path, Argument(help="A table of answers: CSV, TSV or Parquet, also .gz; one row a person.", metavar="DATA")
+    ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SurveyJobs(SurveyJob):
+    """The same with several methods to compare."""
+
+    method: Annotated[str, method(help=f"How clients report: {ALL}, {', '.join(METHODS)}.")] = ALL
+
+
+def _bytes(path: Path) -> bytes:
+    if not path.is_file():
+        raise LogError(f"{path} does not exist, or is no file: check the path.")
+    if path.stat().st_size > _LARGEST:
+        raise LogError(f"{path} is too large for a questionnaire or a model: name another.")
+    return path.read_bytes()

@@ -1,0 +1,314 @@
+"""What a survey would give: predicted before anybody is asked, and measured against the truth. Not private."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blendp.answers import Answers, Questionnaire
+from blendp.errors import ParameterError, require_count
+from blendp.mechanisms import HiddenSampling
+from blendp.methods.progress import Progress, silent
+from blendp.privacy import Budget
+from blendp.randomness import SimulationRandom
+from blendp.survey import Design, Group, Model, NoisyTables, SurveyParameters, SurveySimulation, design, simulate_survey
+from blendp.survey.joint import MOST_REPORTS, loss_through
+from blendp.survey.run import law_for
+from blendp.survey.tree import Tree
+
+Array = NDArray[np.float64]
+
+_MOST_CELLS = 1 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class PlannedMethod:
+    """What a method is expected to give.
+
+    where:
+        design       is who would report what,
+        client_rmse  is the expected error of a frequency from clients alone: the root of the mean square,
+        rmse         is that of both groups blended; ``by_attribute`` is the same for each attribute.
+    """
+
+    parameters: SurveyParameters
+    design: Design
+    client_rmse: float
+    rmse: float
+    by_attribute: tuple[float, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values, for JSON."""
+        return {
+            "method": self.parameters.method,
+            "rmse": self.rmse,
+            "client_rmse": self.client_rmse,
+            "rmse_by_attribute": list(self.by_attribute),
+            **design_facts(self.design),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class SurveyPlan:
+    """Several methods side by side for the same people."""
+
+    questionnaire: Questionnaire
+    people: int
+    opt_in_people: int
+    opt_in_rmse: float | None
+    """The expected error of the opt-in group alone."""
+
+    methods: tuple[PlannedMethod, ...]
+    private: bool
+    """Whether nothing in the plan comes from raw answers."""
+
+    @property
+    def best(self) -> PlannedMethod:
+        """The method with the smallest expected error, the first of those that tie."""
+        least = min(planned.rmse for planned in self.methods)
+        return next(planned for planned in self.methods if planned.rmse <= least * (1 + 1e-6))
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values, for JSON."""
+        return {
+            "attributes": [{"name": a.name, "values": a.size} for a in self.questionnaire.attributes],
+            "people": self.people,
+            "opt_in_people": self.opt_in_people,
+            "opt_in_rmse": self.opt_in_rmse,
+            "best": self.best.parameters.method,
+            "methods": [planned.to_dict() for planned in self.methods],
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class SurveyTrial:
+    """How a method did over repeated surveys of the same people.
+
+    where:
+        rmse         is the root of the mean squared error of the blended frequencies, over values, attributes and runs;
+                     of the clients' and the opt-in group's own in ``client_rmse`` and ``opt_in_rmse``,
+        predicted    is what the formulas said for the clients,
+        coverage     is the share of intervals that held the truth,
+        data_losses  is what the clients' reports told about each attribute if people answer exactly like these rows:
+                     the largest over the runs; None where there are too many combinations to go through,
+        example      is the first of the surveys.
+    """
+
+    parameters: SurveyParameters
+    runs: int
+    rmse: float
+    client_rmse: float
+    opt_in_rmse: float | None
+    predicted: float
+    coverage: float
+    data_losses: tuple[float | None, ...]
+    example: SurveySimulation
+
+    @property
+    def worst_data_loss(self) -> float | None:
+        """The largest loss under the rows' own law, if all are known."""
+        known = [loss for loss in self.data_losses if loss is not None]
+        return max(known) if len(known) == len(self.data_losses) else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values, for JSON."""
+        return {
+            "method": self.parameters.method,
+            "runs": self.runs,
+            "rmse": self.rmse,
+            "client_rmse": self.client_rmse,
+            "opt_in_rmse": self.opt_in_rmse,
+            "client_rmse_predicted": self.predicted,
+            "coverage": self.coverage,
+            **design_facts(self.example.design),
+            "data_loss_by_attribute": list(self.data_losses),
+        }
+
+
+def design_facts(made: Design) -> dict[str, Any]:
+    """A design as plain values, for JSON."""
+    return {
+        "loss_by_attribute": list(made.losses.by_attribute),
+        "loss_kind": made.losses.kind,
+        "record_epsilon": made.losses.record,
+        "groups": [
+            {
+                "attributes": list(group.attributes),
+                "epsilons": list(group.epsilons),
+                "report_sizes": [randomiser.size for randomiser in group.randomisers],
+                "clients": group.clients,
+            }
+            for group in made.groups
+        ],
+    }
+
+
+def plan_survey(
+    answers: Answers,
+    methods: Sequence[SurveyParameters],
+    *,
+    people: int | None = None,
+    opt_in: float = 0.0,
+    model: Model | None = None,
+    private: bool = False,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> SurveyPlan:
+    """What each method is expected to give, for ``people`` who answer like these rows.
+
+    With no ``model`` an opt-in group of the right size is drawn from the rows and its noisy tables are learnt from, as
+    a survey would; clients' errors are predicted by formula. ``private`` says that the rows are of no real people.
+    """
+    people = answers.people if people is None else people
+    require_count("people", people, least=2, remedy="Ask more people.")
+    trusting = round(opt_in * people)
+    if not 0 <= trusting < people:
+        raise ParameterError("opt_in", opt_in, "a share of at least 0 and below 1", "Leave somebody to be a client.")
+    truth = answers.frequencies()
+    tables: dict[tuple[float, float, str], NoisyTables] = {}
+    planned, alone = [], None
+    for told in methods:
+        progress(f"planning {told.method}")
+        kind = told.tables(answers.sizes, trusting, model)
+        key = (told.epsilon, told.delta, kind)
+        if trusting and key not in tables:
+            random = SimulationRandom(seed)
+            drawn = answers.take(random.generator.integers(0, answers.people, trusting))
+            tables[key] = NoisyTables.draw(drawn, Budget(told.epsilon, told.delta), random, kind)
+        noisy = tables.get(key)
+        law, _ = law_for(told, answers.sizes, model, noisy)
+        made = design(
+            law,
+            people - trusting,
+            told.promise,
+            method=told.method,
+            group=told.group,
+            per_attribute=told.per_attribute,
+            frequencies=truth if noisy is None else noisy.frequencies,
+        )
+        client = made.variances(truth)
+        both = client
+        if noisy is not None:
+            noise = [(margin.deviation / trusting) ** 2 for margin in noisy.margins]
+            opted = [f * (1 - f) / trusting + v for f, v in zip(truth, noise, strict=True)]
+            both = [1 / (1 / c + 1 / o) for c, o in zip(client, opted, strict=True)]
+            alone = _root_mean(opted) if alone is None else min(alone, _root_mean(opted))
+        by_attribute = tuple(math.sqrt(each.mean()) for each in both)
+        planned.append(PlannedMethod(told, made, _root_mean(client), _root_mean(both), by_attribute))
+    return SurveyPlan(answers.questionnaire, people, trusting, alone, tuple(planned), private)
+
+
+def evaluate_survey(
+    answers: Answers,
+    parameters: SurveyParameters,
+    *,
+    opt_in: float | NDArray[np.bool_] | None = None,
+    model: Model | None = None,
+    runs: int = 20,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> SurveyTrial:
+    """Carry out a survey several times and compare it with these people's own frequencies."""
+    require_count("runs", runs, least=1, remedy="Run it at least once.")
+    truth = answers.frequencies()
+    flat, random = np.concatenate(truth), SimulationRandom(seed)
+    weights = np.concatenate([np.full(size, 1 / size / len(answers.sizes)) for size in answers.sizes])
+    squares: dict[str, list[float]] = {"blended": [], "client": [], "opt_in": [], "predicted": [], "inside": []}
+    losses: dict[tuple[Group, ...], tuple[float | None, ...]] = {}
+    first: SurveySimulation | None = None
+    for number in range(runs):
+        progress(f"{parameters.method}: survey {number + 1} of {runs}")
+        outcome = simulate_survey(answers, parameters, opt_in=opt_in, model=model, random=random.spawn())
+        first = first or outcome
+        for name, estimate in (
+            ("blended", outcome.frequency),
+            ("client", outcome.client.probability),
+            ("opt_in", outcome.opt_in.probability),
+        ):
+            squares[name].append(float(weights @ (estimate - flat) ** 2))
+        squares["predicted"].append(outcome.design.mean_squared_error(truth, among=answers.people))
+        inside = (outcome.blended.low <= flat) & (flat <= outcome.blended.high)
+        squares["inside"].append(float(inside.mean()))
+        if outcome.design.groups not in losses:
+            losses[outcome.design.groups] = data_losses(answers, outcome.design)
+    assert first is not None
+    means = {name: float(np.mean(values)) for name, values in squares.items()}
+    return SurveyTrial(
+        parameters,
+        runs,
+        math.sqrt(means["blended"]),
+        math.sqrt(means["client"]),
+        math.sqrt(means["opt_in"]) if first.opt_in_people else None,
+        math.sqrt(means["predicted"]),
+        means["inside"],
+        _largest(list(losses.values())),
+        first,
+    )
+
+
+def data_losses(answers: Answers, made: Design) -> tuple[float | None, ...]:
+    """What a design's reports tell about each attribute if people answer exactly like these rows."""
+    if made.hidden is not None:
+        return _hidden_losses(answers, made.hidden)
+    return tuple(
+        _largest_known([_group_loss(answers, made, number, i) for number in range(len(made.groups))])
+        for i in range(len(made.sizes))
+    )
+
+
+def _group_loss(answers: Answers, made: Design, number: int, attribute: int) -> float | None:
+    """What the reports of one group tell about one attribute."""
+    group = made.groups[number]
+    ratios = dict(zip(group.attributes, group.epsilons, strict=True))
+    own = ratios.pop(attribute, 0.0)
+    others = tuple(ratios)
+    if not others:
+        return own
+    sizes = [made.sizes[attribute], *(made.sizes[j] for j in others)]
+    widths = dict(zip(group.attributes, group.widths, strict=True))
+    single = np.array([widths[j] == 1 for j in others])
+    reports = [made.sizes[j] if widths[j] == 1 else 2 ** made.sizes[j] for j in others]
+    lone = len(others) == 1 and not single[0]
+    if math.prod(sizes) > _MOST_CELLS or (not lone and made.sizes[attribute] * math.prod(reports) > MOST_REPORTS):
+        return None
+    table = answers.counts(attribute, *others).astype(np.float64)
+    table = table[table.reshape(len(table), -1).sum(axis=1) > 0]
+    epsilons = np.array([ratios[j] for j in others])
+    if lone:
+        table = table[:, table.sum(axis=0) > 0]
+        pair = Tree.of_tables(table.shape, {(0, 1): table}) if min(table.shape) > 1 else None
+        told = 0.0 if pair is None else pair.losses(np.array([[0.0, epsilons[0]]]), np.zeros(2, dtype=bool))[0, 0]
+        return own + float(told)
+    given = table / table.sum(axis=tuple(range(1, table.ndim)), keepdims=True)
+    return own + loss_through(given, epsilons, single)
+
+
+def _hidden_losses(answers: Answers, hidden: HiddenSampling) -> tuple[float | None, ...]:
+    attributes = range(len(answers.sizes))
+    given: dict[tuple[int, int], Array] = {}
+    for i in attributes:
+        for j in attributes:
+            if i != j:
+                table = answers.counts(i, j).astype(np.float64)
+                empty = table.sum(axis=1, keepdims=True) == 0
+                table = np.where(empty, table.sum(axis=0, keepdims=True), table)
+                given[i, j] = table / table.sum(axis=1, keepdims=True)
+    return tuple(float(loss) for loss in hidden.attribute_losses(given, given))
+
+
+def _largest(rows: Sequence[tuple[float | None, ...]]) -> tuple[float | None, ...]:
+    return tuple(_largest_known(list(column)) for column in zip(*rows, strict=True))
+
+
+def _largest_known(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return max(known) if len(known) == len(values) else None
+
+
+def _root_mean(variances: Sequence[Array]) -> float:
+    return math.sqrt(float(np.mean([each.mean() for each in variances])))

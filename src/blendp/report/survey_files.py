@@ -1,0 +1,120 @@
+"""Writing a survey to a directory."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, astuple, fields
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from blendp._version import __version__
+from blendp.errors import RandomnessError
+from blendp.estimate import CONFIDENCE
+from blendp.evaluation.surveys import design_facts
+from blendp.outputs import whole
+from blendp.report.survey_page import render_survey
+from blendp.report.survey_text import learnt_model, learnt_tree
+from blendp.survey import AnswerRow, SurveyOutcome, SurveyRelease
+from blendp.survey.model_file import model_to_bytes
+
+SURVEY_FILES = ("frequencies.csv", "survey.json", "questionnaire.json", "model.json", "report.html")
+
+
+def write_survey(
+    release: SurveyRelease,
+    directory: str | PathLike[str],
+    *,
+    source: Mapping[str, Any] | None = None,
+    overwrite: bool = False,
+) -> None:
+    """Write the files of a survey; model.json only where a tree was learnt. ``source`` says who opted in."""
+    if not isinstance(release, SurveyRelease):
+        raise RandomnessError(
+            f"A {type(release).__name__} is not for release: make a SurveyRelease with blendp.run_survey."
+        )
+    with whole(Path(directory), overwrite=overwrite, own_files=SURVEY_FILES) as made:
+        with (made / "frequencies.csv").open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(field.name for field in fields(AnswerRow))
+            for row in release.rows():
+                writer.writerow(["" if _known(value) is None else value for value in astuple(row)])
+        card = json.dumps(survey_card(release, source), ensure_ascii=False, indent=2, allow_nan=False)
+        (made / "survey.json").write_text(card + "\n", encoding="utf-8")
+        (made / "questionnaire.json").write_bytes(release.questionnaire.to_bytes())
+        tree = learnt_tree(release)
+        if tree is not None:
+            (made / "model.json").write_bytes(model_to_bytes(tree, release.questionnaire))
+        (made / "report.html").write_text(render_survey(release, title="blendp survey"), encoding="utf-8")
+
+
+def survey_card(outcome: SurveyOutcome, source: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """What was done, to whom, with which guarantee: everything but the frequencies, and nothing unprotected."""
+    told, losses, names = outcome.parameters, outcome.design.losses, outcome.questionnaire.names
+    groups = design_facts(outcome.design)["groups"]
+    return {
+        "blendp": __version__,
+        "method": told.method,
+        "parameters": {**told.to_dict(), **(source or {})},
+        "people": {"opt_in": outcome.opt_in_people, "client": outcome.design.clients},
+        "guarantee": {
+            "epsilon": told.epsilon,
+            "delta": told.delta if outcome.opt_in_people else 0.0,
+            "loss_by_attribute": dict(zip(names, losses.by_attribute, strict=True)),
+            "loss_kind": losses.kind,
+            "record_epsilon": losses.record,
+            "model": outcome.model_words,
+            "words": outcome.words,
+            "confidence": told.confidence if learnt_model(outcome) else None,
+        },
+        "design": {
+            "hidden": outcome.design.hidden is not None,
+            "groups": [{**group, "names": [names[place] for place in group["attributes"]]} for group in groups],
+        },
+        "questionnaire": {
+            "attributes": len(names),
+            "values": sum(outcome.questionnaire.sizes),
+            "inferred": outcome.inferred,
+        },
+        "opt_in_noise": _noise(outcome),
+        "tree": _tree(outcome),
+        "confidence": CONFIDENCE,
+        "cautions": outcome.cautions,
+    }
+
+
+def frequency_rows(outcome: SurveyOutcome) -> list[dict[str, Any]]:
+    """Rows as plain values; unknown numbers are null."""
+    return [{name: _known(value) for name, value in asdict(row).items()} for row in outcome.rows()]
+
+
+def _noise(outcome: SurveyOutcome) -> list[dict[str, Any]]:
+    """The noise on the tables of so many attributes that the opt-in group released."""
+    if outcome.tables is None:
+        return []
+    kinds = Counter(
+        (len(axes), float(sigma)) for axes, sigma in zip(outcome.tables.axes, outcome.tables.sigmas, strict=True)
+    )
+    return [{"attributes": width, "tables": tables, "sigma": sigma} for (width, sigma), tables in kinds.items()]
+
+
+def _tree(outcome: SurveyOutcome) -> dict[str, Any] | None:
+    tree = learnt_tree(outcome)
+    if tree is None or outcome.misfit is None:
+        return None
+    names, misfit = outcome.questionnaire.names, outcome.misfit
+    return {
+        "edges": [[names[edge.first], names[edge.second]] for edge in tree.edges],
+        "misfit": {
+            "share": misfit.share,
+            "attributes": None if misfit.pair is None else [names[place] for place in misfit.pair],
+        },
+    }
+
+
+def _known(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from blendp.evaluation.surveys import evaluate_survey, plan_survey
+from blendp.report.survey_page import render_survey, render_survey_plan, render_trials
+from blendp.report.survey_text import NOT_PRIVATE, PlanView, Trials
+from blendp.survey import METHODS, SurveyParameters, run_survey
+from tests.support import KnownKey
+from tests.unit.report.survey_samples import fair_answers, hostile_answers
+
+pytestmark = pytest.mark.browser
+
+PHONE, DESK = 390, 1200
+
+HEADINGS = {
+    "survey": ("Be careful", "Frequencies", "The promises", "Who reported what", "How answers hang together"),
+    "plan": ("What to do next", "Methods", "What is assumed"),
+    "evaluation": ("Methods", "Who reported what"),
+}
+PLOTS = {"survey": 3, "plan": 2, "evaluation": 4}
+
+
+@pytest.fixture(scope="module")
+def addresses(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    folder: Path = tmp_path_factory.mktemp("survey")
+    told = SurveyParameters(epsilon=2, method="cbp", learn="tree")
+    release = run_survey(hostile_answers(), told, opt_in=0.3, random=KnownKey(1))
+    answers, every = fair_answers(2_000), [SurveyParameters(method=name) for name in METHODS]
+    plan = PlanView(plan_survey(answers, every, people=40_000, opt_in=0.1), "<b>rows</b>.csv", "none", False)
+    trials = tuple(evaluate_survey(answers, one, opt_in=0.1, runs=2) for one in (every[0], every[2]))
+    done = Trials(answers.questionnaire, tuple(answers.frequencies()), answers.people, trials, 0)
+    pages = {
+        "survey": render_survey(release, title="A <b>bold</b> survey"),
+        "plan": render_survey_plan(plan),
+        "evaluation": render_trials(done),
+    }
+    for name, page in pages.items():
+        (folder / f"{name}.html").write_text(page, encoding="utf-8")
+    return {name: (folder / f"{name}.html").as_uri() for name in pages}
+
+
+@pytest.fixture(params=["survey", "plan", "evaluation"])
+def name(request: pytest.FixtureRequest) -> str:
+    chosen: str = request.param
+    return chosen
+
+
+@pytest.fixture(params=[(DESK, "light"), (PHONE, "dark")], ids=["desk", "phone"])
+def page(request: pytest.FixtureRequest, browser: Browser, addresses: dict[str, str], name: str) -> Iterator[Page]:
+    width, scheme = request.param
+    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    events: list[str] = []
+    page.on("request", lambda asked: events.append(asked.url))
+    page.on("pageerror", lambda error: events.append(str(error)))
+    page.on("console", lambda message: events.append(message.text))
+    page.on("dialog", lambda dialog: events.append(dialog.message))
+    page.goto(addresses[name])
+    yield page
+    assert [event for event in events if event != "data:,"] == [addresses[name]]
+    page.close()
+
+
+def test_everything_is_there_and_visible(page: Page, name: str) -> None:
+    for heading in HEADINGS[name]:
+        expect(page.get_by_role("heading", name=heading, exact=True)).to_be_visible()
+    if name != "survey":
+        expect(page.get_by_role("note")).to_have_text(NOT_PRIVATE)
+    plots = page.get_by_role("img")
+    assert plots.count() == PLOTS[name]
+    for plot in plots.all():
+        expect(plot).to_be_visible()
+        assert plot.get_attribute("aria-describedby")
+        assert plot.locator("desc").text_content()
+    assert page.locator("script").count() == 0
+    expect(page.get_by_text("Whatever holds", exact=True)).to_be_visible()
+    facts = page.locator(".facts > div")
+    assert facts.count() == 4
+
+
+def test_hostile_names_are_text(page: Page, name: str) -> None:
+    if name == "survey":
+        expect(page.locator("h1")).to_have_text("A <b>bold</b> survey")
+        assert page.get_by_text("<script>alert('ran')</script>", exact=True).count() >= 2
+        assert page.locator(".estimates details").count() > 0
+    elif name == "plan":
+        expect(page.locator(".lead")).to_contain_text("<b>rows</b>.csv")
+        assert page.locator(".best").count() == 1
+    else:
+        assert page.locator("td.true").count() == 12
+
+
+def test_nothing_overflows_and_labels_stay_apart(page: Page) -> None:
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    beyond = page.evaluate(
+        """() => [...document.querySelectorAll("body *")]
+            .filter(e => !e.closest(".scroll, .plot") && e.getBoundingClientRect().right > window.innerWidth + 0.5)
+            .map(e => e.outerHTML.slice(0, 80))"""
+    )
+    assert beyond == []
+    wrong = page.evaluate(
+        """() => [...document.querySelectorAll(".plot")].flatMap(plot => {
+            const box = plot.getBoundingClientRect();
+            const texts = [...plot.querySelectorAll("text")].map(t => [t.textContent, t.getBoundingClientRect()]);
+            const clipped = texts.filter(([_, t]) => t.left < box.left - 1 || t.right > box.right + 1
+                || t.top < box.top - 1 || t.bottom > box.bottom + 1);
+            const touching = texts.filter(([_, a], i) => texts.some(([_, b], j) => i < j
+                && a.left < b.right && b.left < a.right && a.top < b.bottom - 2 && b.top < a.bottom - 2));
+            return [...clipped, ...touching].map(([text]) => text);
+        })"""
+    )
+    assert wrong == []
+
+
+def test_text_is_readable(page: Page) -> None:
+    """No text is smaller than people read, and ink differs from paper."""
+    small = page.evaluate(
+        """() => [...document.querySelectorAll("main p, main td, main th, main li, main dd, figcaption")]
+            .filter(e => e.textContent.trim() && parseFloat(getComputedStyle(e).fontSize) < 12)
+            .map(e => e.outerHTML.slice(0, 80))"""
+    )
+    assert small == []
+    tiny = page.evaluate(
+        """() => [...document.querySelectorAll(".plot text")]
+            .filter(t => t.getBoundingClientRect().height < 7).map(t => t.textContent)"""
+    )
+    assert tiny == []

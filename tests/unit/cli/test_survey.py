@@ -1,0 +1,370 @@
+"""``blendp survey`` as a user meets it."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from blendp.answers import Questionnaire
+from blendp.cli.app import app
+from blendp.survey import METHODS, Tree
+from blendp.survey.model_file import model_from_bytes, model_to_bytes
+from tests.unit.report.survey_samples import fair_answers, write_fair
+
+RUNNER = CliRunner()
+NAMES = ["affair", "children", "religious", "happy", "age"]
+
+
+def blendp(*arguments: str) -> tuple[int, str, str]:
+    done = RUNNER.invoke(app, ["survey", *arguments], env={"COLUMNS": "160"})
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return done.exit_code, done.stdout, done.stderr
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("survey")
+    write_fair(made)
+    lines = (made / "answers.csv").read_text().splitlines()
+    (made / "holes.csv").write_text("\n".join([lines[0], *lines[1:5], ",no,little,yes,young", *lines[5:400]]) + "\n")
+    (made / "same.csv").write_text("a,b\n" + "yes,1\n" * 5 + "yes,2\n" * 5)
+    marked = [f"{line},{'yes' if number % 5 == 0 else 'no'}" for number, line in enumerate(lines[1:])]
+    (made / "marked.csv").write_text("\n".join([lines[0] + ",staff", *marked]) + "\n")
+    asked = fair_answers(10).questionnaire
+    (made / "model.json").write_bytes(model_to_bytes(Tree(asked.sizes, ()), asked))
+    (made / "other.json").write_bytes(model_to_bytes(Tree(asked.sizes, ()), asked).replace(b"happy", b"merry"))
+    (made / "broken.json").write_text('{"kind": "tree"}')
+    return made
+
+
+def answers(folder: Path) -> tuple[str, ...]:
+    return str(folder / "answers.csv"), "--questionnaire", str(folder / "questionnaire.json")
+
+
+def test_run_writes_and_shows_both_promises(folder: Path) -> None:
+    out = folder / "release"
+    code, shown, told = blendp("run", *answers(folder), "--opt-in", "0.2", "--epsilon", "2", "--out", str(out))
+    assert (code, told) == (0, "")
+    assert names(out) == ["frequencies.csv", "questionnaire.json", "report.html", "survey.json"]
+    text = " ".join(shown.split())
+    for words in ("800 opt-in, 3,200 clients", "about any attribute of a client (promised 2)", "whole record", "█"):
+        assert words in text
+    for name in NAMES:
+        assert name in shown
+    with (out / "frequencies.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    columns = ["attribute", "value", "frequency", "std_error", "low", "high", "weight_opt_in"]
+    assert list(rows[0]) == columns
+    assert [row["attribute"] for row in rows] == [
+        n for n, size in zip(NAMES, (2, 2, 3, 2, 3), strict=True) for _ in range(size)
+    ]
+    assert Questionnaire.from_bytes((out / "questionnaire.json").read_bytes()).names == tuple(NAMES)
+    code, shown, told = blendp("run", *answers(folder), "--out", str(out))
+    assert code == 4
+    assert "--overwrite" in told
+    assert blendp("run", *answers(folder), "--method", "sample", "--out", str(out), "--overwrite")[0] == 0
+
+
+def test_the_json_of_a_run_is_the_card_and_the_frequencies(folder: Path) -> None:
+    out = folder / "json"
+    options = ("--opt-in", "0.3", "--epsilon", "3", "--method", "cbp", "--learn", "tree", "--json", "--out", str(out))
+    code, shown, told = blendp("run", *answers(folder), *options)
+    assert code == 0
+    printed = json.loads(shown)
+    card = json.loads((out / "survey.json").read_text())
+    assert {key: printed[key] for key in card} == card
+    assert set(printed) - set(card) == {"frequencies", "out"}
+    assert set(card) == {
+        "blendp",
+        "method",
+        "parameters",
+        "people",
+        "guarantee",
+        "design",
+        "questionnaire",
+        "opt_in_noise",
+        "tree",
+        "confidence",
+        "cautions",
+    }
+    assert card["people"] == {"opt_in": 1200, "client": 2800}
+    assert card["parameters"]["opt_in"] == 0.3
+    promised = card["guarantee"]
+    assert set(promised["loss_by_attribute"]) == set(NAMES)
+    assert max(promised["loss_by_attribute"].values()) <= 3 * (1 + 1e-9)
+    assert promised["record_epsilon"] >= max(promised["loss_by_attribute"].values()) * (1 - 1e-9)
+    assert f"{promised['record_epsilon']:.4g}" in promised["words"]
+    assert card["design"]["groups"][0]["names"] == NAMES
+    assert card["opt_in_noise"][0]["tables"] == 10
+    assert len(card["tree"]["edges"]) == 4
+    assert all(caution in " ".join(told.split()) for caution in card["cautions"])
+    learnt = model_from_bytes((out / "model.json").read_bytes(), fair_answers(10).questionnaire)
+    assert isinstance(learnt, Tree)
+    assert [[NAMES[edge.first], NAMES[edge.second]] for edge in learnt.edges] == card["tree"]["edges"]
+    # a learnt model is public, and may serve the next survey
+    code, shown, _ = blendp(
+        "run",
+        *answers(folder),
+        "--opt-in",
+        "0",
+        "--model",
+        str(out / "model.json"),
+        "--json",
+        "--out",
+        str(folder / "next"),
+    )
+    assert code == 0
+    again = json.loads(shown)
+    assert (again["people"]["opt_in"], again["guarantee"]["delta"], again["tree"]) == (0, 0.0, None)
+    assert again["guarantee"]["model"] == "a model that was given"
+    assert "model.json" not in names(folder / "next")
+
+
+def test_run_writes_nothing_that_is_not_protected(folder: Path) -> None:
+    out = folder / "quiet"
+    code, shown, _ = blendp("run", *answers(folder), "--opt-in", "0.2", "--out", str(out))
+    assert code == 0
+    for name in names(out):
+        text = re.sub(r"(?s)<style>.*?</style>", "", (out / name).read_text()).lower()
+        assert not re.search(r"\b(rmse|coverage|true frequency|truth\")", text), name
+        assert "4,000 rows" not in text
+    assert "Not private" not in shown
+
+
+def test_who_takes_part_can_be_said(folder: Path) -> None:
+    options = ("--json", "--overwrite", "--out", str(folder / "who"))
+    questions = ("--columns", "happy,age", "--questionnaire", str(folder / "questionnaire.json"))
+    code, shown, _ = blendp("run", str(folder / "marked.csv"), *questions, "--opt-in-column", "staff", *options)
+    assert code == 0
+    card = json.loads(shown)
+    assert card["people"] == {"opt_in": 800, "client": 3200}
+    assert list(card["guarantee"]["loss_by_attribute"]) == ["happy", "age"]
+    code, shown, _ = blendp(
+        "run", str(folder / "marked.csv"), *questions, "--people", "1000", "--opt-in", "0.1", *options
+    )
+    assert json.loads(shown)["people"] == {"opt_in": 100, "client": 900}
+    code, shown, told = blendp("run", str(folder / "holes.csv"), "--missing", "drop", "--opt-in", "0.1", *options)
+    card = json.loads(shown)
+    assert sum(card["people"].values()) == 399
+    assert card["questionnaire"]["inferred"] is True
+    assert "read from the answers themselves" in told
+
+
+def test_a_plan_without_data_is_private(tmp_path: Path) -> None:
+    options = ("--attributes", "6", "--correlation", "0.3", "--people", "50000")
+    code, shown, told = blendp("plan", *options, "--out", str(tmp_path / "plan"))
+    assert (code, told) == (0, "")
+    text = " ".join(shown.split())
+    assert "50,000 people like 6 attributes of 2 equally frequent values" in text
+    assert "2,500 opt in, 47,500 clients" in text
+    for name in METHODS:
+        assert re.search(rf"\b{name}\b", shown)
+    assert shown.count("best") == 1
+    assert "Who reports what" in shown
+    assert "Not private" not in shown
+    assert names(tmp_path / "plan") == ["plan.html"]
+    page = (tmp_path / "plan/plan.html").read_text()
+    assert page.startswith("<!DOCTYPE html>")
+    assert "Not private" not in page
+    code, _, told = blendp("plan", *options, "--out", str(tmp_path / "plan"))
+    assert code == 4
+    assert "--overwrite" in told
+
+
+def test_the_json_of_a_plan_has_every_method(folder: Path) -> None:
+    code, shown, _ = blendp("plan", *answers(folder), "--people", "30000", "--opt-in", "0.1", "--json")
+    assert code == 0
+    made = json.loads(shown)
+    assert set(made) == {
+        "private",
+        "like",
+        "model",
+        "epsilon",
+        "delta",
+        "attributes",
+        "people",
+        "opt_in_people",
+        "opt_in_rmse",
+        "best",
+        "methods",
+        "out",
+    }
+    assert (made["private"], made["people"], made["opt_in_people"]) == (False, 30_000, 3_000)
+    assert [one["method"] for one in made["methods"]] == list(METHODS)
+    errors = {one["method"]: one["rmse"] for one in made["methods"]}
+    assert made["best"] == min(errors, key=lambda name: errors[name])
+    for one in made["methods"]:
+        assert max(one["loss_by_attribute"]) <= 1 + 1e-9
+        assert sum(group["clients"] for group in one["groups"]) == 27_000
+    code, shown, _ = blendp("plan", *answers(folder), "--method", "split", "--opt-in", "0")
+    assert code == 0
+    assert "Not private" in shown
+    assert "cbps" not in shown
+
+
+def test_a_group_is_for_cbps_alone_and_may_be_chosen(folder: Path) -> None:
+    options = ("plan", "--attributes", "4", "--correlation", "0.2", "--group", "2", "--json")
+    code, shown, _ = blendp(*options)
+    assert code == 0
+    cbps = json.loads(shown)["methods"][0]
+    assert [len(group["attributes"]) for group in cbps["groups"]] == [2, 2]
+    code, _, told = blendp(*options, "--method", "cbp")
+    assert code == 2
+    assert "--group = 2 is not allowed: it must be left to the method, unless it is cbps" in told
+    code, shown, _ = blendp("plan", *answers(folder), "--method", "cbps", "--one-strength", "--group", "5", "--json")
+    assert len(set(json.loads(shown)["methods"][0]["groups"][0]["epsilons"])) == 1
+
+
+def test_evaluate_compares_with_the_truth_and_says_it_is_not_private(folder: Path) -> None:
+    out = folder / "evaluation"
+    options = ("evaluate", *answers(folder), "--opt-in", "0.1", "--runs", "2", "--people", "2000")
+    code, shown, _ = blendp(*options, "--out", str(out))
+    assert code == 0
+    assert "Not private" in shown
+    assert "2,000 people (200 opt in) answer 5 questions; 2 surveys with each method, seed 0" in shown
+    for name in METHODS:
+        assert re.search(rf"\b{name}\b", shown)
+    assert names(out) == ["evaluation.html"]
+    code, shown, _ = blendp(*options, "--json", "--seed", "4")
+    done: dict[str, Any] = json.loads(shown)
+    assert set(done) == {
+        "private",
+        "people",
+        "opt_in_people",
+        "epsilon",
+        "delta",
+        "seed",
+        "attributes",
+        "best",
+        "methods",
+        "out",
+    }
+    assert done["private"] is False
+    assert [one["method"] for one in done["methods"]] == list(METHODS)
+    assert {
+        "rmse",
+        "client_rmse",
+        "opt_in_rmse",
+        "client_rmse_predicted",
+        "coverage",
+        "loss_by_attribute",
+        "data_loss_by_attribute",
+        "worst_data_loss",
+        "promise_kept_on_data",
+        "record_epsilon",
+        "groups",
+    } <= set(done["methods"][0])
+    once = blendp(*options, "--json", "--method", "split")[1]
+    assert blendp(*options, "--json", "--method", "split")[1] == once
+
+
+def test_a_loss_beyond_the_promise_is_marked(folder: Path) -> None:
+    """A model that says answers have nothing to do with each other is wrong here."""
+    options = ("evaluate", *answers(folder), "--model", str(folder / "model.json"), "--opt-in", "0", "--runs", "1")
+    code, shown, _ = blendp(*options, "--method", "cbp")
+    assert code == 0
+    assert re.search(r"\d !", shown)
+    assert "more than promised" in shown
+    code, shown, _ = blendp(*options, "--method", "cbp", "--json")
+    assert json.loads(shown)["methods"][0]["promise_kept_on_data"] is False
+
+
+def mistakes() -> list[tuple[tuple[str, ...], int, str]]:
+    assumed = ("plan", "--attributes", "4", "--correlation")
+    return [
+        (("run", "nowhere.csv"), 3, "nowhere.csv does not exist"),
+        (("run", "answers.csv", "--columns", "happy,merry"), 3, "has no column 'merry'"),
+        (("run", "answers.csv", "--columns", "happy,merry"), 3, "name the right one (--columns)"),
+        (("run", "same.csv"), 3, "The column 'a' of same.csv has one answer: everybody answers the same"),
+        (("run", "holes.csv"), 3, "has 1 missing answer (on line 6): fill them in, or use --missing drop"),
+        (("run", "answers.csv", "--missing", "guess"), 2, "--missing = 'guess'"),
+        (("run", "answers.csv", "--people", "4001"), 2, "--people = 4001 is not allowed: it must be at most 4000"),
+        (("run", "answers.csv", "--people", "4001"), 2, "more people than rows"),
+        (("evaluate", "answers.csv", "--people", "4001"), 2, "more people than rows"),
+        (("run", "answers.csv", "--people", "1"), 2, "--people = 1"),
+        (("run", "answers.csv", "--method", "all"), 2, "--method = 'all'"),
+        (("run", "answers.csv", "--epsilon", "0"), 2, "--epsilon = 0.0"),
+        (("run", "answers.csv", "--delta", "1"), 2, "--delta = 1.0"),
+        (("run", "answers.csv", "--opt-in", "1"), 2, "--opt-in = 1.0"),
+        (("plan", "answers.csv", "--opt-in", "nan"), 2, "--opt-in = nan"),
+        (("run", "answers.csv", "--opt-in", "0.1", "--opt-in-column", "staff"), 2, "Give one of the two"),
+        (("run", "answers.csv", "--group", "two"), 2, "--group = 'two' is not allowed: it must be auto"),
+        (("run", "answers.csv", "--group", "9"), 2, "--group = 9 is not allowed: it must be from 1 to 5"),
+        (("run", "answers.csv", "--record-epsilon", "-1"), 2, "--record-epsilon = -1.0"),
+        (("run", "answers.csv", "--confidence", "2"), 2, "--confidence = 2.0"),
+        (("run", "answers.csv", "--learn", "magic"), 2, "--learn = 'magic'"),
+        (("run", "answers.csv", "--model", "nowhere.json"), 3, "nowhere.json does not exist"),
+        (("run", "answers.csv", "--model", "broken.json"), 2, "model = ('kind',) is not allowed"),
+        (("run", "answers.csv", "--model", "other.json"), 2, "the questions of the survey in their order"),
+        (("run", "answers.csv", "--questionnaire", "broken.json"), 2, "keys of questionnaire = ('kind',)"),
+        (("evaluate", "answers.csv", "--runs", "0"), 2, "--runs = 0"),
+        (("evaluate", "answers.csv", "--method", "magic"), 2, "it must be one of all, cbps, cbp, split, sample, rsfd"),
+        ((*assumed, "-0.2"), 2, "--correlation = -0.2 is not allowed: it must be a number from 0 to 1"),
+        ((*assumed, "1.2"), 2, "--correlation = 1.2"),
+        (("plan",), 2, "--attributes = None is not allowed: it must be given when DATA is not"),
+        (("plan", "--attributes", "4"), 2, "--correlation = None"),
+        (("plan", "--attributes", "65", "--correlation", "0"), 2, "--attributes = 65"),
+        ((*assumed, "0", "--values", "1"), 2, "--values = 1"),
+        ((*assumed, "0", "--model", "model.json"), 2, "--model = 'model.json' is not allowed: it must be left out"),
+        (("plan", "answers.csv", "--correlation", "0.2"), 2, "--correlation = 0.2 is not allowed: it must be left out"),
+        ((*assumed, "0.1", "--people", "1"), 2, "--people = 1"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"), mistakes(), ids=lambda value: " ".join(value) if isinstance(value, tuple) else ""
+)
+def test_mistakes_get_one_sentence_and_a_code(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], code: int, says: str
+) -> None:
+    monkeypatch.chdir(folder)
+    got, shown, told = blendp(*arguments)
+    assert got == code
+    assert says in told
+    assert shown == ""
+    assert len(told.strip().splitlines()) == 1
+    assert not (folder / "blendp-survey").exists()
+
+
+@pytest.mark.parametrize("command", ["plan", "run", "evaluate"])
+def test_help_has_examples_that_name_real_options(command: str) -> None:
+    code, shown, _ = blendp(command, "--help")
+    assert code == 0
+    text = " ".join(shown.split())
+    assert "Examples" in text
+    assert "NOT PRIVATE" in text
+    shown_options = set(re.findall(r"--[a-z][a-z-]+", shown))
+    examples = shown[shown.index("Examples") :]
+    assert set(re.findall(r"--[a-z][a-z-]+", examples)) <= shown_options
+    assert {"--epsilon", "--opt-in", "--record-epsilon", "--questionnaire", "--json"} <= shown_options
+
+
+def test_the_group_shows_itself() -> None:
+    done = RUNNER.invoke(app, ["--help"], env={"COLUMNS": "120"})
+    assert "survey" in done.stdout
+    code, shown, _ = blendp("--help")
+    assert code == 0
+    for command in ("plan", "run", "evaluate"):
+        assert command in shown
+
+
+def test_a_real_process_ends_the_same_way(folder: Path) -> None:
+    environment = {"PATH": os.environ.get("PATH", ""), "COLUMNS": "100", "HOME": os.environ.get("HOME", "/")}
+    command = [sys.executable, "-m", "blendp", "survey", "run", "same.csv"]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 3
+    assert done.stderr.startswith("Error: The column 'a'")
