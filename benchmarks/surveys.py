@@ -57,6 +57,7 @@ from blendp.survey import (
 )
 from blendp.survey.design import pair_bounds
 from blendp.survey.synthetic import draw_answers
+from examples.fair_survey import fair_answers
 
 EPSILONS, ATTRIBUTES, CORRELATIONS = (0.5, 1.0, 2.0, 4.0), (4, 8, 16), (0.0, 0.1, 0.4, 0.8)
 PEOPLE, SEED = 20_000, 20_250
@@ -81,7 +82,7 @@ LOW = 0.1
 _QUICK = (1.0, 4.0), (4, 8), (0.0, 0.1, 0.8)
 
 PUBLISHED = "rsfd published"
-TABLE_LEARNT, TREE_LEARNT = "cbps, table learnt", "cbps, tree learnt"
+TABLE_LEARNT, TREE_LEARNT = "cbps, table learnt (the default)", "cbps, tree learnt (if asked for)"
 PEERS = tuple(
     Peer("multi-freq-ldpy", "multi-freq-ldpy", "multi-freq-ldpy", "survey_multi_freq_ldpy", ("--solution", solution))
     for solution in ("spl-grr", "smp-grr", "rsfd-grr", "rsfd-oue-z")
@@ -631,24 +632,6 @@ def _hybrid(
 # Real answers.
 
 
-def fair() -> Answers:
-    """What the women of statsmodels' ``fair`` answered, as yes or no."""
-    from statsmodels.datasets import fair as found
-
-    table = found.load_pandas().data
-    least = {
-        "rate_marriage": 5,
-        "age": 32,
-        "yrs_married": 9,
-        "children": 0.5,
-        "religious": 3,
-        "educ": 16,
-        "occupation": 4,
-        "occupation_husb": 4,
-    }
-    return _yes_or_no({f"{name} >= {limit:g}": table[name].to_numpy() >= limit for name, limit in least.items()})
-
-
 def _yes_or_no(columns: Mapping[str, NDArray[np.bool_]]) -> Answers:
     attributes = tuple(Attribute(name, ("no", "yes")) for name in columns)
     return Answers(Questionnaire(attributes), np.stack(list(columns.values()), axis=1).astype(np.int32))
@@ -686,7 +669,7 @@ def _columns(path: Path, names: Sequence[str]) -> dict[str, list[str]]:
 
 def real_answers(folder: Path = DATA) -> dict[str, Answers]:
     """What there is: ``fair`` always, Adult and Nursery if their folder is there."""
-    found = {"fair, yes/no": fair()}
+    found = {"fair, yes/no": fair_answers()}
     if (folder / "adult.data.gz").exists():
         columns = _columns(folder / "adult.data.gz", _ADULT)
         chosen = {name: columns[name] for name in _ADULT_YES}
@@ -903,7 +886,9 @@ def measure(quickly: bool) -> Iterator[Measured]:
     if quickly:
         yield (found := Measured(5_000, tuple(grid(*_QUICK, people=5_000, estimates=160, peers=()))))
         yield (found := replace(found, hybrid=tuple(hybrid((1.0,), (0.1,), people=20_000, runs=2, attributes=4))))
-        drawn = real({"fair, yes/no": fair()}, (1.0,), people=20_000, runs=2, methods=("cbps", "sample", "split"))
+        drawn = real(
+            {"fair, yes/no": fair_answers()}, (1.0,), people=20_000, runs=2, methods=("cbps", "sample", "split")
+        )
         yield replace(found, real=tuple(drawn))
     else:
         yield (found := Measured(PEOPLE, tuple(grid())))

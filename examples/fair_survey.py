@@ -31,13 +31,15 @@ QUESTIONS = {
 """Each question, its column, and the number from which on the answer is yes."""
 
 
-def fair_answers(people: int, seed: int = 0) -> Answers:
-    """The answers of so many people, drawn with replacement."""
+def fair_answers(people: int | None = None, seed: int = 0) -> Answers:
+    """The answers of so many people, drawn with replacement; of those who were asked, if no number is given."""
     data = fair.load_pandas().data
-    rows = np.random.default_rng(seed).integers(0, len(data), people)
-    codes = np.stack([(data[column] >= least).to_numpy()[rows] for column, least in QUESTIONS.values()], axis=1)
+    codes = np.stack([(data[column] >= least).to_numpy() for column, least in QUESTIONS.values()], axis=1)
     questions = Questionnaire(tuple(Attribute(name, ("no", "yes")) for name in QUESTIONS))
-    return Answers(questions, codes.astype(np.int32))
+    asked = Answers(questions, codes.astype(np.int32))
+    if people is None:
+        return asked
+    return asked.take(np.random.default_rng(seed).integers(0, asked.people, people))
 
 
 def main() -> None:

@@ -10,7 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from blendp import write_answers
+from examples.fair_survey import fair_answers
+
 ROOT = Path(__file__).parents[2]
+COMMANDS = "demo|simulate|run|evaluate|plan|reproduce|tally|survey plan|survey run|survey evaluate"
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("src/**/*.md")])
 
 
@@ -56,6 +60,49 @@ def test_the_readme_commands_run(folder: Path) -> None:
         assert done.returncode == 0, done.stderr
 
 
+def test_the_readme_survey_runs(folder: Path) -> None:
+    answers = fair_answers(3_000)
+    write_answers(answers, folder / "answers.csv")
+    (folder / "questions.json").write_bytes(answers.questionnaire.to_bytes())
+    for line in blocks(ROOT / "README.md", "sh")[2].splitlines():
+        program, *arguments = shlex.split(line, comments=True)
+        assert program == ".venv/bin/blendp"
+        command = [sys.executable, "-m", "blendp", *arguments]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+
+
+def test_the_survey_tutorial_runs(folder: Path) -> None:
+    page = ROOT / "docs" / "surveys.md"
+    lines = [line for block in blocks(page, "sh") for line in block.splitlines()]
+    assert lines[0] == "scripts/setup dev"
+    for line in lines[1:]:
+        program, *arguments = shlex.split(line, comments=True)
+        if program == ".venv/bin/python":  # the same answers, of fewer people
+            arguments[arguments.index("--people") + 1] = "4000"
+        else:
+            arguments = ["-m", "blendp", *arguments, *(["--runs", "1"] if "evaluate" in arguments else [])]
+        done = subprocess.run(
+            [sys.executable, *arguments],
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+    (code,) = blocks(page, "python")
+    done = subprocess.run(
+        [sys.executable, "-c", code.replace('"survey")', '"another")')],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert (folder / "another" / "report.html").exists()
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#\s]+)", page.read_text(encoding="utf-8")):
@@ -76,11 +123,12 @@ def test_every_option_that_is_shown_exists() -> None:
     shown: dict[str, set[str]] = {}
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
-        for command, rest in re.findall(r"blendp (demo|simulate|run|evaluate|plan|reproduce|tally)([^`\n|]*)", text):
+        for command, rest in re.findall(rf"blendp ({COMMANDS})([^`\n|]*)", text):
             shown.setdefault(command, set()).update(re.findall(r"--[a-z][a-z-]+", rest))
+    assert "survey plan" in shown
     for command, options in shown.items():
         done = subprocess.run(
-            [sys.executable, "-m", "blendp", command, "--help"],
+            [sys.executable, "-m", "blendp", *command.split(), "--help"],
             env={**os.environ, "COLUMNS": "200"},
             capture_output=True,
             text=True,

@@ -184,7 +184,7 @@ def _losses(
         value = f"{model[i]:.3g}"
         if data is not None:
             found = data[i]
-            value = f"model {value}, data {loss(found, promise)}"
+            value = f"{value}, {loss(found, promise)}"
             bars.append(("truth", found or 0.0))
         rows.append(survey_plots.BarRow(names[i], value, tuple(bars)))
     plot = survey_plots.bar_plot(

@@ -22,6 +22,8 @@ ROWS = 14
 MOST = 4
 """How many plots there are at most."""
 
+_ROOM = 1.3
+
 
 @dataclass(frozen=True)
 class BarRow:
@@ -90,7 +92,8 @@ def bar_plot(
     longest = max([value for row in rows for _, value in row.bars] + [row.mark or 0.0 for row in rows])
     with house_style():
         figure, axes = row_axes(len(rows))
-        axes.set_xlim(0, 1.06 * max(longest, line or 0.0) or 1.0)
+        room = 1.06 if line is None else _ROOM  # so that numbers stand beside the line, not on it
+        axes.set_xlim(0, room * max(longest, line or 0.0) or 1.0)
         axes.xaxis.set_major_locator(MaxNLocator(5))
         axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: tick(x)))
         for place, row in enumerate(rows):
