@@ -10,6 +10,7 @@ from blendp.evaluation.planner import HeadLaw, Target, overview
 from blendp.methods import Parameters
 from blendp.report.plan_page import render_plan
 from blendp.report.plan_text import NOT_PRIVATE
+from tests.browser.looks import misplaced_labels
 
 pytestmark = pytest.mark.browser
 
@@ -57,18 +58,7 @@ def test_everything_is_there_and_visible(page: Page) -> None:
 
 def test_nothing_overflows_and_labels_stay_apart(page: Page) -> None:
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-    wrong = page.evaluate(
-        """() => [...document.querySelectorAll(".plot")].flatMap(plot => {
-            const box = plot.getBoundingClientRect();
-            const texts = [...plot.querySelectorAll("text")].map(t => [t.textContent, t.getBoundingClientRect()]);
-            const clipped = texts.filter(([_, t]) => t.left < box.left - 1 || t.right > box.right + 1
-                || t.top < box.top - 1 || t.bottom > box.bottom + 1);
-            const touching = texts.filter(([_, a], i) => texts.some(([_, b], j) => i < j
-                && a.left < b.right && b.left < a.right && a.top < b.bottom - 2 && b.top < a.bottom - 2));
-            return [...clipped, ...touching].map(([text]) => text);
-        })"""
-    )
-    assert wrong == []
+    assert misplaced_labels(page) == []
 
 
 def test_an_empty_list_has_a_page_too() -> None:

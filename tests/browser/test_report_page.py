@@ -8,6 +8,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from blendp.methods import Simulation
 from blendp.report.html import TOP, TRUE_VALUES, render_report
+from tests.browser.looks import beyond_the_edge, misplaced_labels
 from tests.unit.report.samples import HOSTILE, make_outcome, plain_records
 
 pytestmark = pytest.mark.browser
@@ -80,27 +81,11 @@ def test_headings_rows_and_plots_are_visible(page: Page) -> None:
 
 def test_nothing_overflows(page: Page) -> None:
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-    beyond = page.evaluate(
-        """() => [...document.querySelectorAll("body *")]
-            .filter(e => !e.closest(".scroll, .plot") && e.getBoundingClientRect().right > window.innerWidth + 0.5)
-            .map(e => e.outerHTML.slice(0, 80))"""
-    )
-    assert beyond == []
+    assert beyond_the_edge(page) == []
 
 
 def test_labels_of_plots_stay_inside_and_apart(page: Page) -> None:
-    wrong = page.evaluate(
-        """() => [...document.querySelectorAll(".plot")].flatMap(plot => {
-            const box = plot.getBoundingClientRect();
-            const texts = [...plot.querySelectorAll("text")].map(t => [t.textContent, t.getBoundingClientRect()]);
-            const clipped = texts.filter(([_, t]) => t.left < box.left - 1 || t.right > box.right + 1
-                || t.top < box.top - 1 || t.bottom > box.bottom + 1);
-            const touching = texts.filter(([_, a], i) => texts.some(([_, b], j) => i < j
-                && a.left < b.right && b.left < a.right && a.top < b.bottom - 2 && b.top < a.bottom - 2));
-            return [...clipped, ...touching].map(([text]) => text);
-        })"""
-    )
-    assert wrong == []
+    assert misplaced_labels(page) == []
 
 
 def test_long_text_unfolds(page: Page) -> None:

@@ -16,7 +16,17 @@ from blendp.mechanisms import HiddenSampling
 from blendp.methods.progress import Progress, silent
 from blendp.privacy import Budget
 from blendp.randomness import SimulationRandom
-from blendp.survey import Design, Group, Model, NoisyTables, SurveyParameters, SurveySimulation, design, simulate_survey
+from blendp.survey import (
+    Design,
+    Group,
+    Losses,
+    Model,
+    NoisyTables,
+    SurveyParameters,
+    SurveySimulation,
+    design,
+    simulate_survey,
+)
 from blendp.survey.joint import MOST_REPORTS, loss_through
 from blendp.survey.run import law_for
 from blendp.survey.tree import Tree
@@ -42,14 +52,14 @@ class PlannedMethod:
     rmse: float
     by_attribute: tuple[float, ...]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self, questionnaire: Questionnaire) -> dict[str, Any]:
         """As plain values, for JSON."""
         return {
             "method": self.parameters.method,
             "rmse": self.rmse,
             "client_rmse": self.client_rmse,
-            "rmse_by_attribute": list(self.by_attribute),
-            **design_facts(self.design),
+            "rmse_by_attribute": dict(zip(questionnaire.names, self.by_attribute, strict=True)),
+            **design_facts(self.design, questionnaire),
         }
 
 
@@ -81,7 +91,7 @@ class SurveyPlan:
             "opt_in_people": self.opt_in_people,
             "opt_in_rmse": self.opt_in_rmse,
             "best": self.best.parameters.method,
-            "methods": [planned.to_dict() for planned in self.methods],
+            "methods": [planned.to_dict(self.questionnaire) for planned in self.methods],
         }
 
 
@@ -94,6 +104,7 @@ class SurveyTrial:
                      of the clients' and the opt-in group's own in ``client_rmse`` and ``opt_in_rmse``,
         predicted    is what the formulas said for the clients,
         coverage     is the share of intervals that held the truth,
+        losses, record  are the largest losses by the model, and the largest epsilon of a record, over the runs,
         data_losses  is what the clients' reports told about each attribute if people answer exactly like these rows:
                      the largest over the runs; None where there are too many combinations to go through,
         example      is the first of the surveys.
@@ -106,6 +117,8 @@ class SurveyTrial:
     opt_in_rmse: float | None
     predicted: float
     coverage: float
+    losses: tuple[float, ...]
+    record: float
     data_losses: tuple[float | None, ...]
     example: SurveySimulation
 
@@ -125,20 +138,23 @@ class SurveyTrial:
             "opt_in_rmse": self.opt_in_rmse,
             "client_rmse_predicted": self.predicted,
             "coverage": self.coverage,
-            **design_facts(self.example.design),
-            "data_loss_by_attribute": list(self.data_losses),
+            **design_facts(self.example.design, self.example.questionnaire),
+            "loss_by_attribute": dict(zip(self.example.questionnaire.names, self.losses, strict=True)),
+            "record_epsilon": self.record,
+            "data_loss_by_attribute": dict(zip(self.example.questionnaire.names, self.data_losses, strict=True)),
         }
 
 
-def design_facts(made: Design) -> dict[str, Any]:
+def design_facts(made: Design, questionnaire: Questionnaire) -> dict[str, Any]:
     """A design as plain values, for JSON."""
+    names = questionnaire.names
     return {
-        "loss_by_attribute": list(made.losses.by_attribute),
+        "loss_by_attribute": dict(zip(names, made.losses.by_attribute, strict=True)),
         "loss_kind": made.losses.kind,
         "record_epsilon": made.losses.record,
         "groups": [
             {
-                "attributes": list(group.attributes),
+                "attributes": [names[place] for place in group.attributes],
                 "epsilons": list(group.epsilons),
                 "report_sizes": [randomiser.size for randomiser in group.randomisers],
                 "clients": group.clients,
@@ -189,7 +205,7 @@ def plan_survey(
             method=told.method,
             group=told.group,
             per_attribute=told.per_attribute,
-            frequencies=truth if noisy is None else noisy.frequencies,
+            frequencies=None if noisy is None else noisy.frequencies,
         )
         client = made.variances(truth)
         both = client
@@ -220,6 +236,7 @@ def evaluate_survey(
     weights = np.concatenate([np.full(size, 1 / size / len(answers.sizes)) for size in answers.sizes])
     squares: dict[str, list[float]] = {"blended": [], "client": [], "opt_in": [], "predicted": [], "inside": []}
     losses: dict[tuple[Group, ...], tuple[float | None, ...]] = {}
+    stated: list[Losses] = []
     first: SurveySimulation | None = None
     for number in range(runs):
         progress(f"{parameters.method}: survey {number + 1} of {runs}")
@@ -234,6 +251,7 @@ def evaluate_survey(
         squares["predicted"].append(outcome.design.mean_squared_error(truth, among=answers.people))
         inside = (outcome.blended.low <= flat) & (flat <= outcome.blended.high)
         squares["inside"].append(float(inside.mean()))
+        stated.append(outcome.design.losses)
         if outcome.design.groups not in losses:
             losses[outcome.design.groups] = data_losses(answers, outcome.design)
     assert first is not None
@@ -246,6 +264,8 @@ def evaluate_survey(
         math.sqrt(means["opt_in"]) if first.opt_in_people else None,
         math.sqrt(means["predicted"]),
         means["inside"],
+        tuple(max(column) for column in zip(*(each.by_attribute for each in stated), strict=True)),
+        max(each.record for each in stated),
         _largest(list(losses.values())),
         first,
     )

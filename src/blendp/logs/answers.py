@@ -317,11 +317,17 @@ def _chosen(names: Sequence[str], asked: list[str] | None, opt_in: str | None, w
                 " names every column, or name those to ask (columns=...)."
             )
     wanted = asked if opt_in is None else [*asked, opt_in]
+    if len(names) == 1 and (mark := next((sign for sign in (";", "\t", "|") if sign in names[0]), None)):
+        raise LogError(
+            f"{where} has one column, {names[0][:40]!r}, whose name holds {mark!r}: separate columns by commas in .csv"
+            " and by tabs in .tsv files."
+        )
     for name in wanted:
         if name not in names:
             shown = ", ".join(repr(item[:40]) for item in names[:_SHOWN])
             more = ", ..." if len(names) > _SHOWN else ""
-            raise LogError(f"{where} has no column {name!r} (it has {shown}{more}): name the right one (columns=...).")
+            how = "opt_in_column" if name == opt_in else "columns"
+            raise LogError(f"{where} has no column {name!r} (it has {shown}{more}): name the right one ({how}=...).")
         if names.count(name) > 1:
             raise LogError(
                 f"{where} has {names.count(name)} columns named {name!r}: check that its first line names the columns,"

@@ -155,7 +155,7 @@ def _agreement(outcome: Outcome, digits: int) -> dict[str, Any] | None:
 
 def load_plots_meanwhile() -> None:
     """Load what plots need while the caller waits for something else, such as the database."""
-    Thread(target=import_module, args=("blendp.report.plots",), daemon=True).start()
+    Thread(target=import_module, args=("blendp.report.plots",)).start()
 
 
 def _plots(outcome: Outcome, listed: Sequence[Row], truth: ReportTruth | None, digits: int) -> dict[str, Any]:

@@ -49,13 +49,14 @@ def write_survey(
         tree = learnt_tree(release)
         if tree is not None:
             (made / "model.json").write_bytes(model_to_bytes(tree, release.questionnaire))
-        (made / "report.html").write_text(render_survey(release, title="blendp survey"), encoding="utf-8")
+        title = f"A survey of {release.opt_in_people + release.design.clients:,} people"
+        (made / "report.html").write_text(render_survey(release, title=title), encoding="utf-8")
 
 
 def survey_card(outcome: SurveyOutcome, source: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """What was done, to whom, with which guarantee: everything but the frequencies, and nothing unprotected."""
-    told, losses, names = outcome.parameters, outcome.design.losses, outcome.questionnaire.names
-    groups = design_facts(outcome.design)["groups"]
+    told, names = outcome.parameters, outcome.questionnaire.names
+    facts = design_facts(outcome.design, outcome.questionnaire)
     return {
         "blendp": __version__,
         "method": told.method,
@@ -64,17 +65,12 @@ def survey_card(outcome: SurveyOutcome, source: Mapping[str, Any] | None = None)
         "guarantee": {
             "epsilon": told.epsilon,
             "delta": told.delta if outcome.opt_in_people else 0.0,
-            "loss_by_attribute": dict(zip(names, losses.by_attribute, strict=True)),
-            "loss_kind": losses.kind,
-            "record_epsilon": losses.record,
+            **{name: value for name, value in facts.items() if name != "groups"},
             "model": outcome.model_words,
             "words": outcome.words,
             "confidence": told.confidence if learnt_model(outcome) else None,
         },
-        "design": {
-            "hidden": outcome.design.hidden is not None,
-            "groups": [{**group, "names": [names[place] for place in group["attributes"]]} for group in groups],
-        },
+        "design": {"hidden": outcome.design.hidden is not None, "groups": facts["groups"]},
         "questionnaire": {
             "attributes": len(names),
             "values": sum(outcome.questionnaire.sizes),
@@ -82,7 +78,7 @@ def survey_card(outcome: SurveyOutcome, source: Mapping[str, Any] | None = None)
         },
         "opt_in_noise": _noise(outcome),
         "tree": _tree(outcome),
-        "confidence": CONFIDENCE,
+        "interval_confidence": CONFIDENCE,
         "cautions": outcome.cautions,
     }
 

@@ -112,7 +112,6 @@ def render_trials(view: Trials) -> str:
         )
         for one in view.trials
     ]
-    losses = best.example.design.losses
     page = {
         **_shared("evaluation", f"A survey of {view.people:,} people, tried {best.runs:,} times"),
         "warning": survey_text.NOT_PRIVATE,
@@ -129,8 +128,8 @@ def render_trials(view: Trials) -> str:
         ),
         "outcome": best.example,
         "frequencies": _frequencies(best.example, view.truth),
-        "losses": _losses(view.questionnaire.names, losses.by_attribute, best.data_losses, view.epsilon),
-        "record": losses.record,
+        "losses": _losses(view.questionnaire.names, best.losses, best.data_losses, view.epsilon),
+        "record": best.record,
         "kind": about(best.example.design),
         "method": best.parameters.method,
         "groups": group_lines(best.example.design, view.questionnaire),

@@ -11,18 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from blendp.answers import Questionnaire
-from blendp.report.survey_text import (
-    NOT_PRIVATE,
-    PlanView,
-    Trials,
-    about,
-    counted,
-    group_lines,
-    kept,
-    loss,
-    points,
-    rests_on_no_model,
-)
+from blendp.report.survey_text import NOT_PRIVATE, PlanView, Trials, counted, group_lines, kept, loss, points
 from blendp.report.text import UNKNOWN, decimals, percent, visible
 from blendp.survey import Design, SurveyOutcome
 
@@ -40,29 +29,21 @@ def survey_summary(outcome: SurveyOutcome) -> RenderableType:
     lines = Table.grid(padding=(0, 2))
     lines.add_column(no_wrap=True)
     lines.add_column()
-    kind = about(outcome.design)
     clients = f"{outcome.design.clients:,} clients"
     groups = counted(len(outcome.design.groups), "group", "groups")
     lines.add_row("survey", f"method {told.method}: {outcome.opt_in_people:,} opt-in, {clients} in {groups}")
     if outcome.opt_in_people:
         lines.add_row("opt-in", f"ε = {told.epsilon:g}, δ = {told.delta:g} for all answers of a person together")
+    if not outcome.keeps_without_model:
+        about_one = (
+            f"at most {losses.worst:.4g} about any attribute of a client (promised {told.epsilon:g}); the model is"
+        )
+        lines.add_row("by the model", Text(f"{about_one} {outcome.model_words}"))
     lines.add_row(
-        "by the model",
-        Text(
-            f"{kind} {losses.worst:.4g} about any attribute of a client (promised {told.epsilon:g}); {_model(outcome)}"
-        ),
-    )
-    lines.add_row(
-        "whatever holds", Text(f"ε = {losses.record:.4g} for a client's whole record, however answers hang together")
+        "in any case", Text(f"ε = {losses.record:.4g} for a client's whole record, however answers hang together")
     )
     panel = Panel(lines, title="Promises", title_align="left", expand=False)
     return Group(panel, *(Text(visible(caution), style="yellow") for caution in outcome.cautions))
-
-
-def _model(outcome: SurveyOutcome) -> str:
-    if rests_on_no_model(outcome):
-        return "this rests on no model"
-    return f"the model is {outcome.model_words}"
 
 
 def frequency_table(outcome: SurveyOutcome, most: int = ROWS) -> RenderableType:
@@ -186,7 +167,7 @@ def trials_tables(view: Trials) -> RenderableType:
     ):
         table.add_column(name, justify="right", no_wrap=True)
     for trial in view.trials:
-        promise, losses = trial.parameters.epsilon, trial.example.design.losses
+        promise = trial.parameters.epsilon
         broken = kept(trial) is False
         table.add_row(
             trial.parameters.method,
@@ -196,9 +177,9 @@ def trials_tables(view: Trials) -> RenderableType:
             points(trial.opt_in_rmse),
             f"{100 * trial.coverage:.1f} %",
             f"{promise:g}",
-            f"{losses.worst:.3g}",
+            f"{max(trial.losses):.3g}",
             Text(loss(trial.worst_data_loss, promise), style="bold red" if broken else ""),
-            f"{losses.record:.3g}",
+            f"{trial.record:.3g}",
             style="bold" if trial is view.best else None,
         )
     parts: list[RenderableType] = [
@@ -211,7 +192,8 @@ def trials_tables(view: Trials) -> RenderableType:
         table,
         Text(
             "Errors are in percentage points of a frequency (root mean square); 95 % of intervals should hold. Losses "
-            "are about an attribute, the largest: by the data means if people answer exactly like these rows.",
+            "are about an attribute, the largest of all surveys: by the data means if people answer exactly like these "
+            "rows.",
             style="dim",
         ),
     ]

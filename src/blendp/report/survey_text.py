@@ -75,6 +75,21 @@ class PlanView:
                 f"δ = {told.delta:g} is not below one over the {self.plan.people:,} people "
                 f"({1 / self.plan.people:.2g}): choose a smaller one."
             )
+        tables = told.tables(self.plan.questionnaire.sizes, self.plan.opt_in_people, None)
+        if self.model == "none" and told.learn == "auto" and tables == "pairs" and told.method in ("cbps", "cbp"):
+            said.append(
+                f"With {self.plan.opt_in_people:,} opt-in people a tree is learnt; in surveys where their tables "
+                f"contradict it nothing is, and clients report as with sample."
+            )
+        by_name = {planned.parameters.method: planned for planned in self.plan.methods}
+        if (
+            told.method == "sample"
+            and "cbps" in by_name
+            and by_name["cbps"].design.losses.record <= told.epsilon * _EXCESS
+        ):
+            said.append(
+                "Groups of attributes gain nothing here: cbps spends opt-in accuracy on a model it does not use."
+            )
         if self.plan.private:
             said.append("Check the plan on answers of your own: blendp survey evaluate DATA.")
         else:
@@ -191,11 +206,6 @@ def learnt_tree(outcome: SurveyOutcome) -> Tree | None:
 def learnt_model(outcome: SurveyOutcome) -> bool:
     """Whether what clients are promised rests on something learnt."""
     return isinstance(outcome.model, BoundedTable | BoundedPairs) or learnt_tree(outcome) is not None
-
-
-def rests_on_no_model(outcome: SurveyOutcome) -> bool:
-    """Whether clients' whole records are protected as well as any attribute is promised to be."""
-    return outcome.design.losses.record <= outcome.parameters.epsilon * _EXCESS
 
 
 def counted(number: int, one: str, many: str) -> str:

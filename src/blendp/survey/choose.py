@@ -141,7 +141,8 @@ class Chooser:
 
     def sharpened(self, epsilons: Array) -> Array:
         """All epsilons of one group raised alike as far as the exact losses allow, where these can be computed."""
-        if self.model.exact_losses(epsilons, self.single) is None:
+        now = self.model.exact_losses(epsilons, self.single)
+        if now is None or now.max() > self.model.losses(epsilons[None], self.single).max() * (1 - SLACK):
             return epsilons
         low, high = 1.0, self.promise.most / float(epsilons.max())
         for _ in range(_SHARPENINGS):

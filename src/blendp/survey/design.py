@@ -59,7 +59,7 @@ class Group:
 
     @property
     def record_epsilon(self) -> float:
-        """The exact pure epsilon of one client's reports, from the randomisers' channels."""
+        """The exact pure epsilon of one client's reports, from the randomisers' channels (``rsfd``: the design's)."""
         return math.fsum(randomiser.loss() for randomiser in self.randomisers)
 
 
@@ -146,7 +146,12 @@ def design(
         return _finished(model, clients, promise, method, errors, rows)
     wide = errors.best(np.full(len(sizes), promise.epsilon / len(sizes)), np.zeros(len(sizes), dtype=bool))[1]
     policies = [True, False] if max(wide) > 1 and model.takes_subsets else [True]
-    found = [_grouped(model, promise, errors, method, group, per_attribute, single) for single in policies]
+    found = [
+        rows for single in policies for rows in _grouped(model, promise, errors, method, group, per_attribute, single)
+    ]
+    found = [rows for rows in found if len(rows) <= clients]
+    if not found:
+        raise ParameterError("clients", clients, "at least one for each group", "Ask more people, or group less.")
     return _finished(model, clients, promise, method, errors, min(found, key=partial(_cost, errors)))
 
 
@@ -162,8 +167,8 @@ def _grouped(
     group: int | None,
     per_attribute: bool,
     single: bool,
-) -> Rows:
-    """The best groups; everything together and one attribute a client are tried whatever the search prefers."""
+) -> list[Rows]:
+    """The groups to compare: everything together and one attribute a client whatever the search prefers."""
     attributes = range(len(errors.sizes))
     chooser = Chooser(model, promise, errors, np.full(len(attributes), single))
     together: Partition = (tuple(attributes),)
@@ -181,7 +186,7 @@ def _grouped(
             epsilons = chooser.sharpened(chooser.tailored(alike) if per_attribute else alike)
             rows.append((epsilons, single and len(members) > 1))
         tried.append(rows)
-    return min(tried, key=partial(_cost, errors))
+    return tried
 
 
 def _error(errors: ReportErrors, epsilons: Array, single: bool) -> float:

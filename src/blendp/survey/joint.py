@@ -162,7 +162,9 @@ def require_correlation(correlation: float, least: float) -> None:
         least=least,
         most=1,
         legal=f"a number from {least:g} to 1",
-        remedy="No attributes have another correlation.",
+        remedy="Correlations lie between -1 and 1; many attributes alike cannot all be negatively correlated."
+        if least == 0
+        else "No attributes have another correlation.",
     )
 
 

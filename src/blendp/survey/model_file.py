@@ -18,7 +18,7 @@ from blendp.survey.joint import Joint
 from blendp.survey.model import Array, Model
 from blendp.survey.tree import Box, Edge, Tree
 
-_REMEDY = "Write it as blendp does: model.json of a survey is an example."
+_REMEDY = "Take a model.json of a survey with the same questions in the same order, or write it like one."
 _AGREE = 1e-6
 
 
@@ -142,7 +142,8 @@ def _require_names(value: Any, questionnaire: Questionnaire) -> None:
     if value != list(questionnaire.names):
         names = ", ".join(name[:40] for name in questionnaire.names[:5])
         more = ", ..." if len(questionnaire.names) > 5 else ""
-        raise _unlike("attributes of the model", value, f"the questions of the survey in their order ({names}{more})")
+        held = tuple(str(name)[:40] for name in value[:5]) if isinstance(value, list) else value
+        raise _unlike("attributes of the model", held, f"the questions of the survey in their order ({names}{more})")
 
 
 def _numbers(value: Any, shape: tuple[int, ...], where: str) -> Array:

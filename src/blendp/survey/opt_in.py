@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
@@ -29,6 +29,7 @@ MISFIT = 0.01
 
 KINDS = ("single", "pairs", "all")
 
+_ROUNDING = 1e-9
 _TAILS = 10
 """What can fail for one cell: two tails of its noise; in each direction two of the rest's noise and two of drawing."""
 
@@ -89,7 +90,7 @@ class NoisyTables:
         totals = [np.zeros(size) for size in self.sizes]
         weights, roundings = np.zeros(len(self.sizes)), np.zeros(len(self.sizes))
         for axes, table, sigma in zip(self.axes, self.counts, self.sigmas, strict=True):
-            variance = RoundedGaussian(sigma).variance
+            variance = max(RoundedGaussian(sigma).variance, float(sigma) ** 2)
             for place, attribute in enumerate(axes):
                 merged = table.size // self.sizes[attribute]
                 totals[attribute] += margin_of(table.astype(np.float64), (place,)) / (merged * variance)
@@ -118,13 +119,21 @@ class Misfit:
     """How far a tree is from the released tables of pairs, at worst.
 
     where:
-        share  is the share of people for whom two attributes differ from what the tree says, beyond what noise and
-               drawing explain,
-        pair   are the two attributes; None if all fit.
+        share    is the share of people for whom two attributes differ from what the tree says, beyond what noise and
+                 drawing explain,
+        pair     are the two attributes; None if all fit,
+        refuted  says that the bounds of some pair leave no room for what the tree says, so that with the confidence of
+                 the bounds the law is not this tree.
     """
 
     share: float = 0.0
     pair: tuple[int, int] | None = None
+    refuted: bool = False
+
+    @property
+    def fits(self) -> bool:
+        """Whether nothing that is released speaks against the tree."""
+        return not self.refuted and self.share <= MISFIT
 
 
 def learn_tree(tables: NoisyTables, confidence: float) -> tuple[Tree, Misfit]:
@@ -151,7 +160,8 @@ def learn_tree(tables: NoisyTables, confidence: float) -> tuple[Tree, Misfit]:
     tail = _tail(tables, confidence)
     edges = tuple(Edge(*axes, _box(noisy[axes], tables, tail), _box(noisy[axes].T, tables, tail)) for axes in chosen)
     fitted = Tree(tables.sizes, tuple(Edge.of_table(*axes, shares[axes]) for axes in chosen))
-    return Tree(tables.sizes, edges), _misfit(tables, fitted)
+    tree = Tree(tables.sizes, edges)
+    return tree, replace(_misfit(tables, fitted), refuted=_refuted(tree, learn_pairs(tables, confidence)))
 
 
 def learn_pairs(tables: NoisyTables, confidence: float) -> BoundedPairs:
@@ -239,6 +249,15 @@ def _box(table: NDArray[np.int64], tables: NoisyTables, tail: float) -> Box:
     high = np.where(other[0] > 0, special.betaincinv(both[1] + 1, np.maximum(other[0], 1), 1 - tail), 1.0)
     broken = (low.sum(axis=1, keepdims=True) > 1) | (high.sum(axis=1, keepdims=True) < 1)  # noise larger than the row
     return Box(np.where(broken, 0.0, low), np.where(broken, 1.0, high))
+
+
+def _refuted(tree: Tree, pairs: BoundedPairs) -> bool:
+    """Whether the bounds of a pair and those that the tree gives it have nothing in common."""
+    said = tree.pairs()
+    return any(
+        bool(((box.low > said[pair].high + _ROUNDING) | (box.high < said[pair].low - _ROUNDING)).any())
+        for pair, box in pairs.boxes.items()
+    )
 
 
 def _misfit(tables: NoisyTables, fitted: Tree) -> Misfit:

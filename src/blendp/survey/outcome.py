@@ -17,8 +17,12 @@ from blendp.survey.bounded_pairs import BoundedPairs
 from blendp.survey.bounded_table import BoundedTable
 from blendp.survey.design import Design
 from blendp.survey.model import Array, Model
-from blendp.survey.opt_in import MISFIT, Misfit, NoisyTables
+from blendp.survey.opt_in import Misfit, NoisyTables
 from blendp.survey.parameters import SurveyParameters
+from blendp.survey.tree import Tree
+
+_USELESS = 0.25
+"""A standard error beyond which a frequency says nothing."""
 
 
 @dataclass(frozen=True)
@@ -92,23 +96,29 @@ class SurveyOutcome:
         return [AnswerRow(*label, *numbers) for label, numbers in zip(labels, columns, strict=True)]
 
     @property
+    def keeps_without_model(self) -> bool:
+        """Whether clients' whole records are protected as well as any attribute is promised to be."""
+        return self.design.losses.record <= self.parameters.epsilon * (1 + 1e-9)
+
+    @property
     def model_words(self) -> str:
         """What the promise to clients rests on."""
-        if isinstance(self.model, AnyLaw):
+        if isinstance(self.model, AnyLaw) or self.keeps_without_model:
             return "no model: the promise holds whatever the correlations are"
         learnt = f"learnt from {self.opt_in_people:,} opt-in people, which bounds the truth with probability"
         if isinstance(self.model, BoundedTable | BoundedPairs):
             what = "a table" if isinstance(self.model, BoundedTable) else "tables of pairs"
             return f"{what} {learnt} {self.parameters.confidence:g} if clients answer like them"
         if self.misfit is None:
-            return "a model that was given"
+            bounded = isinstance(self.model, Tree) and not self.model.known
+            return "a model that was given" + (", of bounds that may have been learnt" if bounded else "")
         return f"a tree {learnt} {self.parameters.confidence:g} if clients answer like them and the tree is right"
 
     @property
     def words(self) -> str:
         """Both promises, for people."""
         losses, told = self.design.losses, self.parameters
-        if losses.record <= told.epsilon * (1 + 1e-12):
+        if self.keeps_without_model:
             client = (
                 f"Whatever a client's answers are, and however they hang together, the probability of the reports "
                 f"changes by a factor of at most e^{losses.record:.4g}: plain local differential privacy of the record."
@@ -121,9 +131,10 @@ class SurveyOutcome:
             )
         if not self.opt_in_people:
             return client
+        but = " (but the list of possible answers, which was read from the answers)" if self.inferred else ""
         return (
-            f"Opt-in people trust the curator: whatever one of them answers, the probability of anything published "
-            f"changes by a factor of at most e^{told.epsilon:g}, plus at most {told.delta:g}. {client}"
+            f"Opt-in people trust the curator: whatever one of them answers, the probability of anything published"
+            f"{but} changes by a factor of at most e^{told.epsilon:g}, plus at most {told.delta:g}. {client}"
         )
 
     @cached_property
@@ -142,29 +153,38 @@ class SurveyOutcome:
         told, losses = self.parameters, self.design.losses
         people = self.opt_in_people + self.design.clients
         found = []
-        if losses.record > told.epsilon * (1 + 1e-12):
+        if not self.keeps_without_model:
             found.append(
                 f"The promise of epsilon = {told.epsilon:g} about each attribute rests on the model; whatever the "
-                f"correlations are, only {losses.record:.4g} holds for the record (a lower limit can be set)."
+                f"correlations are, only {losses.record:.4g} holds for the record (--record-epsilon, in Python "
+                f"record_epsilon, limits it)."
             )
         if self.opt_in_people and told.delta * people >= 1:
-            found.append(f"delta = {told.delta:g} is not below one over the {people:,} people ({1 / people:.2g}).")
+            found.append(
+                f"delta = {told.delta:g} is not below one over the {people:,} people ({1 / people:.2g}): choose a "
+                f"smaller delta for a release about real people."
+            )
         if told.epsilon > 10:
             found.append(
                 f"epsilon = {told.epsilon:g} promises next to nothing: a factor of {math.exp(told.epsilon):.1g}."
             )
+        widest = float(np.nanmax(np.where(np.isfinite(self.blended.std_error), self.blended.std_error, np.inf)))
+        if widest > _USELESS:
+            found.append("Errors are as large as the frequencies themselves: ask more people, or fewer questions.")
         if self.inferred:
             found.append(
                 "The possible answers were read from the answers themselves, which nothing protects: give a "
                 "questionnaire."
             )
-        if self.misfit is not None and self.misfit.share > MISFIT:
-            names = [self.questionnaire.names[place] for place in self.misfit.pair or ()]
-            unused = isinstance(self.model, AnyLaw)
-            found.append(
-                f"The tree does not fit: {' and '.join(names)} differ from it for {100 * self.misfit.share:.1f} % of "
-                f"people, so {'it is not used' if unused else 'the promise by the model is an approximation'}."
+        if self.misfit is not None and not self.misfit.fits:
+            names = " and ".join(self.questionnaire.names[place] for place in self.misfit.pair or ())
+            why = (
+                f"{names} differ from it for {100 * self.misfit.share:.1f} % of people"
+                if names
+                else "pairs contradict it"
             )
+            then = "it is not used" if isinstance(self.model, AnyLaw) else "the promise by the model does not hold"
+            found.append(f"The tree does not fit: {why}, so {then}.")
         check = self.disagreement
         if check is not None and check[0] > NormalDist().inv_cdf(1 - 0.005 / len(self.frequency)):
             row = self.rows()[check[1]]

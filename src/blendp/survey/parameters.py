@@ -89,7 +89,8 @@ class SurveyParameters:
 
         It depends on public numbers alone. ``auto`` learns nothing where the noise would drown it.
         """
-        if model is not None or self.method not in MODEL_METHODS or len(sizes) == 1:
+        needless = self.record_epsilon is not None and self.record_epsilon <= self.epsilon
+        if model is not None or self.method not in MODEL_METHODS or len(sizes) == 1 or needless:
             return "single"
         combinations = math.prod(sizes)
         if self.learn == "table" and combinations > MOST_CELLS:

@@ -19,7 +19,7 @@ from blendp.survey.any_law import AnyLaw
 from blendp.survey.clients import client_level, collect
 from blendp.survey.design import design
 from blendp.survey.model import Model
-from blendp.survey.opt_in import MISFIT, Misfit, NoisyTables, learn_pairs, learn_table, learn_tree
+from blendp.survey.opt_in import Misfit, NoisyTables, learn_pairs, learn_table, learn_tree
 from blendp.survey.outcome import SurveyOutcome, SurveyRelease, SurveySimulation
 from blendp.survey.parameters import SurveyParameters
 
@@ -122,8 +122,7 @@ def law_for(
     if told.method == "rsfd":
         return learn_pairs(tables, told.confidence), None
     tree, misfit = learn_tree(tables, told.confidence)
-    trusted = told.learn == "tree" or misfit.share <= MISFIT
-    return tree if trusted else AnyLaw(sizes), misfit
+    return tree if told.learn == "tree" or misfit.fits else AnyLaw(sizes), misfit
 
 
 def _people(
@@ -136,6 +135,13 @@ def _people(
     if not isinstance(chosen, np.ndarray) and chosen == 0:
         return np.empty(0, dtype=np.int64), np.arange(answers.people)
     groups = draw_groups(answers.people, chosen, 1.0, random)
+    if not len(groups.head_list) and not isinstance(chosen, np.ndarray):
+        raise ParameterError(
+            "opt_in",
+            chosen,
+            f"0, or a share that is somebody of {answers.people} people",
+            "0 means that nobody opts in.",
+        )
     if not len(groups.client):
         raise ParameterError("opt_in", opt_in, "such that somebody is a client", "Let fewer people opt in.")
     return groups.head_list, groups.client

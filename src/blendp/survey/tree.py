@@ -21,6 +21,8 @@ MOST_VALUES = 100
 _BLOCK = 1 << 21
 _FEW = 8
 _DEEPEST = 500
+_DOUBLINGS = 30
+_AGREE = 1e-6
 _MOST_JOINT = 1 << 20
 
 
@@ -45,7 +47,8 @@ class Box:
         tight_high = np.minimum(high, 1 - (low.sum(axis=1, keepdims=True) - low))
         tight_low = np.minimum(np.maximum(low, 1 - (high.sum(axis=1, keepdims=True) - high)), tight_high)
         known = low == high
-        for name, array in (("low", np.where(known, low, tight_low)), ("high", np.where(known, high, tight_high))):
+        low, high = np.where(known, low, np.clip(tight_low, 0, 1)), np.where(known, high, np.clip(tight_high, 0, 1))
+        for name, array in (("low", low), ("high", high)):
             array.setflags(write=False)
             object.__setattr__(self, name, array)
 
@@ -78,6 +81,29 @@ class Edge:
     second: int
     second_given_first: Box
     first_given_second: Box
+
+    def __post_init__(self) -> None:
+        """Refuse two known laws that no table of both has.
+
+        Going to the other end and back leaves the frequencies p of a table's own end as they are. Many steps there and
+        back from anywhere lead to such a p, and with it both laws have to give the same table.
+        """
+        ahead, back = self.second_given_first, self.first_given_second
+        if ahead.low.shape != back.low.shape[::-1] or not (ahead.known and back.known):
+            return
+        steps = ahead.low @ back.low
+        for _ in range(_DOUBLINGS):
+            steps = steps @ steps
+            steps = steps / steps.sum(axis=1, keepdims=True)
+        frequencies = steps.mean(axis=0)
+        table = frequencies[:, None] * ahead.low
+        if np.abs(table - (table.sum(axis=0)[:, None] * back.low).T).max() > _AGREE:
+            raise ParameterError(
+                f"laws of attributes {self.first} and {self.second}",
+                "two that contradict each other",
+                "those of one table in both directions",
+                "Make the edge with Edge.of_table.",
+            )
 
     @classmethod
     def of_table(cls, first: int, second: int, table: ArrayLike) -> Edge:

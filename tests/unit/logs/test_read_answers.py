@@ -548,3 +548,11 @@ def test_what_cannot_be_written(tmp_path: Path) -> None:
     write_answers(lines, tmp_path / "t.parquet")
     assert read_answers(tmp_path / "t.parquet", questionnaire=lines.questionnaire).people == 1
     assert [item.name for item in tmp_path.iterdir()] == ["t.parquet"]
+
+
+@pytest.mark.parametrize("mark", [";", "|"])
+def test_columns_that_are_separated_otherwise_are_told(tmp_path: Path, mark: str) -> None:
+    path = tmp_path / "answers.csv"
+    path.write_text(f"a{mark}b\nx{mark}y\nz{mark}y\n")
+    with pytest.raises(LogError, match="separate columns by commas"):
+        read_answers(path)

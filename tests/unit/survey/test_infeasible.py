@@ -258,3 +258,24 @@ def test_identifiers_of_the_wrong_shape_are_refused() -> None:
     for shape in ((9, 16), (10, 15), (160,)):
         with pytest.raises(ParameterError, match=r"identifiers = .* 10 rows of 16 bytes"):
             assign(np.zeros(shape, dtype=np.uint8), bytes(16), (4, 6))
+
+
+def test_laws_that_contradict_each_other_are_refused() -> None:
+    close = Box(np.array([[0.99, 0.01], [0.01, 0.99]]), np.array([[0.99, 0.01], [0.01, 0.99]]))
+    even = Box(np.full((2, 2), 0.5), np.full((2, 2), 0.5))
+    with pytest.raises(ParameterError, match="contradict"):
+        Edge(0, 1, close, even)
+    generator = np.random.default_rng(3)
+    for _ in range(50):  # those of one table never are
+        cells = generator.gamma(0.3, size=(3, 4)) * (generator.random((3, 4)) < 0.8) + np.eye(3, 4) * 1e-3
+        if cells.sum(axis=0).min() > 0:
+            Edge.of_table(0, 1, cells)
+    Edge.of_table(0, 1, np.eye(3))
+
+
+def test_bounds_stay_within_0_and_1_however_they_are_tightened() -> None:
+    row = np.random.default_rng(1).dirichlet([1, 1, 1])
+    for low in (row, row + 3e-10):
+        box = Box(np.array([[*low, 0.0]]), np.array([[*low, 0.3]]))
+        assert box.low.min() >= 0
+        assert box.high.min() >= 0

@@ -459,4 +459,24 @@ def test_a_tree_that_does_not_fit_is_used_only_if_a_tree_is_asked_for() -> None:
     told = SurveyParameters(learn="tree", per_attribute=False, group=2)
     asked = simulate_survey(answers, told, opt_in=0.5, random=SimulationRandom(4))
     assert isinstance(asked.model, Tree)
-    assert any("approximation" in caution for caution in asked.cautions)
+    assert any("does not hold" in caution for caution in asked.cautions)
+
+
+def test_a_tree_that_bounds_of_pairs_refute_for_a_few_people_is_not_used() -> None:
+    """One person in 250 answers against the others: too few to move any share, enough for the bounds."""
+    generator = np.random.default_rng(5)
+    people = 200_000
+    rare = generator.random(people) < 0.004
+    cause = generator.random(people) < 0.5
+    codes = [rare, cause]
+    for _ in range(8):
+        copied = generator.random(people) < 0.65
+        codes.append(
+            np.where(rare, generator.random(people) < 0.95, np.where(copied, cause, generator.random(people) < 0.5))
+        )
+    answers = answers_of(np.stack(codes, axis=1).astype(np.int64), (2,) * 10)
+    found = simulate_survey(answers, SurveyParameters(epsilon=2.0), opt_in=0.9, random=SimulationRandom(6))
+    assert found.misfit is not None
+    assert found.misfit.share < 0.01
+    assert found.misfit.refuted
+    assert isinstance(found.model, AnyLaw)

@@ -29,7 +29,7 @@ PAGE = "evaluation.html"
 @takes_job
 def evaluate(
     job: SurveyJobs,
-    runs: Annotated[int, output(help="Independent surveys to average over.")] = 20,
+    runs: Annotated[int, output("--runs", "--repeat", help="Independent surveys to average over.")] = 20,
     seed: Annotated[int, output(help="Seed of the simulated randomness.")] = 0,
     out: Annotated[Path | None, output(help=f"Directory for {PAGE}, the comparison to look at.")] = None,
     overwrite: Annotated[bool, output("--overwrite", help="Replace an earlier evaluation in --out.")] = False,

@@ -25,7 +25,12 @@ AUTO = "auto"
 _LARGEST = 1 << 28
 """Bytes beyond which a questionnaire or a model is none."""
 
-_IN_PYTHON = {"(columns=...)": "(--columns)", 'missing="drop"': "--missing drop", 'missing="value"': "--missing value"}
+_IN_PYTHON = {
+    "(columns=...)": "(--columns)",
+    "(opt_in_column=...)": "(--opt-in-column)",
+    'missing="drop"': "--missing drop",
+    'missing="value"': "--missing value",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,6 +140,8 @@ class SurveyOptions:
         if self.people is not None:
             require_count("people", self.people, least=2, remedy="Ask more people.")
         asked = None if self.columns is None else [name.strip() for name in self.columns.split(",")]
+        if asked is not None and "" in asked:
+            raise ParameterError("columns", self.columns, "names with commas between them", "One of them is empty.")
         listed = None if self.questionnaire is None else Questionnaire.from_bytes(_bytes(self.questionnaire))
         try:
             return read_answers(

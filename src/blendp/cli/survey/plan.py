@@ -67,8 +67,9 @@ class PlanJob(SurveyOptions):
     def assumed(self) -> tuple[Answers, Tree, str]:
         """People who do not exist, the model they follow, and its words."""
         if self.attributes is None or self.correlation is None:
-            name = "attributes" if self.attributes is None else "correlation"
-            raise ParameterError(name, None, "given when DATA is not", "Name a table, or give both.")
+            missing = "attributes" if self.attributes is None else "correlation"
+            legal = "given, with --attributes and --correlation both, where no table of answers is named"
+            raise ParameterError(missing, None, legal, "Name a table, or give both.")
         of_table = {
             "columns": self.columns,
             "questionnaire": self.questionnaire,
@@ -79,13 +80,11 @@ class PlanJob(SurveyOptions):
             if given is not None:
                 raise ParameterError(name, str(given), "left out without DATA", "It is about a table: name one.")
         values = 2 if self.values is None else self.values
-        for name, number, least, most in (
-            ("attributes", self.attributes, 1, MOST_ATTRIBUTES),
-            ("values", values, 2, MOST_VALUES),
+        for name, number, least, most, remedy in (
+            ("attributes", self.attributes, 1, MOST_ATTRIBUTES, "It is how many questions are asked."),
+            ("values", values, 2, MOST_VALUES, "It is how many answers a question has."),
         ):
-            require_number(
-                name, number, least=least, most=most, legal=f"from {least} to {most}", remedy="Ask otherwise."
-            )
+            require_number(name, number, least=least, most=most, legal=f"from {least} to {most}", remedy=remedy)
         tree = Tree.equicorrelated(self.attributes, self.correlation, values)
         rows = min(_ROWS, PEOPLE if self.people is None else self.people)
         words = (

@@ -34,7 +34,7 @@ def run(
 ) -> None:
     """Release the frequencies of all answers.
 
-    Writes frequencies.csv, survey.json, questionnaire.json, report.html and, if a model was learnt, model.json.
+    Writes frequencies.csv, survey.json, questionnaire.json, report.html and, if a tree was learnt, model.json.
     Everything written is protected by the promise in survey.json, except the list of possible answers where it was
     read from the answers themselves.
 
