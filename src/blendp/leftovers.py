@@ -52,15 +52,19 @@ class HeldFolder:
 
 
 def hold_folder(parent: Path, name: FolderName) -> HeldFolder:
-    """Make a folder that only this user can look into, and hold it."""
+    """Make a folder that only this user can look into, and hold it; an interrupt meanwhile leaves none."""
     while True:
         path = parent / name.new()
-        path.mkdir(mode=0o700)
-        lock = _locked(path, wait=True)
-        # between the two steps another process may have taken it for a leftover
-        if path.is_dir():
-            return HeldFolder(path, lock, os.getpid())
-        _let_go(lock)
+        try:
+            path.mkdir(mode=0o700)
+            lock = _locked(path, wait=True)
+            # between the two steps another process may have taken it for a leftover
+            if path.is_dir():
+                return HeldFolder(path, lock, os.getpid())
+            _let_go(lock)
+        except BaseException:
+            shutil.rmtree(path, ignore_errors=True)
+            raise
 
 
 def sweep(parent: Path, name: FolderName, rescue: Callable[[Path], None] = lambda _: None) -> None:

@@ -69,8 +69,8 @@ def whole(target: Path, *, overwrite: bool, own_files: Collection[str] = ()) -> 
     with _blamed_on(target, name):
         place.parent.mkdir(parents=True, exist_ok=True)
         held = hold_folder(place.parent, name)
-        made = held.path / place.name
         try:
+            made = held.path / place.name
             if own_files:
                 made.mkdir()
             yield made

@@ -12,7 +12,7 @@ from threading import Barrier
 
 import pytest
 
-from blendp import outputs
+from blendp import leftovers, outputs
 from blendp.errors import OutputExistsError
 from blendp.leftovers import FolderName, hold_folder
 from blendp.outputs import whole
@@ -255,7 +255,7 @@ def test_what_the_disk_refuses_at_the_end_is_refused(
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from blendp import outputs
+from blendp import leftovers, outputs
 
 def killed(*_):
     os.kill(os.getpid(), signal.SIGKILL)
@@ -294,3 +294,19 @@ def test_a_kill_at_the_worst_moment(where: str, tmp_path: Path) -> None:
         write(tmp_path / "out", "newest", directory=True)
     assert read(tmp_path / "out") in ("old", "new")
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+@pytest.mark.parametrize("step", ["_locked", "is_dir"])
+def test_an_interrupt_while_the_hidden_folder_is_made_leaves_none(
+    step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    if step == "_locked":
+        monkeypatch.setattr(leftovers, "_locked", interrupted)
+    else:
+        monkeypatch.setattr(Path, "is_dir", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        hold_folder(tmp_path, FolderName(".out.", ".partial"))
+    assert os.listdir(tmp_path) == []  # noqa: PTH208
