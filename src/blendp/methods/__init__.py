@@ -2,14 +2,16 @@
 
 from blendp.methods.groups import GroupSizes
 from blendp.methods.guarantee import Guarantee
+from blendp.methods.listed import Listed
 from blendp.methods.outcome import Outcome, Release, Row, Simulation
 from blendp.methods.parameters import Parameters
 from blendp.methods.people import LogPeople, People
-from blendp.methods.run import run, simulate, simulate_people
+from blendp.methods.run import conclude, make_list, run, simulate, simulate_people
 
 __all__ = [
     "GroupSizes",
     "Guarantee",
+    "Listed",
     "LogPeople",
     "Outcome",
     "Parameters",
@@ -17,6 +19,8 @@ __all__ = [
     "Release",
     "Row",
     "Simulation",
+    "conclude",
+    "make_list",
     "run",
     "simulate",
     "simulate_people",

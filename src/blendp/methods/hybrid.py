@@ -2,37 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from blendp.curator import OptInCounts, add_noise, counts_of_hold_out, counts_of_list, counts_of_union
 from blendp.errors import ParameterError
 from blendp.estimate import (
-    Blend,
-    CrossCheck,
-    GroupEstimate,
     Guard,
-    Influence,
-    Posterior,
+    Split,
+    Tally,
     blend,
     client_estimate,
-    counts_estimate,
     cross_check,
     hybrid_blend,
     influence,
-    opt_in_posterior,
     split_estimate,
 )
 from blendp.headlist import HeadList
-from blendp.mechanisms import AsymmetricList, DiscreteLaplace, SubsetSelection, TwoStage, WeightedUnion
+from blendp.mechanisms import AsymmetricList, DiscreteLaplace, WeightedUnion
 from blendp.methods.guarantee import Guarantee
+from blendp.methods.listed import Listed, hybrid_list_maker
 from blendp.methods.parameters import Parameters
 from blendp.methods.people import People
 from blendp.methods.progress import Progress
 from blendp.methods.published import Kind
-from blendp.methods.query_share import best_query_share
-from blendp.privacy import Budget
 from blendp.randomness import Random
 
 ListMaker = AsymmetricList | WeightedUnion
@@ -41,104 +33,51 @@ LIARS = (0.001, 0.01, 0.05)
 """Shares of lying clients whose influence is stated."""
 
 
-@dataclass(frozen=True, eq=False)
-class _Heard:
-    """What the clients said, and the blend with it."""
-
-    guarantee: Guarantee
-    client: GroupEstimate
-    cells: Blend
-    queries: Blend
-    query_reporters: float | None = None
-    check: CrossCheck | None = None
-    influence: tuple[Influence, ...] = ()
-
-
-def hybrid(kind: type[Kind], people: People, parameters: Parameters, random: Random, progress: Progress) -> Kind:
-    """List and counts from the opt-in group, reports against the list, cross-check, blend."""
+def publish(people: People, parameters: Parameters, random: Random, progress: Progress) -> Listed:
+    """List and counts from the opt-in group."""
     progress("making the head list")
-    list_maker = parameters.list_maker(people.levels)
+    list_maker = hybrid_list_maker(parameters, people.levels)
     found = _list_and_counts(people, list_maker, parameters, random)
     progress("counting opt-in records")
-    counts = found.trimmed(parameters.size, parameters.trim_unit)
-    posterior = opt_in_posterior(counts, found, parameters.prior)
-    progress("randomising the clients' records")
-    if parameters.reports_split:
-        heard = _split_reports(people, counts.head_list, posterior, parameters, list_maker, random, progress)
-    else:
-        heard = _two_stage_reports(people, counts, parameters, list_maker, random, progress)
-    return kind(
-        parameters=parameters,
-        groups=people.sizes,
-        candidates=found.head_list.records,
-        head_list=counts.head_list,
-        opt_in=counts_estimate(counts),
-        guarantee=heard.guarantee,
-        client=heard.client,
-        cells=heard.cells,
-        queries=heard.queries,
-        query_reporters=heard.query_reporters,
-        check=heard.check,
-        influence=heard.influence,
-    )
+    return Listed(parameters, people.sizes.head_list, people.sizes.estimate, found)
 
 
-def _split_reports(
-    people: People,
-    head_list: HeadList,
-    posterior: Posterior,
-    parameters: Parameters,
-    list_maker: ListMaker,
-    random: Random,
-    progress: Progress,
-) -> _Heard:
-    """Reports by subset selection, some about the query and some about the record."""
-    queries = SubsetSelection(parameters.epsilon, head_list.queries + 1)
-    cells = SubsetSelection(parameters.epsilon, head_list.cells)
-    share = parameters.query_share
-    if share is None:
-        share = best_query_share(posterior, queries, cells, head_list, people.sizes.client)
-    split = people.split(head_list, queries, cells, share, random)
-
-    progress("blending")
+def conclude_split(kind: type[Kind], listed: Listed, split: Split, query_share: float, random: Random) -> Kind:
+    """Cross-check and blend with reports by subset selection, some about the query and some about the record."""
+    parameters, posterior = listed.parameters, listed.posterior
     check = cross_check(posterior, split, np.random.Generator(np.random.PCG64(random.key())))
     guard = Guard(parameters.influence_cap, check.kappa)
-    of_cells, of_queries = hybrid_blend(posterior, split, guard)
-    return _Heard(
-        Guarantee.of_split(parameters, list_maker, queries, cells),
-        split_estimate(split),
-        of_cells,
-        of_queries,
-        share,
-        check,
-        tuple(influence(posterior, split, guard, liars) for liars in LIARS),
+    cells, queries = hybrid_blend(posterior, split, guard)
+    return kind(
+        parameters=parameters,
+        groups=listed.sizes(split.users),
+        guarantee=Guarantee.of_split(parameters, hybrid_list_maker(parameters, listed.levels), *listed.split),
+        candidates=listed.candidates,
+        head_list=listed.head_list,
+        opt_in=listed.opt_in,
+        client=split_estimate(split),
+        cells=cells,
+        queries=queries,
+        query_reporters=query_share,
+        check=check,
+        influence=tuple(influence(posterior, split, guard, liars) for liars in LIARS),
     )
 
 
-def _two_stage_reports(
-    people: People,
-    counts: OptInCounts,
-    parameters: Parameters,
-    list_maker: ListMaker,
-    random: Random,
-    progress: Progress,
-) -> _Heard:
-    """Reports by the published randomiser or its tight version, blended as published."""
-    tight = parameters.randomiser == "two-stage-tight"
-    randomiser = TwoStage(
-        Budget(parameters.epsilon, 0.0 if tight else parameters.delta),
-        counts.head_list.cells_per_query,
-        parameters.client_query_share,
-        tight,
-    )
-    of_clients = client_estimate(people.two_stage(counts.head_list, randomiser, random), randomiser)
-    progress("blending")
-    of_opt_in = counts_estimate(counts)
-    return _Heard(
-        Guarantee.of_two_stage(parameters, list_maker, randomiser),
-        of_clients,
-        blend(of_opt_in.cells, of_clients.cells, counts.users),
-        blend(of_opt_in.queries, of_clients.queries, counts.users),
+def conclude_two_stage(kind: type[Kind], listed: Listed, tally: Tally) -> Kind:
+    """Blend, as published, with reports by the published randomiser or its tight version."""
+    of_opt_in, of_clients = listed.opt_in, client_estimate(tally, listed.two_stage)
+    users = listed.counts.users
+    return kind(
+        parameters=listed.parameters,
+        groups=listed.sizes(tally.users),
+        guarantee=Guarantee.of_two_stage(listed.parameters, listed.list_maker, listed.two_stage),
+        candidates=listed.candidates,
+        head_list=listed.head_list,
+        opt_in=of_opt_in,
+        client=of_clients,
+        cells=blend(of_opt_in.cells, of_clients.cells, users),
+        queries=blend(of_opt_in.queries, of_clients.queries, users),
     )
 
 

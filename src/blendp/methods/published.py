@@ -6,11 +6,12 @@ from typing import TypeVar
 
 import numpy as np
 
-from blendp.curator import add_noise, trim
-from blendp.estimate import blend, client_estimate, opt_in_estimate
+from blendp.curator import add_noise
+from blendp.estimate import Tally, blend, client_estimate
 from blendp.headlist import HeadList
-from blendp.mechanisms import ThresholdList, TwoStage
+from blendp.mechanisms import ThresholdList
 from blendp.methods.guarantee import Guarantee
+from blendp.methods.listed import Listed, published_list_maker
 from blendp.methods.outcome import Outcome
 from blendp.methods.parameters import Parameters
 from blendp.methods.people import People
@@ -20,33 +21,27 @@ from blendp.randomness import Random
 Kind = TypeVar("Kind", bound=Outcome)
 
 
-def published(kind: type[Kind], people: People, parameters: Parameters, random: Random, progress: Progress) -> Kind:
-    """The list from S, estimates from T and the clients, and their weighted mean."""
+def publish(people: People, parameters: Parameters, random: Random, progress: Progress) -> Listed:
+    """The list from S, and its counts from T."""
     progress("making the head list")
-    list_maker = ThresholdList(parameters.budget, parameters.opt_in_records)
+    list_maker = published_list_maker(parameters)
     candidates = create_head_list(people, list_maker, random)
-
     progress("counting opt-in records")
-    noisy = add_noise(candidates, people.estimate_cells(candidates), list_maker.noise, random, parameters.wildcard)
-    noisy = trim(noisy, parameters.size, parameters.trim_unit)
-    head_list = noisy.head_list
-    of_opt_in = opt_in_estimate(noisy, parameters.variance)
+    cells = people.estimate_cells(candidates)
+    noisy = add_noise(candidates, cells, list_maker.noise, random, parameters.wildcard)
+    return Listed(parameters, people.sizes.head_list, people.sizes.estimate, noisy)
 
-    progress("randomising the clients' records")
-    randomiser = TwoStage(
-        parameters.budget.share(1 / parameters.client_records), head_list.cells_per_query, parameters.client_query_share
-    )
-    tally = people.two_stage(head_list, randomiser, random)
-    of_clients = client_estimate(tally, randomiser, parameters.variance)
 
-    progress("blending")
-    users = people.sizes.estimate
+def conclude(kind: type[Kind], listed: Listed, tally: Tally) -> Kind:
+    """Estimates from the counts of T and the clients' reports, and their weighted mean."""
+    parameters, users = listed.parameters, listed.estimate_users
+    of_opt_in, of_clients = listed.opt_in, client_estimate(tally, listed.two_stage, parameters.variance)
     return kind(
         parameters=parameters,
-        groups=people.sizes,
-        guarantee=Guarantee.of_two_stage(parameters, list_maker, randomiser),
-        candidates=candidates.records,
-        head_list=head_list,
+        groups=listed.sizes(tally.users),
+        guarantee=Guarantee.of_two_stage(parameters, listed.list_maker, listed.two_stage),
+        candidates=listed.candidates,
+        head_list=listed.head_list,
         opt_in=of_opt_in,
         client=of_clients,
         cells=blend(of_opt_in.cells, of_clients.cells, users, parameters.variance),

@@ -1,15 +1,19 @@
-"""The two ways to run a method on a log: for release, and as an experiment."""
+"""The ways to run a method on a log: for release, in one go or in two phases, and as an experiment."""
 
 from __future__ import annotations
 
-from blendp.errors import RandomnessError
-from blendp.methods.hybrid import hybrid
+import numpy as np
+
+from blendp.errors import ParameterError, RandomnessError, require_number
+from blendp.estimate import Split, Tally
+from blendp.methods import hybrid, published
+from blendp.methods.listed import Listed
 from blendp.methods.log import Log, OptIn
 from blendp.methods.outcome import Release, Simulation
 from blendp.methods.parameters import Parameters
 from blendp.methods.people import LogPeople, People
 from blendp.methods.progress import Progress, silent
-from blendp.methods.published import Kind, published
+from blendp.methods.published import Kind
 from blendp.randomness import Random, ReleaseRandom, SimulationRandom, require_release
 
 
@@ -38,6 +42,34 @@ def run(
     return _method(Release, people, parameters, random, progress)
 
 
+def make_list(
+    log: Log, parameters: Parameters | None = None, *, opt_in: OptIn = None, random: ReleaseRandom | None = None
+) -> Listed:
+    """The first phase of :func:`run`: the opt-in users' list and counts, to be published.
+
+    Clients report against ``head_list``; what they sent goes to :func:`conclude`. The log may hold opt-in users alone
+    (``opt_in`` is then all True); whoever else it holds is left out.
+    """
+    random = ReleaseRandom() if random is None else random
+    require_release(random)
+    parameters = parameters or Parameters()
+    return _publish(LogPeople.of(log, parameters, opt_in, random), parameters, random, silent)
+
+
+def conclude(
+    listed: Listed, reports: Split | Tally, *, query_share: float | None = None, random: ReleaseRandom | None = None
+) -> Release:
+    """The second phase of :func:`run`: the release, from the published list and the clients' reports against it.
+
+    ``query_share`` is the share of the clients who were to report the query, told to them with the list
+    (:meth:`Listed.query_share_for`); None where there is no such share, with a two-stage randomiser. Reports have the
+    shape of their list, but not its name: whoever adds them up must see that each names this one.
+    """
+    random = ReleaseRandom() if random is None else random
+    require_release(random)
+    return _conclude(Release, listed, reports, query_share, random)
+
+
 def simulate(
     log: Log, parameters: Parameters | None = None, *, opt_in: OptIn = None, random: SimulationRandom
 ) -> Simulation:
@@ -59,5 +91,69 @@ def _require_simulation(random: object) -> None:
 
 
 def _method(kind: type[Kind], people: People, parameters: Parameters, random: Random, progress: Progress) -> Kind:
-    method = published if parameters.method == "published" else hybrid
-    return method(kind, people, parameters, random, progress)
+    """Both phases, with the clients' reports in between."""
+    listed = _publish(people, parameters, random, progress)
+    progress("randomising the clients' records")
+    share, reports = _ask(people, listed, random)
+    progress("blending")
+    return _conclude(kind, listed, reports, share, random)
+
+
+def _publish(people: People, parameters: Parameters, random: Random, progress: Progress) -> Listed:
+    publish = published.publish if parameters.method == "published" else hybrid.publish
+    return publish(people, parameters, random, progress)
+
+
+def _ask(people: People, listed: Listed, random: Random) -> tuple[float | None, Split | Tally]:
+    """The share of the clients who report the query, if there is one, and all their reports."""
+    if not listed.parameters.reports_split:
+        return None, people.two_stage(listed.head_list, listed.two_stage, random)
+    share = listed.query_share_for(people.sizes.client)
+    return share, people.split(listed.head_list, *listed.split, share, random)
+
+
+def _conclude(
+    kind: type[Kind], listed: Listed, reports: Split | Tally, query_share: float | None, random: Random
+) -> Kind:
+    if listed.parameters.reports_split:
+        if not isinstance(reports, Split):
+            raise _misfit(type(reports).__name__, "a Split: clients report by subset selection")
+        _require_own_split(listed, reports)
+        return hybrid.conclude_split(kind, listed, reports, _told_share(listed, query_share), random)
+    if not isinstance(reports, Tally):
+        raise _misfit(type(reports).__name__, "a Tally: clients report by a two-stage randomiser")
+    _require_own_tally(listed, reports)
+    if query_share is not None:
+        raise ParameterError("query_share", query_share, "None with a two-stage randomiser", "Leave it out.")
+    blended = published.conclude if listed.parameters.method == "published" else hybrid.conclude_two_stage
+    return blended(kind, listed, reports)
+
+
+def _told_share(listed: Listed, query_share: float | None) -> float:
+    """The share that clients were told, which the parameters may have fixed."""
+    remedy = "Give the share that clients were told with the list."
+    require_number("query_share", query_share, least=0, below=1, legal="from 0 to below 1", remedy=remedy)
+    fixed = listed.parameters.query_share
+    if query_share is None or fixed not in (None, query_share):
+        raise ParameterError("query_share", query_share, f"{fixed}, as in the parameters of the list", remedy)
+    return query_share
+
+
+def _require_own_split(listed: Listed, split: Split) -> None:
+    """Refuse reports with another epsilon, or about a list of another shape."""
+    own = listed.split == (split.queries.randomiser, split.cells.randomiser)
+    if not own or not np.array_equal(split.query_of_cell, listed.head_list.query_of_cell):
+        raise _misfit(f"{split.queries.randomiser}, {split.cells.randomiser}", "about this list, with its epsilon")
+
+
+def _require_own_tally(listed: Listed, tally: Tally) -> None:
+    """Refuse reports about a list of another shape, or another number of them a client."""
+    due = (listed.head_list.cells, listed.head_list.queries + 1)
+    if (len(tally.cell), len(tally.query)) != due:
+        raise _misfit(f"{len(tally.cell)} cells of {len(tally.query)} queries", "about the {} cells of {}".format(*due))
+    if tally.users and tally.per_user != listed.parameters.client_records:
+        raise _misfit(f"{tally.per_user} a client", f"{listed.parameters.client_records} of each client")
+
+
+def _misfit(value: str, legal: str) -> ParameterError:
+    return ParameterError("reports", value, legal, "Add up the reports that clients made against this list.")

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from blendp.errors import ParameterError, require_count
 from blendp.mechanisms.exact import floor_bits
+from blendp.mechanisms.subset_selection.ranks import count_items
 from blendp.privacy import Budget
 from blendp.randomness import Random, ReleaseRandom, require_release
 from blendp.randomness.random import COIN_BITS
@@ -25,6 +26,7 @@ _MOST_PEOPLE = 1_000_000_000
 _BLOCK = 1 << 13
 _CACHE = 1 << 22
 _FEW = 100
+_DROP = "It was made with another epsilon or list, or is damaged: drop it."
 
 
 @dataclass(frozen=True)
@@ -345,12 +347,11 @@ class SubsetSelection:
 
     def decode(self, data: bytes) -> tuple[int, ...]:
         """The items of an encoded report, in ascending order."""
-        remedy = "It was made with another epsilon or list, or is damaged: drop it."
         if len(data) != self.report_bytes:
-            raise ParameterError("report", f"{len(data)} bytes", f"{self.report_bytes} bytes long", remedy)
+            raise ParameterError("report", f"{len(data)} bytes", f"{self.report_bytes} bytes long", _DROP)
         rank = int.from_bytes(data, "big")
         if rank >= self.subsets:
-            raise ParameterError("report", data.hex(), f"a rank below C({self.items}, {self.size})", remedy)
+            raise self._impossible(data)
         chosen, left, below = [], self.size, self.subsets
         for item in range(self.items - 1, -1, -1):
             # below is C(item + 1, left); make it C(item, left), the number of reports whose next item is smaller
@@ -365,6 +366,29 @@ class SubsetSelection:
             else:
                 below = without
         return tuple(reversed(chosen))
+
+    def possible(self, data: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        """Which of many encoded reports, a row of ``report_bytes`` bytes each, have a rank below C(k, w)."""
+        if data.ndim != 2 or data.dtype != np.uint8 or data.shape[1] != self.report_bytes:
+            raise ParameterError(
+                "reports", f"{data.dtype} array of shape {data.shape}", f"rows of {self.report_bytes} bytes", _DROP
+            )
+        last = np.frombuffer((self.subsets - 1).to_bytes(self.report_bytes, "big"), dtype=np.uint8)
+        first_other = (data != last).argmax(axis=1)
+        return np.asarray(data[np.arange(len(data)), first_other] <= last[first_other])
+
+    def supports_of_reports(self, data: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """How many of many encoded reports, a row of ``report_bytes`` bytes each, contain each item.
+
+        It is what :meth:`decode` says of every row, added up, but all rows are decoded together.
+        """
+        fine = self.possible(data)
+        if not fine.all():
+            raise self._impossible(data[fine.argmin()].tobytes())
+        return count_items(data, self.items, self.size)
+
+    def _impossible(self, data: bytes) -> ParameterError:
+        return ParameterError("report", data.hex(), f"a rank below C({self.items}, {self.size})", _DROP)
 
     def __str__(self) -> str:
         """For people."""

@@ -1,0 +1,265 @@
+"""What stands between the two phases of a method: the opt-in group has released its list, the clients have not spoken.
+
+A service publishes the list now and releases weeks later; what it keeps meanwhile is a :class:`Listed`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import Any, Self
+
+import numpy as np
+
+from blendp.curator import NoisyCounts, OptInCounts, trim
+from blendp.errors import ParameterError, require_count
+from blendp.estimate import GroupEstimate, Posterior, counts_estimate, opt_in_estimate, opt_in_posterior
+from blendp.headlist import HeadList
+from blendp.mechanisms import (
+    AsymmetricLaplace,
+    AsymmetricList,
+    DiscreteLaplace,
+    SubsetSelection,
+    ThresholdList,
+    TwoStage,
+    WeightedUnion,
+)
+from blendp.methods.groups import GroupSizes
+from blendp.methods.parameters import Parameters
+from blendp.methods.query_share import best_query_share
+from blendp.privacy import Budget
+
+FORMAT = "blendp/listed/1"
+
+_REMEDY = "Read what Listed.to_bytes wrote, unchanged, or make the list anew."
+
+
+@lru_cache(maxsize=64)
+def published_list_maker(parameters: Parameters) -> ThresholdList:
+    """The published method's mechanism for the list, derived once."""
+    return ThresholdList(parameters.budget, parameters.opt_in_records)
+
+
+@lru_cache(maxsize=64)
+def hybrid_list_maker(parameters: Parameters, levels: int) -> AsymmetricList | WeightedUnion:
+    """The blendp method's mechanism for the list, derived once."""
+    return parameters.list_maker(levels)
+
+
+@dataclass(frozen=True, eq=False)
+class Listed:
+    """What the opt-in group has released, and all that a release needs of it.
+
+    It holds noisy numbers alone, protected already: whatever is made of them costs no privacy, and they may be kept
+    or published.
+    """
+
+    parameters: Parameters
+    list_users: int
+    """|S|: opt-in users whose records made the list."""
+
+    estimate_users: int
+    """|T|: opt-in users held out of it, whose records were counted; 0 where those who made the list are counted."""
+
+    found: OptInCounts | NoisyCounts
+    """The counts of all records that passed, before trimming; :class:`NoisyCounts` in the published method."""
+
+    def __post_init__(self) -> None:
+        """Refuse counts of other people, or with other noise than the parameters give."""
+        for name, users in (("list_users", self.list_users), ("estimate_users", self.estimate_users)):
+            require_count(name, users, least=0, remedy="Count the people of the group.")
+        held_out = self.parameters.holds_out
+        _require(self.found.users, self.estimate_users if held_out else self.list_users, "the people who were counted")
+        _require(held_out or not self.estimate_users, True, "held-out people only where the parameters hold out some")
+        _require(isinstance(self.found, NoisyCounts), self.parameters.method == "published", "counts of this method")
+        if isinstance(self.found, NoisyCounts):
+            cells = (self.found.head_list.cells,)
+            _require(self.found.noise, published_list_maker(self.parameters).noise, "with the noise of the parameters")
+            _require(self.found.records_per_user, self.parameters.opt_in_records, "with as many records a person")
+            _require((self.found.counts.shape, self.found.terms.shape), (cells, cells), "one number for every cell")
+        else:
+            _require(self.found.record_noise, self._record_noise, "with the noise of the parameters")
+
+    @property
+    def _record_noise(self) -> AsymmetricLaplace | None:
+        """The law of a listed record's noise where it is not taken as normal."""
+        maker = self.list_maker
+        return maker.noise if isinstance(maker, AsymmetricList) and not self.parameters.holds_out else None
+
+    @property
+    def levels(self) -> int:
+        """2 for <query, URL> records, 1 for queries alone."""
+        return self.found.head_list.levels
+
+    @property
+    def candidates(self) -> int:
+        """Records that passed the threshold, before trimming."""
+        return self.found.head_list.records
+
+    @property
+    def list_maker(self) -> ThresholdList | AsymmetricList | WeightedUnion:
+        """The mechanism that made the list."""
+        if self.parameters.method == "published":
+            return published_list_maker(self.parameters)
+        return hybrid_list_maker(self.parameters, self.levels)
+
+    @cached_property
+    def counts(self) -> OptInCounts | NoisyCounts:
+        """The counts of the final list."""
+        size, unit = self.parameters.size, self.parameters.trim_unit
+        return trim(self.found, size, unit) if isinstance(self.found, NoisyCounts) else self.found.trimmed(size, unit)
+
+    @property
+    def head_list(self) -> HeadList:
+        """The final list: what clients report against."""
+        return self.counts.head_list
+
+    @cached_property
+    def opt_in(self) -> GroupEstimate:
+        """The opt-in group's own estimates."""
+        if isinstance(self.counts, NoisyCounts):
+            return opt_in_estimate(self.counts, self.parameters.variance)
+        return counts_estimate(self.counts)
+
+    @cached_property
+    def posterior(self) -> Posterior:
+        """What the opt-in group says of every cell (blendp method)."""
+        if isinstance(self.found, NoisyCounts) or isinstance(self.counts, NoisyCounts):
+            raise ParameterError("method", "published", "blendp for a posterior", "Take the estimate of the counts.")
+        return opt_in_posterior(self.counts, self.found, self.parameters.prior)
+
+    @cached_property
+    def split(self) -> tuple[SubsetSelection, SubsetSelection]:
+        """How clients report queries, and cells, by subset selection."""
+        told = self.parameters
+        if not told.reports_split:
+            how = told.randomiser if told.method == "blendp" else "two-stage"
+            raise ParameterError("randomiser", how, "split", "Only then do some clients report the query.")
+        epsilon = told.epsilon
+        return SubsetSelection(epsilon, self.head_list.queries + 1), SubsetSelection(epsilon, self.head_list.cells)
+
+    @cached_property
+    def two_stage(self) -> TwoStage:
+        """How clients report cells by the published randomiser or its tight version."""
+        told = self.parameters
+        if told.reports_split:
+            raise ParameterError("randomiser", told.randomiser, "a two-stage one", "This list is reported by subsets.")
+        tight = told.method == "blendp" and told.randomiser == "two-stage-tight"
+        budget = Budget(told.epsilon, 0.0) if tight else told.budget.share(1 / told.client_records)
+        return TwoStage(budget, self.head_list.cells_per_query, told.client_query_share, tight)
+
+    def query_share_for(self, clients: int) -> float:
+        """The share of the clients who report the query, if so many are expected: as said, or the best one.
+
+        Clients are told it with the list, so it is fixed before they are counted.
+        """
+        queries, cells = self.split
+        require_count("clients", clients, least=0, remedy="Say how many clients are expected to report.")
+        if self.parameters.query_share is not None:
+            return self.parameters.query_share
+        return best_query_share(self.posterior, queries, cells, self.head_list, clients)
+
+    def sizes(self, clients: int) -> GroupSizes:
+        """The groups, once so many clients have reported."""
+        return GroupSizes(self.list_users, self.estimate_users, clients)
+
+    def to_bytes(self) -> bytes:
+        """The canonical bytes: the same value gives the same bytes everywhere, numbers to their last digit."""
+        value = self._to_dict()
+        return _canonical({**value, "sha256": _digest(value)})
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """Read canonical bytes; refuses any other form. The hash in them is against damage, not against forgery."""
+        try:
+            value: dict[str, Any] = json.loads(data)
+            if value["format"] != FORMAT:
+                raise ParameterError("format", value["format"], FORMAT, "It needs another version of blendp.")
+            if value.pop("sha256") != _digest(value):
+                raise ParameterError("listed", data[:40], "undamaged", _REMEDY)
+            users = value["users"]
+            listed = cls(
+                Parameters(**value["parameters"]), users["head_list"], users["estimate"], _read_found(value["found"])
+            )
+            canonical = listed.to_bytes()
+        except ParameterError:
+            raise
+        except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError) as error:
+            raise ParameterError("listed", data[:40], f"a {FORMAT} document", _REMEDY) from error
+        if canonical != data:
+            raise ParameterError("listed", data[:40], "in canonical form", _REMEDY)
+        return listed
+
+    def _to_dict(self) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "parameters": asdict(self.parameters),
+            "users": {"head_list": self.list_users, "estimate": self.estimate_users},
+            "found": _write_found(self.found),
+        }
+
+    def __str__(self) -> str:
+        """One line for people."""
+        return f"{self.head_list}, by {self.sizes(0).opt_in:,} opt-in users, {self.parameters}"
+
+
+def _write_found(found: OptInCounts | NoisyCounts) -> dict[str, Any]:
+    """Released counts as plain values; fractions as text."""
+    plain: dict[str, Any] = {"head_list": json.loads(found.head_list.to_bytes()), "users": found.users}
+    if isinstance(found, NoisyCounts):
+        return plain | {
+            "counts": found.counts.tolist(),
+            "terms": found.terms.tolist(),
+            "records_per_user": found.records_per_user,
+            "noise": str(found.noise.rate),
+        }
+    noise = found.record_noise
+    return plain | {
+        "people": found.people.tolist(),
+        "noise_variance": found.noise_variance.tolist(),
+        "dispersion": found.dispersion,
+        "query_dispersion": found.query_dispersion,
+        "selected_above": found.selected_above,
+        "least_people": found.least_people,
+        "record_noise": None if noise is None else [str(noise.falling), str(noise.rising)],
+    }
+
+
+def _read_found(value: Mapping[str, Any]) -> OptInCounts | NoisyCounts:
+    """Undo :func:`_write_found`; what is not as it would write it shows when it is written again."""
+    head_list = HeadList.from_bytes(_canonical(value["head_list"]))
+    if "counts" in value:
+        counts, terms = (np.array(value[name], dtype=np.int64) for name in ("counts", "terms"))
+        noise = DiscreteLaplace(Fraction(value["noise"]))
+        return NoisyCounts(head_list, counts, terms, value["users"], value["records_per_user"], noise)
+    rates = value["record_noise"]
+    above = value["selected_above"]
+    return OptInCounts(
+        head_list,
+        value["users"],
+        np.array(value["people"], dtype=np.float64),
+        np.array(value["noise_variance"], dtype=np.float64),
+        float(value["dispersion"]),
+        float(value["query_dispersion"]),
+        None if above is None else float(above),
+        float(value["least_people"]),
+        None if rates is None else AsymmetricLaplace(*map(Fraction, rates)),
+    )
+
+
+def _canonical(value: Mapping[str, Any]) -> bytes:
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
+    return text.encode("utf-8")
+
+
+def _digest(value: Mapping[str, Any]) -> str:
+    return hashlib.sha256(_canonical(value)).hexdigest()
+
+
+def _require(given: object, due: object, legal: str) -> None:
+    if given != due:
+        raise ParameterError("found", given, f"{legal} ({due})", _REMEDY)
