@@ -1,0 +1,137 @@
+"""Campaigns as the service's processes see them: found by name, their documents, their state."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from blendp.headlist import HeadList
+from blendp.service.private_files import PrivateFiles
+from blendp.service.refusal import Refused
+from blendp.service.store.schema import campaign, document, signature
+from blendp.service.store.store import Store
+from blendp.wire.campaign import MANIFEST_TYPE, RELEASE_TYPE, TERMS_TYPE, Manifest, Terms
+from blendp.wire.envelope import Envelope, Signature
+from blendp.wire.reports import PSEUDONYM_BYTES, ReportForms
+
+SIGNED = {"terms": TERMS_TYPE, "manifest": MANIFEST_TYPE, "release": RELEASE_TYPE}
+"""The kinds of documents that are signed, and their media types."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """A campaign of the store."""
+
+    number: int
+    name: str
+    state: str
+    revision: int
+
+
+@dataclass(frozen=True)
+class Reporting:
+    """All that is needed to judge reports of a campaign whose list is public; none of it ever changes."""
+
+    number: int
+    terms: Terms
+    manifest_sha256: str
+    forms: ReportForms
+    pseudonym_key: bytes = field(repr=False)
+
+
+def keyed(pseudonym: bytes, key: bytes) -> bytes:
+    """What the store knows of a pseudonym: worthless without the key, which is destroyed at the release."""
+    return hashlib.blake2b(pseudonym, digest_size=PSEUDONYM_BYTES, key=key).digest()
+
+
+def opt_in_key(name: str) -> str:
+    """The file of the key that opt-in records are encrypted with; destroyed when the list is published."""
+    return f"campaign-{name}.opt-in.key"
+
+
+def pseudonym_key(name: str) -> str:
+    """The file of the key that pseudonyms are hashed with; destroyed at the release."""
+    return f"campaign-{name}.pseudonym.key"
+
+
+def find(connection: Connection, name: str, store: Store | None = None) -> Found:
+    """The campaign of this name, held for this transaction if a store is given; deleted ones are not found."""
+    query = sa.select(campaign).where(campaign.c.name == name, campaign.c.state != "deleted")
+    row = connection.execute(query if store is None else store.locked(query)).one_or_none()
+    if row is None:
+        raise Refused("not-found", f"There is no campaign {name!r}.")
+    return Found(row.number, row.name, row.state, row.revision)
+
+
+def set_state(connection: Connection, number: int, state: str) -> None:
+    """Move a campaign on."""
+    connection.execute(campaign.update().where(campaign.c.number == number).values(state=state))
+
+
+def touch(connection: Connection, number: int) -> None:
+    """Note that something was deleted, so that a result computed without knowing is computed again."""
+    connection.execute(campaign.update().where(campaign.c.number == number).values(revision=campaign.c.revision + 1))
+
+
+def payload(connection: Connection, number: int, kind: str) -> bytes | None:
+    """The bytes of a campaign's document, if it has one of this kind."""
+    query = sa.select(document.c.payload).where(document.c.campaign == number, document.c.kind == kind)
+    found = connection.execute(query).scalar_one_or_none()
+    return None if found is None else bytes(found)
+
+
+def envelope(connection: Connection, found: Found, kind: str) -> Envelope:
+    """A signed document of a campaign."""
+    held = payload(connection, found.number, kind)
+    if held is None:
+        raise Refused("not-found", f"The campaign {found.name!r} has no {kind} yet: it is in state {found.state}.")
+    query = sa.select(signature).where(signature.c.campaign == found.number, signature.c.kind == kind)
+    rows = connection.execute(query.order_by(signature.c.key)).all()
+    return Envelope(SIGNED[kind], held, tuple(Signature(row.key, bytes(row.value)) for row in rows))
+
+
+def terms_of(connection: Connection, number: int) -> Terms:
+    """A campaign's terms."""
+    return Terms.from_bytes(payload(connection, number, "terms") or b"")
+
+
+def list_of(connection: Connection, number: int) -> HeadList | None:
+    """A campaign's list, once it is published."""
+    held = payload(connection, number, "list")
+    return None if held is None else HeadList.from_bytes(held)
+
+
+@dataclass(frozen=True)
+class Book:
+    """The campaigns that take reports, looked up once a process."""
+
+    store: Store
+    files: PrivateFiles
+    _open: dict[str, Reporting] = field(default_factory=dict, repr=False)
+
+    def known(self, name: str) -> Reporting | None:
+        """A campaign that was looked up before."""
+        return self._open.get(name)
+
+    def reporting(self, name: str) -> Reporting:
+        """The campaign of this name, whose list is public; raises :class:`Refused` before and after."""
+        if name in self._open:
+            return self._open[name]
+        with self.store.reading() as connection:
+            found = find(connection, name)
+            if found.state in ("closing", "released"):
+                raise Refused("late", f"The campaign {name!r} takes no more reports.")
+            manifest_bytes = payload(connection, found.number, "manifest")
+            head_list = list_of(connection, found.number)
+        key = self.files.get(pseudonym_key(name))
+        if manifest_bytes is None or head_list is None:
+            raise Refused("wrong-state", f"The list of campaign {name!r} is not published yet.")
+        if key is None:
+            raise Refused("late", f"The campaign {name!r} takes no more reports.")
+        manifest = Manifest.from_bytes(manifest_bytes)
+        forms = ReportForms.of(manifest.terms, head_list)
+        self._open[name] = Reporting(found.number, manifest.terms, manifest.sha256, forms, key)
+        return self._open[name]

@@ -1,0 +1,134 @@
+"""The collector put together: what it holds, and the verbs that addresses call."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from blendp.service.campaigns import Book, Reporting, find, keyed, pseudonym_key, touch
+from blendp.service.clock import Clock, utc_today
+from blendp.service.intake import Intake
+from blendp.service.keyring import KeyRing
+from blendp.service.lifecycle import Lifecycle
+from blendp.service.metrics import Metrics
+from blendp.service.opt_in import OptIn
+from blendp.service.private_files import PrivateFiles
+from blendp.service.refusal import Refused
+from blendp.service.settings import Settings
+from blendp.service.store import Store, open_store
+from blendp.service.store.reports import Row, delete_report
+from blendp.service.tokens import OperatorTokens
+from blendp.wire.canonical import require_day
+from blendp.wire.install import pseudonym
+from blendp.wire.reports import Upload
+
+KEYS_FOLDER = "keys"
+
+
+@dataclass(frozen=True)
+class Collector:
+    """One process's view of the whole service."""
+
+    settings: Settings
+    clock: Clock
+    store: Store
+    files: PrivateFiles
+    keys: KeyRing
+    tokens: OperatorTokens
+    opt_in: OptIn
+    lifecycle: Lifecycle
+    book: Book
+    intake: Intake
+    metrics: Metrics
+    _deletions: threading.Event = field(default_factory=threading.Event, repr=False)
+
+    @classmethod
+    def open(cls, settings: Settings, clock: Clock = utc_today) -> Collector:
+        """Open the store, make the first key if there is none, and tidy up after processes that died."""
+        store = open_store(settings)
+        files = PrivateFiles(Path(settings.data) / KEYS_FOLDER)
+        keys = KeyRing(store, files, clock)
+        keys.ensure()
+        opt_in, metrics = OptIn(store, files, clock), Metrics()
+        lifecycle = Lifecycle(store, files, keys, opt_in, clock)
+        lifecycle.tidy()
+        intake = Intake(store, clock, most_waiting=settings.most_waiting, observe=metrics.report)
+        tokens = OperatorTokens(store, clock)
+        book = Book(store, files)
+        return cls(settings, clock, store, files, keys, tokens, opt_in, lifecycle, book, intake, metrics)
+
+    def close(self) -> None:
+        """Overwrite what was deleted, and close the store."""
+        self.keep_house()
+        self.store.close()
+
+    def keep_house(self) -> None:
+        """Have the store overwrite what people had deleted since the last time; next time, if it cannot now."""
+        if self._deletions.is_set():
+            self._deletions.clear()
+            try:
+                self.store.forget_deleted()
+            except Refused:
+                self._deletions.set()
+
+    async def receive(self, reporting: Reporting, upload: Upload) -> list[str]:
+        """What became of every report of an upload; those that the store is asked about are on the disk by then."""
+        if upload.manifest != reporting.manifest_sha256:
+            self.intake.note(reporting.number, "wrong-list", len(upload.rows))
+            raise Refused(
+                "wrong-list", f"These reports are not bound to manifest {reporting.manifest_sha256}: fetch it again."
+            )
+        if self.clock() > require_day("reports_until", reporting.terms.reports_until):
+            self.intake.note(reporting.number, "late", len(upload.rows))
+            raise Refused("late", f"Reports were taken until {reporting.terms.reports_until}.")
+        outcomes, rows, places = [""] * len(upload.rows), [], []
+        for place, row in enumerate(upload.rows):
+            if row is None:
+                outcomes[place] = "malformed"
+            elif not reporting.forms.possible(row[2], row[3]):
+                outcomes[place] = "impossible"
+            else:
+                places.append(place)
+                rows.append((row[0], keyed(row[1], reporting.pseudonym_key), row[2], row[3]))
+        self._note_refused(reporting.number, outcomes)
+        if rows:
+            for place, outcome in zip(places, await self._submit(reporting.number, rows), strict=True):
+                outcomes[place] = outcome
+        return outcomes
+
+    async def _submit(self, number: int, rows: list[Row]) -> list[str]:
+        try:
+            outcomes = await self.intake.submit(number, rows)
+        except Refused as refusal:
+            self.metrics.report(refusal.problem.slug, len(rows))
+            raise
+        finally:
+            self.metrics.waiting(self.intake.waiting)
+        return outcomes
+
+    def _note_refused(self, number: int, outcomes: list[str]) -> None:
+        for slug in ("malformed", "impossible"):
+            if count := outcomes.count(slug):
+                self.intake.note(number, slug, count)
+
+    def forget_report(self, name: str, deletion_key: bytes) -> bool:
+        """Delete the report of the install that holds this key; False if none is held."""
+        with self.store.writing() as connection:
+            found = find(connection, name, self.store)
+            key = self.files.get(pseudonym_key(name))
+            if found.state not in ("reporting", "closing") or key is None:
+                return False
+            deleted = delete_report(connection, found.number, keyed(pseudonym(deletion_key), key))
+            if deleted:
+                touch(connection, found.number)
+        if deleted:
+            self._deletions.set()
+        return deleted
+
+    def withdraw(self, name: str, token: str) -> bool:
+        """Delete an opt-in person's records; False if none are held."""
+        deleted = self.opt_in.withdraw(name, token)
+        if deleted:
+            self._deletions.set()
+        return deleted

@@ -1,0 +1,49 @@
+"""What is sent back: JSON with safe headers, or a problem document (RFC 9457)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from starlette.responses import Response
+
+from blendp.service.refusal import Refused
+
+PROBLEM_TYPE = "application/problem+json"
+ENVELOPE_TYPE = "application/vnd.dsse.envelope.v1+json"
+
+SAFE = {
+    "cache-control": "no-store",
+    "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+}
+IMMUTABLE = "public, max-age=86400, immutable"
+"""For what never changes once it is there."""
+
+
+def answer(
+    value: Any, status: int = 200, *, media_type: str = "application/json", headers: Mapping[str, str] | None = None
+) -> Response:
+    """A value as JSON, or bytes as they are."""
+    body = value if isinstance(value, bytes) else msgspec.json.encode(value)
+    return Response(body, status, {**SAFE, **(headers or {})}, media_type)
+
+
+def problem(refused: Refused) -> Response:
+    """A refusal as a problem document."""
+    kind = refused.problem
+    document = {
+        "type": kind.type,
+        "title": kind.title,
+        "status": kind.status,
+        "detail": refused.detail,
+        **refused.members,
+    }
+    headers = dict(SAFE)
+    if refused.retry_after is not None:
+        headers["retry-after"] = str(refused.retry_after)
+    if kind.status == 401:
+        headers["www-authenticate"] = 'Bearer realm="blendp"'
+    return Response(msgspec.json.encode(document), kind.status, headers, PROBLEM_TYPE)

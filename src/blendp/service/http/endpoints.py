@@ -1,0 +1,177 @@
+"""An endpoint as a value, and the guard around it: rate, token, body, refusals, numbers."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, TypeVar
+
+from anyio import to_thread
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+
+from blendp.errors import ParameterError
+from blendp.service.collector import Collector
+from blendp.service.http.answers import problem
+from blendp.service.journal import tell_failure
+from blendp.service.limits import RateLimit
+from blendp.service.refusal import Refused
+
+PUBLIC, ENROLMENT = "public", "enrolment"
+"""Who may call: everybody; holders of an enrolment token (the handler looks at it); else the name of a scope."""
+
+_BODY_SECONDS = 30
+_FAILURES = (0.2, 10.0)
+"""Wrong tokens that a peer may try a second, after a burst."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Call:
+    """One request, as handlers see it."""
+
+    collector: Collector
+    request: Request
+    body: bytes = b""
+    media_type: str = ""
+    token: str = ""
+
+    @property
+    def campaign(self) -> str:
+        """The campaign that the address names."""
+        return str(self.request.path_params["campaign"])
+
+
+Handler = Callable[[Call], Awaitable[Response]]
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """An address, who may call it, and what it takes and gives.
+
+    where:
+        accepts  has the media types of the body, and the schema of each (None for bytes),
+        gives    has the statuses of success, and what each means,
+        refuses  has the problems that may come instead, besides those that may always come.
+    """
+
+    method: str
+    path: str
+    access: str
+    handler: Handler
+    summary: str
+    accepts: dict[str, Any] = field(default_factory=dict)
+    gives: dict[int, str] = field(default_factory=lambda: {200: "Done"})
+    refuses: tuple[str, ...] = ()
+    answer_type: str = "application/json"
+
+    @property
+    def cross_origin(self) -> bool:
+        """Whether pages of other origins may call: not with operators' powers."""
+        return self.access in (PUBLIC, ENROLMENT)
+
+
+async def in_thread(work: Callable[..., T], *arguments: Any) -> T:
+    """Work that waits for the database or computes, away from the event loop."""
+    return await to_thread.run_sync(partial(work, *arguments))
+
+
+class Guard:
+    """What every request passes before its handler, and every answer on the way back."""
+
+    def __init__(self, collector: Collector) -> None:
+        """With all buckets full."""
+        self._collector = collector
+        rate = collector.settings.rate
+        self._rate = RateLimit(rate, 10 * rate)
+        self._failures = RateLimit(*_FAILURES)
+        self._serving = 0
+
+    async def serve(self, endpoint: Endpoint, request: Request) -> Response:
+        """The answer to a request, a problem document if need be."""
+        started = time.perf_counter()
+        self._serving += 1
+        try:
+            response = await self._answer(endpoint, request)
+        finally:
+            self._serving -= 1
+        if endpoint.cross_origin:
+            response.headers["access-control-allow-origin"] = "*"
+        if self._collector.settings.tls:
+            response.headers["strict-transport-security"] = "max-age=63072000"
+        seconds = time.perf_counter() - started
+        self._collector.metrics.request(endpoint.method, endpoint.path, response.status_code, seconds)
+        return response
+
+    async def _answer(self, endpoint: Endpoint, request: Request) -> Response:
+        peer = request.client.host if request.client else ""
+        try:
+            self._require_room(peer)
+            token = await self._admitted(endpoint, request, peer)
+            body, media_type = await self._body(endpoint, request)
+            return await endpoint.handler(Call(self._collector, request, body, media_type, token))
+        except Refused as refused:
+            if refused.problem.slug == "unauthorised":
+                self._failures.allow(peer)
+            return problem(refused)
+        except ParameterError as error:
+            slug = "malformed" if endpoint.access in (PUBLIC, ENROLMENT) else "invalid-parameter"
+            return problem(Refused(slug, str(error)))
+        except ClientDisconnect:
+            return problem(Refused("malformed", "The body did not arrive whole."))
+        except Exception as error:  # nothing of it may reach the web server's log
+            tell_failure("request failed", error, route=endpoint.path)
+            return problem(Refused("internal", "The service failed; operators find the failure in its log."))
+
+    def _require_room(self, peer: str) -> None:
+        if self._serving > self._collector.settings.most_requests:
+            raise Refused("busy", "More requests are served than may be: try again.", retry_after=2)
+        if not self._rate.allow(peer):
+            raise Refused("rate-limited", "Too many requests: try again.", retry_after=1)
+
+    async def _admitted(self, endpoint: Endpoint, request: Request, peer: str) -> str:
+        """The token, if one is due; an operator's is looked at here."""
+        if endpoint.access == PUBLIC:
+            return ""
+        kind, _, token = request.headers.get("authorization", "").partition(" ")
+        if kind.lower() != "bearer" or not token:
+            raise Refused("unauthorised", "Send a token: 'Authorization: Bearer ...'.")
+        if self._failures.empty(peer):
+            raise Refused("rate-limited", "Too many wrong tokens: try again later.", retry_after=10)
+        if endpoint.access == ENROLMENT:
+            return token
+        scopes = await in_thread(self._collector.tokens.scopes_of, token)
+        if scopes is None:
+            raise Refused("unauthorised", "This token is not valid: it was mistyped, or revoked.")
+        if endpoint.access not in scopes:
+            raise Refused("forbidden", f"This needs the scope {endpoint.access!r}; the token has {', '.join(scopes)}.")
+        return ""
+
+    async def _body(self, endpoint: Endpoint, request: Request) -> tuple[bytes, str]:
+        """The body, whole and not too large, and its media type."""
+        if not endpoint.accepts:
+            return b"", ""
+        media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if media_type not in endpoint.accepts:
+            raise Refused("unsupported-media-type", f"Send {' or '.join(endpoint.accepts)}.")
+        if request.headers.get("content-encoding", "identity") != "identity":
+            raise Refused("unsupported-media-type", "Send the body without a content encoding.")
+        most = self._collector.settings.largest_body
+        length = request.headers.get("content-length", "")
+        if length.isdecimal() and int(length) > most:
+            raise Refused("over-size", f"A body may have {most} bytes: send less at a time.")
+        parts, size = [], 0
+        try:
+            async with asyncio.timeout(_BODY_SECONDS):
+                async for part in request.stream():
+                    size += len(part)
+                    if size > most:
+                        raise Refused("over-size", f"A body may have {most} bytes: send less at a time.")
+                    parts.append(part)
+        except TimeoutError:
+            raise Refused("request-timeout", "The body took too long to arrive.", retry_after=5) from None
+        return b"".join(parts), media_type

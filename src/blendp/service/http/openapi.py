@@ -1,0 +1,109 @@
+"""The OpenAPI document, made from the table of endpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from blendp._version import __version__
+from blendp.service.http.answers import PROBLEM_TYPE
+from blendp.service.http.endpoints import PUBLIC, Endpoint
+from blendp.wire.problems import PROBLEMS
+
+_ALWAYS = ("rate-limited", "internal", "busy")
+_WITH_BODY = ("malformed", "over-size", "unsupported-media-type", "request-timeout")
+_WITH_TOKEN = ("unauthorised",)
+_REFERENCE = "#/components/schemas/{name}"
+
+_PARAMETERS = {
+    "campaign": {"type": "string", "pattern": "^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$", "example": "trends-2026-11"},
+    "report": {"type": "string", "pattern": "^[0-9a-f]{32}$", "description": "16 random bytes, hexadecimal"},
+}
+_PROBLEM = {
+    "type": "object",
+    "required": ["type", "title", "status", "detail"],
+    "properties": {
+        "type": {"type": "string", "enum": [problem.type for problem in PROBLEMS.values()]},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string"},
+        "missing": {"type": "integer", "description": "How many people are missing (too-few)"},
+    },
+}
+
+
+def openapi(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
+    """The document that describes these endpoints."""
+    bodies = [schema for endpoint in endpoints for schema in endpoint.accepts.values() if schema is not None]
+    references, components = msgspec.json.schema_components(bodies, ref_template=_REFERENCE)
+    of_body = dict(zip(bodies, references, strict=True))
+    paths: dict[str, Any] = {}
+    for endpoint in endpoints:
+        paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint, of_body)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "blendp collector",
+            "version": __version__,
+            "description": "Campaigns, opt-in records, clients' reports and releases.",
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "paths": paths,
+        "components": {
+            "schemas": {**components, "Problem": _PROBLEM},
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+    }
+
+
+def _operation(endpoint: Endpoint, of_body: dict[Any, Any]) -> dict[str, Any]:
+    operation: dict[str, Any] = {
+        "operationId": f"{endpoint.method.lower()}_{endpoint.path.strip('/').replace('/', '_').translate(_NO_BRACES)}",
+        "summary": endpoint.summary,
+        "responses": {**_successes(endpoint), **_refusals(endpoint)},
+    }
+    names = [part[1:-1] for part in endpoint.path.split("/") if part.startswith("{")]
+    if names:
+        operation["parameters"] = [
+            {"name": name, "in": "path", "required": True, "schema": _PARAMETERS[name]} for name in names
+        ]
+    if endpoint.accepts:
+        content = {
+            kind: {"schema": {"type": "string", "format": "binary"} if schema is None else of_body[schema]}
+            for kind, schema in endpoint.accepts.items()
+        }
+        operation["requestBody"] = {"required": True, "content": content}
+    if endpoint.access != PUBLIC:
+        operation["security"] = [{"token": []}]
+        operation["x-blendp-access"] = endpoint.access
+    return operation
+
+
+_NO_BRACES = str.maketrans("", "", "{}.")
+
+
+def _successes(endpoint: Endpoint) -> dict[str, Any]:
+    kind = endpoint.answer_type.partition(";")[0]
+    return {
+        str(status): {"description": told, "content": {kind: {}}} for status, told in sorted(endpoint.gives.items())
+    }
+
+
+def _refusals(endpoint: Endpoint) -> dict[str, Any]:
+    slugs = [*endpoint.refuses, *_ALWAYS, *(_WITH_BODY if endpoint.accepts else ())]
+    if endpoint.access != PUBLIC:
+        slugs += [*_WITH_TOKEN, *(("forbidden",) if endpoint.access != "enrolment" else ())]
+    by_status: dict[int, list[str]] = {}
+    for slug in dict.fromkeys(slugs):
+        by_status.setdefault(PROBLEMS[slug].status, []).append(slug)
+    content = {PROBLEM_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    refusals: dict[str, Any] = {}
+    for status, names in sorted(by_status.items()):
+        told = "; ".join(f"{slug}: {PROBLEMS[slug].title}" for slug in names)
+        refusals[str(status)] = {"description": told, "content": content}
+        if PROBLEMS[names[0]].retryable and status != 500:
+            schema = {"schema": {"type": "integer"}, "description": "Seconds to wait"}
+            refusals[str(status)]["headers"] = {"Retry-After": schema}
+    return refusals

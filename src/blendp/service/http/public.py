@@ -1,0 +1,232 @@
+"""What everybody may read and send: documents, reports, deletion requests, opt-in records."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+from starlette.responses import Response
+
+from blendp.errors import ParameterError
+from blendp.service.campaigns import Reporting, envelope, find, payload
+from blendp.service.collector import Collector
+from blendp.service.http.answers import ENVELOPE_TYPE, IMMUTABLE, answer, problem
+from blendp.service.http.endpoints import ENROLMENT, PUBLIC, Call, Endpoint, in_thread
+from blendp.service.opt_in import OPT_IN_TYPE, JsonRecords
+from blendp.service.refusal import Refused
+from blendp.service.status import overview
+from blendp.service.store.reports import ACCEPTED, DUPLICATE
+from blendp.wire.campaign import LIST_TYPE
+from blendp.wire.canonical import of_hex, sha256
+from blendp.wire.install import DELETION_KEY_BYTES
+from blendp.wire.problems import PROBLEMS
+from blendp.wire.reports import (
+    BATCH_BINARY,
+    BATCH_JSON,
+    REPORT_JSON,
+    JsonBatch,
+    JsonReport,
+    Upload,
+    read_binary_batch,
+    read_json_batch,
+    read_report,
+)
+
+STATUS_OF = {ACCEPTED: 201, DUPLICATE: 200}
+
+_CAMPAIGN = "/v1/campaigns/{campaign}"
+_OF_REPORTS = ("not-found", "wrong-state", "late", "wrong-list", "malformed", "storage-full")
+
+
+class JsonDeletion(msgspec.Struct, forbid_unknown_fields=True):
+    """A person wants their report deleted."""
+
+    deletion_key: str
+
+
+_deletion_decoder = msgspec.json.Decoder(JsonDeletion)
+
+
+async def live(_call: Call) -> Response:
+    """The process answers."""
+    return answer({"live": True})
+
+
+async def ready(call: Call) -> Response:
+    """The store answers too."""
+    if not await in_thread(call.collector.store.alive):
+        raise Refused("busy", "The store cannot be reached.", retry_after=5)
+    return answer({"ready": True})
+
+
+async def keys(call: Call) -> Response:
+    """All signing keys, and how each vouches for the next."""
+    known = await in_thread(call.collector.keys.known)
+    return answer(
+        {
+            "keys": [{"key": key.public, "since": key.since, "until": key.until} for key in known],
+            "statements": [json.loads(key.statement.to_bytes()) for key in known if key.statement],
+        }
+    )
+
+
+async def campaigns(call: Call) -> Response:
+    """Every campaign."""
+    return answer({"campaigns": await in_thread(overview, call.collector.store)})
+
+
+async def signed_document(call: Call) -> Response:
+    """The terms, the manifest or the release, with all signatures."""
+    kind = call.request.url.path.rpartition("/")[2]
+
+    def read(collector: Collector) -> bytes:
+        with collector.store.reading() as connection:
+            return envelope(connection, find(connection, call.campaign), kind).to_bytes()
+
+    return answer(await in_thread(read, call.collector), media_type=ENVELOPE_TYPE)
+
+
+async def head_list(call: Call) -> Response:
+    """The list, in its canonical bytes."""
+
+    def read(collector: Collector) -> bytes:
+        with collector.store.reading() as connection:
+            held = payload(connection, find(connection, call.campaign).number, "list")
+        if held is None:
+            raise Refused("not-found", f"The campaign {call.campaign!r} has no list yet.")
+        return held
+
+    held = await in_thread(read, call.collector)
+    headers = {"etag": f'"{sha256(held)}"', "cache-control": IMMUTABLE}
+    return answer(held, media_type=LIST_TYPE, headers=headers)
+
+
+async def put_report(call: Call) -> Response:
+    """Take in one report."""
+    reporting = await _reporting(call)
+    upload = _read(call, reporting, lambda: read_report(call.request.path_params["report"], call.body))
+    (outcome,) = await call.collector.receive(reporting, upload)
+    if outcome not in STATUS_OF:
+        return problem(Refused(outcome, PROBLEMS[outcome].title + "."))
+    return answer({"outcome": outcome}, STATUS_OF[outcome])
+
+
+async def post_reports(call: Call) -> Response:
+    """Take in a batch of reports."""
+    reporting = await _reporting(call)
+    read = read_json_batch if call.media_type == BATCH_JSON else read_binary_batch
+    upload = _read(call, reporting, lambda: read(call.body))
+    return answer({"outcomes": await call.collector.receive(reporting, upload)})
+
+
+async def post_deletion(call: Call) -> Response:
+    """Delete the report of an install."""
+    try:
+        key = of_hex(_deletion_decoder.decode(call.body).deletion_key, "deletion_key", DELETION_KEY_BYTES)
+    except (msgspec.DecodeError, UnicodeError, ParameterError) as error:
+        raise Refused("malformed", f"Send a deletion key of {2 * DELETION_KEY_BYTES} hexadecimal digits.") from error
+    return answer({"deleted": await in_thread(call.collector.forget_report, call.campaign, key)})
+
+
+async def put_opt_in(call: Call) -> Response:
+    """Take in an opt-in person's records."""
+    outcome = await in_thread(call.collector.opt_in.receive, call.campaign, call.token, call.body)
+    return answer({"outcome": outcome}, STATUS_OF[outcome])
+
+
+async def delete_opt_in(call: Call) -> Response:
+    """Delete an opt-in person's records."""
+    return answer({"deleted": await in_thread(call.collector.withdraw, call.campaign, call.token)})
+
+
+async def _reporting(call: Call) -> Reporting:
+    known = call.collector.book.known(call.campaign)
+    return known if known is not None else await in_thread(call.collector.book.reporting, call.campaign)
+
+
+def _read(call: Call, reporting: Reporting, read: Any) -> Upload:
+    """The upload, if it is of the form of one; counted if not."""
+    try:
+        return read()  # type: ignore[no-any-return]
+    except ParameterError:
+        call.collector.intake.note(reporting.number, "malformed")
+        raise
+
+
+ENDPOINTS = (
+    Endpoint("GET", "/health/live", PUBLIC, live, "Whether the process answers"),
+    Endpoint("GET", "/health/ready", PUBLIC, ready, "Whether the store answers too"),
+    Endpoint("GET", "/v1/keys", PUBLIC, keys, "The signing keys, and how each vouches for the next"),
+    Endpoint("GET", "/v1/campaigns", PUBLIC, campaigns, "All campaigns: name, title, state"),
+    *(
+        Endpoint(
+            "GET",
+            f"{_CAMPAIGN}/{kind}",
+            PUBLIC,
+            signed_document,
+            f"The {kind}, signed (a DSSE envelope)",
+            refuses=("not-found",),
+            answer_type=ENVELOPE_TYPE,
+        )
+        for kind in ("terms", "manifest", "release")
+    ),
+    Endpoint(
+        "GET",
+        f"{_CAMPAIGN}/list",
+        PUBLIC,
+        head_list,
+        "The head list, whose SHA-256 the manifest names",
+        refuses=("not-found",),
+        answer_type=LIST_TYPE,
+    ),
+    Endpoint(
+        "PUT",
+        f"{_CAMPAIGN}/reports/{{report}}",
+        PUBLIC,
+        put_report,
+        "Send one report under its id; the same again is a success",
+        accepts={REPORT_JSON: JsonReport},
+        gives={201: "Accepted: on the disk", 200: "Duplicate: it was there, byte for byte"},
+        refuses=(*_OF_REPORTS, "conflict", "over-quota", "deleted", "impossible"),
+    ),
+    Endpoint(
+        "POST",
+        f"{_CAMPAIGN}/reports",
+        PUBLIC,
+        post_reports,
+        "Send many reports; the answer tells the outcome of each, in order",
+        accepts={BATCH_JSON: JsonBatch, BATCH_BINARY: None},
+        gives={200: "The outcomes: accepted, duplicate, or the last part of a problem type"},
+        refuses=_OF_REPORTS,
+    ),
+    Endpoint(
+        "POST",
+        f"{_CAMPAIGN}/deletions",
+        PUBLIC,
+        post_deletion,
+        "Have the report of the install that holds this key deleted",
+        accepts={"application/json": JsonDeletion},
+        gives={200: "Whether a report was deleted; none is held after the release"},
+        refuses=("not-found", "malformed", "storage-full"),
+    ),
+    Endpoint(
+        "PUT",
+        f"{_CAMPAIGN}/opt-in",
+        ENROLMENT,
+        put_opt_in,
+        "Opt in with a one-time token: send records to the organisation, unrandomised",
+        accepts={OPT_IN_TYPE: JsonRecords},
+        gives={201: "Accepted: on the disk, encrypted", 200: "Duplicate: it was there"},
+        refuses=("not-found", "wrong-state", "late", "conflict", "deleted", "malformed", "wrong-list", "over-quota"),
+    ),
+    Endpoint(
+        "DELETE",
+        f"{_CAMPAIGN}/opt-in",
+        ENROLMENT,
+        delete_opt_in,
+        "Have an opt-in person's records deleted; the token is spent",
+        gives={200: "Whether records were deleted; none are held once the list is published"},
+        refuses=("not-found",),
+    ),
+)

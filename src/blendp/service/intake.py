@@ -1,0 +1,199 @@
+"""Taking in reports: many requests, one transaction at a time, and no answer before it is on the disk.
+
+Requests put their rows in line and wait. A thread takes all that is in line, keeps it in one transaction, and only
+then tells everybody. So while the disk is busy with one group the next one grows, and the cost of a commit is shared
+by as many as there are. The line is bounded: who finds it full is asked to come back later.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.engine import Connection
+
+from blendp.service.clock import Clock
+from blendp.service.refusal import Refused
+from blendp.service.store.reports import Row, insert_reports
+from blendp.service.store.schema import campaign as campaign_table
+from blendp.service.store.schema import intake as intake_table
+from blendp.service.store.store import Store, refusal_of
+
+MOST_IN_GROUP = 20_000
+"""Reports that one transaction keeps, so that nobody waits long for others."""
+
+SLOTS = 16
+"""Rows that processes share out among them to count in, so that none waits for another's commit."""
+
+_FLUSH_SECONDS = 1.0
+_RETRY_SECONDS = 2
+
+Observer = Callable[[str, int], None]
+"""Told an outcome and how many reports had it."""
+
+
+@dataclass(eq=False)
+class _Waiting:
+    campaign: int
+    rows: Sequence[Row]
+    answer: asyncio.Future[list[str]]
+    loop: asyncio.AbstractEventLoop
+    outcomes: list[str] | Refused = field(default_factory=list)
+
+
+class Intake:
+    """The line in front of the store, and the one thread that empties it."""
+
+    def __init__(self, store: Store, clock: Clock, *, most_waiting: int, observe: Observer) -> None:
+        """An empty line; :meth:`start` opens it."""
+        self._store = store
+        self._clock = clock
+        self._most_waiting = most_waiting
+        self._observe = observe
+        self._line: deque[_Waiting] = deque()
+        self._waiting = 0
+        self._refused: Counter[tuple[int, str]] = Counter()
+        self._changed = threading.Condition()
+        self._open = False
+        self._thread = threading.Thread(target=self._work, name="blendp-intake", daemon=True)
+
+    def start(self) -> None:
+        """Open the line."""
+        self._open = True
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Keep what is in line, tell everybody, and close."""
+        with self._changed:
+            self._open = False
+            self._changed.notify()
+        self._thread.join()
+
+    @property
+    def waiting(self) -> int:
+        """How many reports are in line."""
+        return self._waiting
+
+    async def submit(self, campaign: int, rows: Sequence[Row]) -> list[str]:
+        """What became of every row, told after the transaction that kept it; raises :class:`Refused` if none was."""
+        loop = asyncio.get_running_loop()
+        waiting = _Waiting(campaign, rows, loop.create_future(), loop)
+        with self._changed:
+            if not self._open:
+                raise Refused("busy", "The collector is stopping: try again.", retry_after=_RETRY_SECONDS)
+            if self._waiting and self._waiting + len(rows) > self._most_waiting:
+                raise Refused("busy", "More reports are in line than may wait: try again.", retry_after=_RETRY_SECONDS)
+            self._line.append(waiting)
+            self._waiting += len(rows)
+            self._changed.notify()
+        return await waiting.answer
+
+    def note(self, campaign: int, outcome: str, count: int = 1) -> None:
+        """Count reports that were refused before they came into line; kept with the next transaction."""
+        self._observe(outcome, count)
+        with self._changed:
+            self._refused[campaign, outcome] += count
+
+    def _work(self) -> None:
+        while True:
+            with self._changed:
+                if not self._line and self._open:
+                    self._changed.wait(_FLUSH_SECONDS)
+                group, refused, going_on = self._next_group(), self._refused, self._open
+                self._refused = Counter()
+            if group or refused:
+                kept = self._keep(group, refused)
+                if not kept and going_on:
+                    with self._changed:
+                        self._refused.update(refused)
+                self._answer(group)
+            elif not going_on:
+                return
+
+    def _next_group(self) -> list[_Waiting]:
+        group: list[_Waiting] = []
+        size = 0
+        while self._line and (not group or size + len(self._line[0].rows) <= MOST_IN_GROUP):
+            group.append(self._line.popleft())
+            size += len(group[-1].rows)
+        return group
+
+    def _keep(self, group: list[_Waiting], refused: Counter[tuple[int, str]]) -> bool:
+        """Keep a group in one transaction; False if nothing was kept, and everybody is told so."""
+        counts = Counter(refused)
+        try:
+            with self._store.writing() as connection:
+                for number, some in _by_campaign(group).items():
+                    rows = [row for waiting in some for row in waiting.rows]
+                    outcomes = self._outcomes(connection, number, rows)
+                    for waiting in some:
+                        waiting.outcomes, outcomes = outcomes[: len(waiting.rows)], outcomes[len(waiting.rows) :]
+                        counts.update((number, outcome) for outcome in waiting.outcomes)
+                self._count(connection, counts)
+        except Exception as error:  # whatever it is, somebody waits for an answer
+            refusal = error if isinstance(error, Refused) else refusal_of(error)
+            for waiting in group:
+                waiting.outcomes = refusal
+            return False
+        for (_, outcome), count in (counts - refused).items():
+            self._observe(outcome, count)
+        return True
+
+    def _outcomes(self, connection: Connection, number: int, rows: Sequence[Row]) -> list[str]:
+        """Insert, unless the campaign takes no reports; its state cannot change before the transaction ends."""
+        query = sa.select(campaign_table.c.state).where(campaign_table.c.number == number)
+        state = connection.execute(self._store.locked(query, shared=True)).scalar_one_or_none()
+        if state != "reporting":
+            return ["late" if state in ("closing", "released") else "wrong-state"] * len(rows)
+        return insert_reports(connection, number, rows)
+
+    def _count(self, connection: Connection, counts: Counter[tuple[int, str]]) -> None:
+        if counts:
+            count_intake(connection, self._clock().isoformat(), counts)
+
+    def _answer(self, group: list[_Waiting]) -> None:
+        """Tell everybody, waking each event loop once."""
+        with self._changed:
+            self._waiting -= sum(len(waiting.rows) for waiting in group)
+        by_loop: dict[asyncio.AbstractEventLoop, list[_Waiting]] = defaultdict(list)
+        for waiting in group:
+            by_loop[waiting.loop].append(waiting)
+        for loop, some in by_loop.items():
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(_tell, some)
+
+
+def _tell(group: list[_Waiting]) -> None:
+    for waiting in group:
+        if waiting.answer.done():
+            continue
+        if isinstance(waiting.outcomes, Refused):
+            waiting.answer.set_exception(waiting.outcomes)
+        else:
+            waiting.answer.set_result(waiting.outcomes)
+
+
+def _by_campaign(group: list[_Waiting]) -> dict[int, list[_Waiting]]:
+    """In the order of the campaigns' numbers, so that two processes never wait for each other."""
+    apart: dict[int, list[_Waiting]] = defaultdict(list)
+    for waiting in group:
+        apart[waiting.campaign].append(waiting)
+    return dict(sorted(apart.items()))
+
+
+def count_intake(connection: Connection, day: str, counts: Counter[tuple[int, str]]) -> None:
+    """Add to the numbers of a day."""
+    insert = (sqlite if connection.dialect.name == "sqlite" else postgresql).insert(intake_table)
+    own = {"day": day, "slot": os.getpid() % SLOTS}
+    values = [
+        {**own, "campaign": number, "outcome": outcome, "count": count}
+        for (number, outcome), count in sorted(counts.items())
+    ]
+    sum_ = {"count": intake_table.c.count + insert.excluded.count}
+    connection.execute(insert.on_conflict_do_update(index_elements=list(intake_table.primary_key), set_=sum_), values)

@@ -1,0 +1,48 @@
+"""What the service writes about itself: a JSON object a line, about events and failures, never about people.
+
+No line tells of a single report: neither when it came, nor from where. Failures are told by their kind and place in
+the code, without their messages, which might hold what somebody sent.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import logging
+import sys
+import traceback
+from typing import Any
+
+_logger = logging.getLogger("blendp.service")
+
+
+class _Lines(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        """One line of JSON."""
+        time = datetime.datetime.fromtimestamp(record.created, datetime.UTC).isoformat(timespec="seconds")
+        told = getattr(record, "told", {})
+        line = {"time": time, "level": record.levelname.lower(), "event": record.getMessage(), **told}
+        return json.dumps(line, ensure_ascii=False)
+
+
+def start_journal() -> None:
+    """Write lines to standard error, those of the web server too."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_Lines())
+    for name in ("blendp.service", "uvicorn.error"):
+        logger = logging.getLogger(name)
+        logger.handlers = [handler]
+        logger.setLevel(logging.INFO)
+        logger.propagate = False
+
+
+def tell(event: str, **members: Any) -> None:
+    """An event."""
+    _logger.info(event, extra={"told": members})
+
+
+def tell_failure(event: str, error: BaseException, **members: Any) -> None:
+    """A failure, by its kind and place."""
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f"{frames[-1].name}:{frames[-1].lineno}" if frames else "?"
+    _logger.error(event, extra={"told": {"error": type(error).__name__, "at": place, **members}})

@@ -1,0 +1,52 @@
+"""Numbers for Prometheus: how the service fares, by outcome and route, never by person or peer."""
+
+from __future__ import annotations
+
+import os
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest, multiprocess
+
+METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+
+class Metrics:
+    """The numbers of one process; with several, what they all say together."""
+
+    def __init__(self) -> None:
+        """All at 0."""
+        self._registry = CollectorRegistry()
+        self._shared = "PROMETHEUS_MULTIPROC_DIR" in os.environ
+        self._reports = Counter("blendp_reports", "Reports by outcome.", ["outcome"], registry=self._registry)
+        self._requests = Counter(
+            "blendp_requests", "Requests by route and status.", ["method", "route", "status"], registry=self._registry
+        )
+        self._seconds = Histogram(
+            "blendp_request_seconds", "Time to answer a request, by route.", ["route"], registry=self._registry
+        )
+        self._waiting = Gauge(
+            "blendp_reports_waiting",
+            "Reports in line for the store.",
+            registry=self._registry,
+            multiprocess_mode="livesum",
+        )
+
+    def report(self, outcome: str, count: int) -> None:
+        """So many reports had this outcome."""
+        self._reports.labels(outcome).inc(count)
+
+    def request(self, method: str, route: str, status: int, seconds: float) -> None:
+        """A request was answered."""
+        self._requests.labels(method, route, str(status)).inc()
+        self._seconds.labels(route).observe(seconds)
+
+    def waiting(self, count: int) -> None:
+        """So many reports are in line."""
+        self._waiting.set(count)
+
+    def exposition(self) -> bytes:
+        """All numbers, in Prometheus' text format."""
+        if not self._shared:
+            return generate_latest(self._registry)
+        together = CollectorRegistry()
+        multiprocess.MultiProcessCollector(together)  # type: ignore[no-untyped-call]
+        return generate_latest(together)

@@ -1,0 +1,186 @@
+"""Opt-in people: one-time tokens, and their records, encrypted until the list is made and gone afterwards."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+
+import msgspec
+import pyarrow as pa
+import sqlalchemy as sa
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from sqlalchemy.engine import Connection
+
+from blendp.engines import EmbeddedLog
+from blendp.engines.usable import LONGEST_TEXT
+from blendp.errors import ParameterError, require_count
+from blendp.headlist.head_list import Record
+from blendp.logs import Columns, log_of_table
+from blendp.service.campaigns import Found, find, opt_in_key, terms_of, touch
+from blendp.service.clock import Clock
+from blendp.service.private_files import PrivateFiles
+from blendp.service.refusal import Refused
+from blendp.service.store.reports import ACCEPTED, DUPLICATE
+from blendp.service.store.schema import enrolment
+from blendp.service.store.store import Store
+from blendp.service.tokens import enrolment_hash, new_enrolment_token
+from blendp.wire.campaign import Terms
+from blendp.wire.canonical import require_day
+
+OPT_IN_TYPE = "application/vnd.blendp.opt-in.v1+json"
+MOST_ENROLMENTS = 10_000
+"""Tokens that are made at a time."""
+
+_NONCE_BYTES = 12
+
+
+class JsonRecord(msgspec.Struct, forbid_unknown_fields=True):
+    """One record of a person."""
+
+    query: str
+    url: str | None = None
+
+
+class JsonRecords(msgspec.Struct, forbid_unknown_fields=True):
+    """What an opt-in person sends: the records, and the terms that were agreed to."""
+
+    terms: str
+    records: list[JsonRecord]
+
+
+_decoder = msgspec.json.Decoder(JsonRecords)
+_records_decoder = msgspec.json.Decoder(list[tuple[str, str | None]])
+
+
+@dataclass(frozen=True)
+class OptIn:
+    """The opt-in side of all campaigns."""
+
+    store: Store
+    files: PrivateFiles
+    clock: Clock
+
+    def enrol(self, name: str, count: int) -> list[str]:
+        """New tokens for so many people, told this once."""
+        require_count("count", count, least=1, remedy="One token lets one person opt in.")
+        if count > MOST_ENROLMENTS:
+            raise ParameterError("count", count, f"at most {MOST_ENROLMENTS}", "Ask several times.")
+        tokens = [new_enrolment_token() for _ in range(count)]
+        with self.store.writing() as connection:
+            found = self._open(connection, name)
+            rows = [{"campaign": found.number, "token": enrolment_hash(token), "state": "unused"} for token in tokens]
+            connection.execute(enrolment.insert(), rows)
+        return tokens
+
+    def receive(self, name: str, token: str, body: bytes) -> str:
+        """Keep a person's records, encrypted; the same again is a duplicate, others are a conflict."""
+        try:
+            sent = _decoder.decode(body)
+        except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+            raise Refused("malformed", f"The body is not a set of records: {error}") from error
+        with self.store.writing() as connection:
+            found, held = self._person(connection, name, token)
+            terms = terms_of(connection, found.number)
+            records = _plain(sent, terms)
+            if held.state == "deleted":
+                raise Refused("deleted", "These records were deleted on request; the token is spent.")
+            if held.state == "used":
+                if found.state == "opt-in" and self._unsealed(name, held) == records:
+                    return DUPLICATE
+                raise Refused("conflict", "This token was used before, for other records or a list made since.")
+            self._require_open(found, terms)
+            connection.execute(
+                _this(found.number, held.token).values(state="used", sealed=self._sealed(name, held.token, records))
+            )
+        return ACCEPTED
+
+    def withdraw(self, name: str, token: str) -> bool:
+        """Delete a person's records for good; the token is spent. False if none are held."""
+        with self.store.writing() as connection:
+            found, held = self._person(connection, name, token)
+            deleted = held.sealed is not None
+            if found.state in ("opt-in", "listing"):
+                connection.execute(_this(found.number, held.token).values(state="deleted", sealed=None))
+                touch(connection, found.number)
+        return deleted
+
+    def people(self, connection: Connection, number: int) -> int:
+        """How many people have sent their records and not withdrawn them."""
+        return self.counts(connection, number).get("used", 0)
+
+    @staticmethod
+    def counts(connection: Connection, number: int) -> dict[str, int]:
+        """How many tokens are in each state."""
+        query = sa.select(enrolment.c.state, sa.func.count()).where(enrolment.c.campaign == number)
+        return {row[0]: int(row[1]) for row in connection.execute(query.group_by(enrolment.c.state))}
+
+    def log(self, connection: Connection, found: Found, terms: Terms) -> EmbeddedLog:
+        """All records as a log, which the library's methods draw from."""
+        query = sa.select(enrolment).where(enrolment.c.campaign == found.number, enrolment.c.sealed.is_not(None))
+        columns: dict[str, list[str | None]] = {"user": [], "query": [], "url": []}
+        for row in connection.execute(query.order_by(enrolment.c.token)):
+            for text, url in self._unsealed(found.name, row) or [("", None)]:
+                columns["user"].append(bytes(row.token).hex())
+                columns["query"].append(text)
+                columns["url"].append(url)
+        table = pa.table({name: pa.array(values, pa.string()) for name, values in columns.items()})
+        return log_of_table(table, columns=Columns(levels=terms.levels), normalise=terms.normalise, max_broken=1.0)
+
+    def _open(self, connection: Connection, name: str) -> Found:
+        found = find(connection, name, self.store)
+        self._require_open(found, terms_of(connection, found.number))
+        return found
+
+    def _require_open(self, found: Found, terms: Terms) -> None:
+        today = self.clock()
+        if found.state != "opt-in" or today > require_day("opt_in_until", terms.opt_in_until):
+            raise Refused("late", f"The campaign {found.name!r} takes no more opt-in records.")
+        if today < require_day("opens", terms.opens):
+            raise Refused("wrong-state", f"The campaign {found.name!r} opens on {terms.opens}.")
+
+    def _person(self, connection: Connection, name: str, token: str) -> tuple[Found, sa.Row[tuple[object, ...]]]:
+        """The campaign and the enrolment that this token is for; held for this transaction."""
+        found = find(connection, name, self.store)
+        query = sa.select(enrolment).where(
+            enrolment.c.campaign == found.number, enrolment.c.token == (enrolment_hash(token) or b"")
+        )
+        held = connection.execute(query).one_or_none()
+        if held is None:
+            raise Refused("unauthorised", "This is no enrolment token of the campaign.")
+        return found, held
+
+    def _sealed(self, name: str, token: bytes, records: list[Record]) -> bytes:
+        nonce = secrets.token_bytes(_NONCE_BYTES)
+        return nonce + AESGCM(self._key(name)).encrypt(nonce, msgspec.json.encode(records), bytes(token))
+
+    def _unsealed(self, name: str, held: sa.Row[tuple[object, ...]]) -> list[Record]:
+        sealed = bytes(held.sealed)
+        plain = AESGCM(self._key(name)).decrypt(sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], bytes(held.token))
+        return _records_decoder.decode(plain)
+
+    def _key(self, name: str) -> bytes:
+        key = self.files.get(opt_in_key(name))
+        if key is None:
+            raise Refused(
+                "wrong-state", f"The key of the opt-in records of {name!r} is destroyed: their list was made before."
+            )
+        return key
+
+
+def _this(number: int, token: bytes) -> sa.Update:
+    return enrolment.update().where(enrolment.c.campaign == number, enrolment.c.token == token)
+
+
+def _plain(sent: JsonRecords, terms: Terms) -> list[Record]:
+    """The records, if they keep to the terms."""
+    if sent.terms != terms.sha256:
+        raise Refused("wrong-list", f"These records are bound to other terms than {terms.sha256}: look at them again.")
+    if len(sent.records) > terms.opt_in_records:
+        raise Refused("over-quota", f"At most {terms.opt_in_records} records of a person are taken: send fewer.")
+    for record in sent.records:
+        if (record.url is not None) != (terms.levels == 2):
+            told = "need a URL each" if terms.levels == 2 else "have no URL"
+            raise Refused("malformed", f"Records of this campaign {told}.")
+        if any(len(text.encode()) > LONGEST_TEXT or "\0" in text for text in (record.query, record.url or "")):
+            raise Refused("malformed", f"A text has more than {LONGEST_TEXT} bytes, or a NUL character.")
+    return [(record.query, record.url) for record in sent.records]

@@ -1,0 +1,96 @@
+"""Running the collector: one process on the embedded database, or several on PostgreSQL."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from starlette.applications import Starlette
+from uvicorn.supervisors import Multiprocess
+
+from blendp.service.journal import start_journal, tell
+from blendp.service.settings import Settings
+
+_SETTINGS = "BLENDP_COLLECTOR_SETTINGS"
+_METRICS = "PROMETHEUS_MULTIPROC_DIR"
+_STOP_SECONDS = 10
+
+
+def serve(settings: Settings) -> None:
+    """Serve until a signal says stop; what was acknowledged is on the disk by then, as ever."""
+    start_journal()
+    with _shared_metrics(settings):
+        from blendp.service.collector import Collector  # the metrics ask where to keep numbers when first imported
+
+        Collector.open(settings).close()
+        os.environ[_SETTINGS] = _written(settings)
+        config = uvicorn.Config(
+            "blendp.service.server:worker",
+            factory=True,
+            host=settings.host,
+            port=settings.port,
+            workers=settings.workers,
+            http="httptools",
+            access_log=False,
+            log_config=None,
+            server_header=False,
+            proxy_headers=settings.behind_proxy is not None,
+            forwarded_allow_ips=settings.behind_proxy,
+            ssl_certfile=settings.tls_certificate,
+            ssl_keyfile=settings.tls_key,
+            timeout_graceful_shutdown=_STOP_SECONDS,
+        )
+        with config.bind_socket() as socket:
+            port = socket.getsockname()[1]
+            scheme = "https" if settings.tls else "http"
+            tell("serving", url=f"{scheme}://{settings.host}:{port}", workers=settings.workers)
+            if settings.workers == 1:
+                uvicorn.Server(config).run(sockets=[socket])
+            else:
+                Multiprocess(config, sockets=[socket]).run()
+        tell("stopped")
+
+
+def worker() -> Starlette:
+    """The application of one process."""
+    from blendp.service.collector import Collector
+    from blendp.service.http import make_app
+
+    start_journal()
+    settings = _read(os.environ[_SETTINGS])
+    return make_app(lambda: Collector.open(settings))
+
+
+@contextmanager
+def _shared_metrics(settings: Settings) -> Iterator[None]:
+    """A folder in which several processes add their numbers up."""
+    if settings.workers == 1:
+        yield
+        return
+    folder = tempfile.mkdtemp(prefix="blendp-metrics-")
+    os.environ[_METRICS] = folder
+    try:
+        yield
+    finally:
+        del os.environ[_METRICS]
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _written(settings: Settings) -> str:
+    return json.dumps(asdict(settings), default=str)
+
+
+def _read(text: str) -> Settings:
+    paths = ("data", "tls_certificate", "tls_key")
+    values: dict[str, Any] = {
+        name: Path(value) if name in paths and value else value for name, value in json.loads(text).items()
+    }
+    return Settings(**values)

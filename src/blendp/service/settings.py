@@ -1,0 +1,106 @@
+"""How a collector is run, validated at birth."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass
+from pathlib import Path
+
+import sqlalchemy as sa
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError
+
+from blendp.errors import ParameterError, require_count, require_number
+
+DATABASE_FILE = "collector.db"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Where a collector keeps what it holds, where it listens, and its limits."""
+
+    data: Path
+    """The folder of the embedded database and of the keys; readable by its owner alone."""
+
+    database: str | None = None
+    """The address of a PostgreSQL database; None for the embedded one."""
+
+    host: str = "127.0.0.1"
+    port: int = 8321
+    workers: int = 1
+    """Processes that serve; more than one needs PostgreSQL."""
+
+    tls_certificate: Path | None = None
+    tls_key: Path | None = None
+
+    behind_proxy: str | None = None
+    """The address of a proxy that ends TLS, and whose word about peers is taken."""
+
+    rate: float = 200.0
+    """Requests a second that one peer may make, after a burst of as many in ten seconds; 0 for no limit."""
+
+    largest_body: int = 1 << 20
+    """Bytes of a request body."""
+
+    most_waiting: int = 50_000
+    """Reports that may wait for the store; more are asked to come back later."""
+
+    most_requests: int = 1000
+    """Requests that are served at a time."""
+
+    def __post_init__(self) -> None:
+        """Refuse what is not safe or cannot work."""
+        require_count("workers", self.workers, least=1, remedy="One process for each core is usual.")
+        require_count("port", self.port, least=0, remedy="8321 is usual; 0 takes a free one.")
+        require_count("largest_body", self.largest_body, least=1024, remedy="1048576 is usual.")
+        require_count("most_waiting", self.most_waiting, least=1, remedy="50000 is usual.")
+        require_count("most_requests", self.most_requests, least=1, remedy="1000 is usual.")
+        require_number("rate", self.rate, least=0, legal="a number from 0 on", remedy="200 is usual, 0 is no limit.")
+        if self.workers > 1 and self.database is None:
+            raise ParameterError(
+                "workers", self.workers, "1 with the embedded database", "Give --database postgresql://..."
+            )
+        if (self.tls_certificate is None) != (self.tls_key is None):
+            raise ParameterError(
+                "tls_certificate", str(self.tls_certificate), "given together with tls_key", "Give both or none."
+            )
+        if self.database is not None:
+            _require_postgresql(self.database)
+        if not (self.loopback or self.tls or self.behind_proxy):
+            raise ParameterError(
+                "host",
+                self.host,
+                "a loopback address without TLS",
+                "Give --tls-certificate and --tls-key, or --behind-proxy with the address of a proxy that ends TLS.",
+            )
+
+    @property
+    def tls(self) -> bool:
+        """Whether the collector itself speaks TLS."""
+        return self.tls_certificate is not None
+
+    @property
+    def loopback(self) -> bool:
+        """Whether only this machine can reach the collector."""
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return self.host == "localhost"
+
+    @property
+    def database_url(self) -> sa.URL:
+        """The database's address for the SQL toolkit."""
+        if self.database is None:
+            return sa.URL.create("sqlite", database=str(self.data / DATABASE_FILE))
+        return make_url(self.database).set(drivername="postgresql+psycopg")
+
+
+def _require_postgresql(database: str) -> None:
+    """The address itself stays out of the error: it may hold a password."""
+    remedy = "For instance postgresql://collector@localhost/blendp, with the password in a .pgpass file."
+    try:
+        name = make_url(database).get_backend_name()
+    except ArgumentError:
+        name = None
+    if name != "postgresql":
+        raise ParameterError("database", "(not shown)", "the address of a PostgreSQL database", remedy)

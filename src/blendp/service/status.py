@@ -1,0 +1,131 @@
+"""How a campaign stands, in public numbers: for operators' eyes and programs."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from blendp.headlist import HeadList
+from blendp.service.campaigns import SIGNED, Found, envelope, find, list_of, payload, terms_of
+from blendp.service.clock import Clock
+from blendp.service.opt_in import OptIn
+from blendp.service.refusal import Refused
+from blendp.service.store.reports import count_reports
+from blendp.service.store.schema import campaign, document, intake
+from blendp.service.store.store import Store
+from blendp.wire.campaign import Manifest
+from blendp.wire.canonical import sha256
+
+
+def overview(store: Store) -> list[dict[str, str]]:
+    """Every campaign that there is: name, title, state."""
+    query = sa.select(campaign.c.number, campaign.c.name, campaign.c.state).where(campaign.c.state != "deleted")
+    with store.reading() as connection:
+        rows = connection.execute(query.order_by(campaign.c.number)).all()
+        titles = {row.number: terms_of(connection, row.number).title for row in rows}
+    return [{"campaign": row.name, "title": titles[row.number], "state": row.state} for row in rows]
+
+
+def status(store: Store, clock: Clock, name: str) -> dict[str, Any]:
+    """Progress to the minimums, intake by reason, the list and its churn, what was promised and to how many."""
+    with store.reading() as connection:
+        found = find(connection, name)
+        terms = terms_of(connection, found.number)
+        documents = {kind: payload(connection, found.number, kind) for kind in SIGNED}
+        people, clients, tokens = _group_sizes(connection, found, documents)
+        fates = connection.execute(
+            sa.select(intake.c.day, intake.c.outcome, sa.func.sum(intake.c.count))
+            .where(intake.c.campaign == found.number)
+            .group_by(intake.c.day, intake.c.outcome)
+            .order_by(intake.c.day, intake.c.outcome)
+        ).all()
+        told_list = _list(connection, found)
+    totals: Counter[str] = Counter()
+    for _, outcome, count in fates:
+        totals[outcome] += int(count)
+    return {
+        "campaign": name,
+        "title": terms.title,
+        "state": found.state,
+        "today": clock().isoformat(),
+        "opt_in": {
+            "people": people,
+            "minimum": terms.minimum_opt_in,
+            "missing": max(0, terms.minimum_opt_in - people),
+            "until": terms.opt_in_until,
+            "enrolments": tokens.total(),
+            "unused": tokens["unused"],
+        },
+        "clients": {
+            "reports": clients,
+            "minimum": terms.minimum_clients,
+            "missing": max(0, terms.minimum_clients - clients),
+            "until": terms.reports_until,
+            "expected": terms.expected_clients,
+        },
+        "intake": dict(sorted(totals.items())),
+        "intake_by_day": [{"day": day, "outcome": outcome, "count": int(count)} for day, outcome, count in fates],
+        "list": told_list,
+        "budget": {
+            "epsilon": terms.epsilon,
+            "delta": terms.delta,
+            "opt_in_spent": documents["manifest"] is not None,
+            "clients_spent": clients,
+        },
+        "documents": {kind: None if held is None else sha256(held) for kind, held in documents.items()},
+    }
+
+
+def export(store: Store, name: str) -> dict[str, Any]:
+    """All signed documents of a released campaign, and its list."""
+    with store.reading() as connection:
+        found = find(connection, name)
+        if found.state != "released":
+            raise Refused("wrong-state", f"The campaign {name!r} is {found.state}: there is nothing to export yet.")
+        signed = {kind: json.loads(envelope(connection, found, kind).to_bytes()) for kind in SIGNED}
+        head_list = payload(connection, found.number, "list") or b""
+    return {**signed, "list": head_list.decode("utf-8")}
+
+
+def _group_sizes(
+    connection: Connection, found: Found, documents: Mapping[str, bytes | None]
+) -> tuple[int, int, Counter[str]]:
+    """Opt-in people, clients, and tokens by state; from the documents once the people's own rows are gone."""
+    tokens = Counter(OptIn.counts(connection, found.number))
+    manifest, released = documents["manifest"], documents["release"]
+    people = tokens["used"] if manifest is None else Manifest.from_bytes(manifest).opt_in_people
+    if released is not None:
+        return people, int(json.loads(released)["card"]["users"]["client"]), tokens
+    return people, count_reports(connection, found.number), tokens
+
+
+def _list(connection: Connection, found: Found) -> dict[str, Any] | None:
+    """The list, and how it differs from that of the campaign before."""
+    head_list = list_of(connection, found.number)
+    if head_list is None:
+        return None
+    before = connection.execute(
+        sa.select(campaign.c.number, campaign.c.name)
+        .join(document, sa.and_(document.c.campaign == campaign.c.number, document.c.kind == "list"))
+        .where(campaign.c.number < found.number)
+        .order_by(campaign.c.number.desc())
+        .limit(1)
+    ).one_or_none()
+    churn = None
+    if before is not None:
+        old, new = _records(list_of(connection, before.number)), _records(head_list)
+        differences = {"added": len(new - old), "removed": len(old - new), "kept": len(new & old)}
+        churn = {"previous": before.name, **differences}
+    told = {"sha256": head_list.sha256, "records": head_list.records, "queries": head_list.queries}
+    return {**told, "churn": churn}
+
+
+def _records(head_list: HeadList | None) -> set[tuple[str | None, str | None]]:
+    if head_list is None:
+        return set()
+    return {head_list.labels[cell] for cell in head_list.record_cells}

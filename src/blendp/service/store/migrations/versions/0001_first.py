@@ -1,0 +1,102 @@
+"""The first schema."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0001"
+down_revision = None
+
+
+def upgrade() -> None:
+    """Make all tables."""
+    op.create_table(
+        "campaign",
+        sa.Column("number", sa.Integer, nullable=False),
+        sa.Column("name", sa.String(64), nullable=False),
+        sa.Column("state", sa.String(16), nullable=False),
+        sa.Column(
+            "revision", sa.Integer, nullable=False, comment="grows with every deletion of a record set or report"
+        ),
+        sa.PrimaryKeyConstraint("number", name="pk_campaign"),
+        sa.UniqueConstraint("name", name="uq_campaign_name"),
+    )
+    op.create_table(
+        "document",
+        _campaign_column(),
+        sa.Column("kind", sa.String(16), nullable=False, comment="terms, manifest, list, listed, release"),
+        sa.Column("payload", sa.LargeBinary, nullable=False),
+        sa.PrimaryKeyConstraint("campaign", "kind", name="pk_document"),
+        _campaign_key("document"),
+    )
+    op.create_table(
+        "signature",
+        _campaign_column(),
+        sa.Column("kind", sa.String(16), nullable=False),
+        sa.Column("key", sa.String(16), nullable=False),
+        sa.Column("value", sa.LargeBinary, nullable=False),
+        sa.PrimaryKeyConstraint("campaign", "kind", "key", name="pk_signature"),
+        _campaign_key("signature"),
+    )
+    op.create_table(
+        "enrolment",
+        _campaign_column(),
+        sa.Column("token", sa.LargeBinary, nullable=False, comment="SHA-256 of the one-time token"),
+        sa.Column("state", sa.String(16), nullable=False, comment="unused, used, deleted"),
+        sa.Column(
+            "sealed", sa.LargeBinary, comment="the records, encrypted with a key that is no part of this database"
+        ),
+        sa.PrimaryKeyConstraint("campaign", "token", name="pk_enrolment"),
+        _campaign_key("enrolment"),
+    )
+    op.create_table(
+        "report",
+        _campaign_column(),
+        sa.Column("report_id", sa.LargeBinary, nullable=False),
+        sa.Column(
+            "pseudonym", sa.LargeBinary, nullable=False, comment="keyed hash; the key is no part of this database"
+        ),
+        sa.Column("question", sa.SmallInteger, nullable=False),
+        sa.Column("data", sa.LargeBinary, comment="the randomised report; NULL if deleted on request"),
+        sa.PrimaryKeyConstraint("campaign", "report_id", name="pk_report"),
+        sa.UniqueConstraint("campaign", "pseudonym", name="uq_report_pseudonym"),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
+        "intake",
+        _campaign_column(),
+        sa.Column("day", sa.String(10), nullable=False),
+        sa.Column("outcome", sa.String(32), nullable=False),
+        sa.Column("slot", sa.SmallInteger, nullable=False, comment="processes count in slots of their own"),
+        sa.Column("count", sa.Integer, nullable=False),
+        sa.PrimaryKeyConstraint("campaign", "day", "outcome", "slot", name="pk_intake"),
+        _campaign_key("intake"),
+    )
+    op.create_table(
+        "operator_token",
+        sa.Column("id", sa.String(16), nullable=False),
+        sa.Column("name", sa.String(100), nullable=False),
+        sa.Column("scopes", sa.String(100), nullable=False),
+        sa.Column("hash", sa.String(200), nullable=False),
+        sa.Column("created", sa.String(10), nullable=False),
+        sa.Column("revoked", sa.String(10)),
+        sa.PrimaryKeyConstraint("id", name="pk_operator_token"),
+    )
+    op.create_table(
+        "signing_key",
+        sa.Column("id", sa.String(16), nullable=False),
+        sa.Column("number", sa.Integer, nullable=False, comment="1 for the first key, and so on"),
+        sa.Column("public", sa.String(64), nullable=False),
+        sa.Column("since", sa.String(10), nullable=False),
+        sa.Column("until", sa.String(10)),
+        sa.Column("statement", sa.LargeBinary, comment="how the key before vouches for this one"),
+        sa.PrimaryKeyConstraint("id", name="pk_signing_key"),
+        sa.UniqueConstraint("number", name="uq_signing_key_number"),
+    )
+
+
+def _campaign_column() -> sa.Column[int]:
+    return sa.Column("campaign", sa.Integer, nullable=False)
+
+
+def _campaign_key(table: str) -> sa.ForeignKeyConstraint:
+    return sa.ForeignKeyConstraint(["campaign"], ["campaign.number"], name=f"fk_{table}_campaign")

@@ -1,0 +1,130 @@
+"""Keeping reports: each id once, each pseudonym once, and what became of every row, in the words of either database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from blendp.service.store.schema import report
+
+Row = tuple[bytes, bytes, int, bytes]
+"""Report id, keyed pseudonym, question, data."""
+
+ACCEPTED, DUPLICATE = "accepted", "duplicate"
+
+_INSERT_SQLITE = """
+    INSERT INTO report (campaign, report_id, pseudonym, question, data) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
+"""
+_INSERT_POSTGRESQL = """
+    INSERT INTO report (campaign, report_id, pseudonym, question, data)
+    SELECT %s, report_id, pseudonym, question, data
+    FROM unnest(%s::bytea[], %s::bytea[], %s::smallint[], %s::bytea[]) WITH ORDINALITY
+         AS sent (report_id, pseudonym, question, data, place)
+    ORDER BY place ON CONFLICT DO NOTHING RETURNING report_id, pseudonym
+"""
+_AT_A_TIME = 500
+
+
+def insert_reports(connection: Connection, campaign: int, rows: Sequence[Row]) -> list[str]:
+    """Keep the rows that are new, in their order, and say of every row what became of it.
+
+    accepted    is kept now,
+    duplicate   is kept already, byte for byte,
+    conflict    has the id of a report that is kept, and other contents,
+    over-quota  has the pseudonym of a report that is kept, and an id that is not,
+    deleted     was kept once, and deleted on request.
+    """
+    insert = _insert_sqlite if connection.dialect.name == "sqlite" else _insert_postgresql
+    new = insert(connection, campaign, rows)
+    if all(new):
+        return [ACCEPTED] * len(rows)
+    left = [row for row, is_new in zip(rows, new, strict=True) if not is_new]
+    kept = _kept(connection, campaign, {row[0] for row in left})
+    fates = (_fate(row, kept.get(row[0])) for row in left)
+    return [ACCEPTED if is_new else next(fates) for is_new in new]
+
+
+def _insert_sqlite(connection: Connection, campaign: int, rows: Sequence[Row]) -> list[bool]:
+    """All at once; where some are not new, one by one, to see which."""
+    values = [(campaign, *row) for row in rows]
+    with connection.begin_nested() as savepoint:
+        if connection.exec_driver_sql(_INSERT_SQLITE, values).rowcount == len(rows):
+            return [True] * len(rows)
+        savepoint.rollback()
+    cursor = connection.connection.cursor()
+    try:
+        return [cursor.execute(_INSERT_SQLITE, value).rowcount == 1 for value in values]
+    finally:
+        cursor.close()
+
+
+def _insert_postgresql(connection: Connection, campaign: int, rows: Sequence[Row]) -> list[bool]:
+    """In one statement; of rows with the same id and pseudonym only the first can have been new."""
+    ids, pseudonyms, questions, data = (list(column) for column in zip(*rows, strict=True))
+    inserted = connection.exec_driver_sql(_INSERT_POSTGRESQL, (campaign, ids, pseudonyms, questions, data))
+    new = {(bytes(report_id), bytes(pseudonym)) for report_id, pseudonym in inserted}
+    if len(new) == len(rows):
+        return [True] * len(rows)
+    return [_take(new, row[:2]) for row in rows]
+
+
+def _take(pairs: set[tuple[bytes, bytes]], pair: tuple[bytes, bytes]) -> bool:
+    found = pair in pairs
+    pairs.discard(pair)
+    return found
+
+
+def _kept(connection: Connection, campaign: int, ids: set[bytes]) -> dict[bytes, tuple[bytes, int, bytes | None]]:
+    columns = report.c
+    query = sa.select(columns.report_id, columns.pseudonym, columns.question, columns.data)
+    kept = {}
+    for some in _chunks(sorted(ids)):
+        rows = connection.execute(query.where(columns.campaign == campaign, columns.report_id.in_(some)))
+        for report_id, pseudonym, question, data in rows:
+            kept[bytes(report_id)] = (bytes(pseudonym), question, None if data is None else bytes(data))
+    return kept
+
+
+def _fate(row: Row, kept: tuple[bytes, int, bytes | None] | None) -> str:
+    if kept is None:
+        return "over-quota"
+    if kept[2] is None:
+        return "deleted"
+    return DUPLICATE if kept == row[1:] else "conflict"
+
+
+def _chunks(ids: list[bytes]) -> Iterator[list[bytes]]:
+    left = iter(ids)
+    while some := list(islice(left, _AT_A_TIME)):
+        yield some
+
+
+def delete_report(connection: Connection, campaign: int, pseudonym: bytes) -> bool:
+    """Delete the contents of a report for good; its id and pseudonym stay until the release, so it cannot come back."""
+    deleted = connection.execute(
+        report.update()
+        .where(report.c.campaign == campaign, report.c.pseudonym == pseudonym, report.c.data.is_not(None))
+        .values(data=None)
+    )
+    return deleted.rowcount == 1
+
+
+def count_reports(connection: Connection, campaign: int) -> int:
+    """How many reports are kept."""
+    query = sa.select(sa.func.count()).where(report.c.campaign == campaign, report.c.data.is_not(None))
+    return int(connection.execute(query).scalar_one())
+
+
+def read_reports(
+    connection: Connection, campaign: int, question: int, at_a_time: int = 50_000
+) -> Iterator[list[bytes]]:
+    """The contents of the reports about one question, some at a time."""
+    query = sa.select(report.c.data).where(
+        report.c.campaign == campaign, report.c.question == question, report.c.data.is_not(None)
+    )
+    result = connection.execution_options(yield_per=at_a_time).execute(query).scalars()
+    for some in result.partitions():
+        yield [bytes(data) for data in some]

@@ -1,0 +1,108 @@
+"""The tables. Nothing here tells who sent a report, from where, or at what time of the day.
+
+A campaign's states, each reached from the one before:
+
+    opt-in     takes records of opt-in people
+    listing    takes none any more; the list is being made
+    reporting  the list is public; takes clients' reports
+    closing    takes none any more; the result is being computed
+    released   the result is public; records, reports and pseudonyms are gone
+    deleted    everything is gone but the name, which is never used again (from any state)
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import Column, ForeignKey, Integer, LargeBinary, MetaData, SmallInteger, String, Table, UniqueConstraint
+
+STATES = ("opt-in", "listing", "reporting", "closing", "released", "deleted")
+
+metadata = MetaData(
+    naming_convention={
+        "pk": "pk_%(table_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_name)s",
+    }
+)
+
+_DAY = String(10)
+
+campaign = Table(
+    "campaign",
+    metadata,
+    Column("number", Integer, primary_key=True),
+    Column("name", String(64), nullable=False, unique=True),
+    Column("state", String(16), nullable=False),
+    Column("revision", Integer, nullable=False, comment="grows with every deletion of a record set or report"),
+)
+
+document = Table(
+    "document",
+    metadata,
+    Column("campaign", Integer, ForeignKey("campaign.number"), primary_key=True),
+    Column("kind", String(16), primary_key=True, comment="terms, manifest, list, listed, release"),
+    Column("payload", LargeBinary, nullable=False),
+)
+
+signature = Table(
+    "signature",
+    metadata,
+    Column("campaign", Integer, ForeignKey("campaign.number"), primary_key=True),
+    Column("kind", String(16), primary_key=True),
+    Column("key", String(16), primary_key=True),
+    Column("value", LargeBinary, nullable=False),
+)
+
+enrolment = Table(
+    "enrolment",
+    metadata,
+    Column("campaign", Integer, ForeignKey("campaign.number"), primary_key=True),
+    Column("token", LargeBinary, primary_key=True, comment="SHA-256 of the one-time token"),
+    Column("state", String(16), nullable=False, comment="unused, used, deleted"),
+    Column("sealed", LargeBinary, comment="the records, encrypted with a key that is no part of this database"),
+)
+
+report = Table(
+    "report",
+    metadata,
+    Column("campaign", Integer, primary_key=True),
+    Column("report_id", LargeBinary, primary_key=True),
+    Column("pseudonym", LargeBinary, nullable=False, comment="keyed hash; the key is no part of this database"),
+    Column("question", SmallInteger, nullable=False),
+    Column("data", LargeBinary, comment="the randomised report; NULL if deleted on request"),
+    UniqueConstraint("campaign", "pseudonym", name="uq_report_pseudonym"),
+    sqlite_with_rowid=False,
+)
+
+intake = Table(
+    "intake",
+    metadata,
+    Column("campaign", Integer, ForeignKey("campaign.number"), primary_key=True),
+    Column("day", _DAY, primary_key=True),
+    Column("outcome", String(32), primary_key=True),
+    Column(
+        "slot", SmallInteger, primary_key=True, autoincrement=False, comment="processes count in slots of their own"
+    ),
+    Column("count", Integer, nullable=False),
+)
+
+operator_token = Table(
+    "operator_token",
+    metadata,
+    Column("id", String(16), primary_key=True),
+    Column("name", String(100), nullable=False),
+    Column("scopes", String(100), nullable=False),
+    Column("hash", String(200), nullable=False),
+    Column("created", _DAY, nullable=False),
+    Column("revoked", _DAY),
+)
+
+signing_key = Table(
+    "signing_key",
+    metadata,
+    Column("id", String(16), primary_key=True),
+    Column("number", Integer, nullable=False, unique=True, comment="1 for the first key, and so on"),
+    Column("public", String(64), nullable=False),
+    Column("since", _DAY, nullable=False),
+    Column("until", _DAY),
+    Column("statement", LargeBinary, comment="how the key before vouches for this one"),
+)

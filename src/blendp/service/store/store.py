@@ -1,0 +1,122 @@
+"""Connections and transactions: durable on both databases, and told apart from each other nowhere else but here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import event
+from sqlalchemy.engine import Connection, Engine
+from sqlalchemy.exc import DBAPIError
+
+from blendp.service.private_files import make_private
+from blendp.service.refusal import Refused
+from blendp.service.settings import Settings
+from blendp.service.store.migrations import migrate
+
+_BUSY_SECONDS = 10
+_RETRY_SECONDS = 5
+_DISK_FULL = "53100"
+
+
+@dataclass(frozen=True)
+class Store:
+    """A database with the collector's tables."""
+
+    engine: Engine
+
+    @property
+    def embedded(self) -> bool:
+        """Whether this is the embedded database."""
+        return self.engine.dialect.name == "sqlite"
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A transaction that sees one state of the database and changes nothing."""
+        with self._told(), self.engine.connect() as connection:
+            if not self.embedded:
+                connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A transaction that is on the disk when the block is left, or has not happened."""
+        with self._told(), self.engine.connect() as connection:
+            connection.execution_options(blendp_writes=True)
+            with connection.begin():
+                yield connection
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Failures of the database as refusals that say when to come back."""
+        try:
+            yield
+        except (DBAPIError, sa.exc.TimeoutError) as error:
+            raise refusal_of(error) from error
+
+    def locked(self, query: sa.Select[Any], *, shared: bool = False) -> sa.Select[Any]:
+        """The query, made to hold its rows until the transaction ends; the embedded database has one writer anyway."""
+        return query if self.embedded else query.with_for_update(read=shared)
+
+    def forget_deleted(self) -> None:
+        """Have the database overwrite what was deleted, where it keeps old pages or rows for a while."""
+        statement = "PRAGMA wal_checkpoint(TRUNCATE)" if self.embedded else "VACUUM report, enrolment"
+        with self._told(), self.engine.connect() as connection:
+            connection.execution_options(isolation_level="AUTOCOMMIT").exec_driver_sql(statement)
+
+    def alive(self) -> bool:
+        """Whether the database answers."""
+        try:
+            with self.reading() as connection:
+                connection.execute(sa.text("SELECT 1 FROM campaign LIMIT 1"))
+        except Refused:
+            return False
+        return True
+
+    def close(self) -> None:
+        """Close all connections."""
+        self.engine.dispose()
+
+
+def open_store(settings: Settings) -> Store:
+    """The store, made or brought to the newest schema if need be."""
+    embedded = settings.database is None
+    if embedded:
+        make_private(settings.data)
+    engine = sa.create_engine(
+        settings.database_url,
+        hide_parameters=True,
+        pool_pre_ping=True,
+        pool_timeout=_BUSY_SECONDS,
+        connect_args={"timeout": _BUSY_SECONDS} if embedded else {"connect_timeout": _BUSY_SECONDS},
+    )
+    if embedded:
+        event.listen(engine, "connect", _set_up_sqlite)
+        event.listen(engine, "begin", _begin_sqlite)
+    store = Store(engine)
+    with store._told():
+        migrate(engine)
+    return store
+
+
+def refusal_of(error: Exception) -> Refused:
+    """What a failure of the database means to whoever asked."""
+    cause = getattr(error, "orig", None)
+    if "full" in str(cause) or getattr(cause, "sqlstate", None) == _DISK_FULL:
+        return Refused("storage-full", "The store is full: nothing was kept; try again.", retry_after=60)
+    return Refused("busy", "The store cannot be reached: nothing was kept; try again.", retry_after=_RETRY_SECONDS)
+
+
+def _set_up_sqlite(connection: Any, _record: Any) -> None:
+    """Write-ahead log, every commit on the disk, deleted content overwritten; transactions begin when we say so."""
+    connection.isolation_level = None
+    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "secure_delete=ON"):
+        connection.execute(f"PRAGMA {pragma}").close()
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    writes = connection.get_execution_options().get("blendp_writes")
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

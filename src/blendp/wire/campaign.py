@@ -1,0 +1,231 @@
+"""A campaign's two signed documents: the terms, before anybody takes part, and the manifest, with the list.
+
+The terms say what is asked, what is promised and until when; opt-in people see them before they send anything. The
+manifest repeats the terms and adds what the opt-in group's records made: the list's hash and how clients report
+against it. Every report carries the hash of its manifest. Neither document ever changes: another promise, list or
+date is another campaign.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Self
+
+from blendp.errors import ParameterError, require_choice, require_count, require_number
+from blendp.headlist import HeadList
+from blendp.normalise import RULES
+from blendp.privacy import Budget
+from blendp.wire.canonical import canonical, read_canonical, require_day, sha256
+
+TERMS_FORMAT, MANIFEST_FORMAT = "blendp/terms/1", "blendp/manifest/1"
+TERMS_TYPE = "application/vnd.blendp.terms.v1+json"
+MANIFEST_TYPE = "application/vnd.blendp.manifest.v1+json"
+LIST_TYPE = "application/vnd.blendp.head-list.v1+json"
+RELEASE_TYPE = "application/vnd.blendp.release.v1+json"
+
+METHODS = ("blendp", "published")
+
+_ID = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
+_HASH = re.compile(r"[0-9a-f]{64}")
+_LONGEST_TITLE = 200
+_MOST_PEOPLE = 1_000_000_000
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a campaign asks and promises; fixed and signed before anybody takes part."""
+
+    campaign: str
+    """The campaign's name in addresses: lower-case letters, digits and hyphens."""
+
+    title: str
+    """What is asked, for people."""
+
+    opens: str
+    """The first day (UTC) on which opt-in records are taken."""
+
+    opt_in_until: str
+    """The last day on which opt-in records are taken."""
+
+    reports_until: str
+    """The last day on which clients' reports are taken."""
+
+    method: str = "blendp"
+    """blendp, or published: BLENDER with its errata mended."""
+
+    epsilon: float = 4.0
+    """The privacy loss each person is promised at most; the same for both groups."""
+
+    delta: float = 1e-6
+    """The probability that the promise may fail; clients of the blendp method need none."""
+
+    levels: int = 2
+    """2 for <query, URL> records, 1 for queries alone."""
+
+    normalise: str = "blendp-1"
+    """The rule of normal text that devices apply."""
+
+    size: int | None = 50
+    """How many records the list keeps at most; None keeps all that pass."""
+
+    opt_in_records: int = 1
+    """The contribution bound: how many records an opt-in person sends at most."""
+
+    minimum_opt_in: int = 100
+    """No list is published before so many opt-in people have sent their records."""
+
+    minimum_clients: int = 1000
+    """No result is released before so many clients have reported."""
+
+    expected_clients: int = 10_000
+    """How many clients are expected; what they are asked is tuned to it."""
+
+    participation: float = 1.0
+    """The share of the clients who take part: each device draws once, and keeps silent if it was not drawn."""
+
+    def __post_init__(self) -> None:
+        """Refuse terms that nobody could keep."""
+        require_campaign_id(self.campaign)
+        title: object = self.title
+        if not isinstance(title, str) or not 0 < len(title) <= _LONGEST_TITLE or not title.isprintable():
+            legal = f"1 to {_LONGEST_TITLE} printable characters"
+            raise ParameterError("title", self.title, legal, "Say what is asked.")
+        opens, opt_in, reports = (
+            require_day(name, getattr(self, name)) for name in ("opens", "opt_in_until", "reports_until")
+        )
+        if not opens <= opt_in <= reports:
+            raise ParameterError(
+                "reports_until",
+                f"{self.opens}, {self.opt_in_until}, {self.reports_until}",
+                "in the order opens, opt_in_until, reports_until",
+                "Opt-in people come first, then the clients.",
+            )
+        require_choice("method", self.method, METHODS)
+        Budget(self.epsilon, self.delta)
+        if type(self.levels) is not int or self.levels not in (1, 2):
+            raise ParameterError("levels", self.levels, "1 or 2", "2 is for <query, URL> records, 1 for queries alone.")
+        require_choice("normalise", self.normalise, RULES)
+        if self.size is not None:
+            require_count("size", self.size, least=1, remedy="Ask for at least one record; None keeps all.")
+        require_count("opt_in_records", self.opt_in_records, least=1, remedy="1 is usual.")
+        for name in ("minimum_opt_in", "minimum_clients"):
+            require_count(name, getattr(self, name), least=1, remedy="Below 100 single people come into sight.")
+        require_count("expected_clients", self.expected_clients, least=1, remedy="A guess will do.")
+        for name in ("size", "opt_in_records", "minimum_opt_in", "minimum_clients", "expected_clients"):
+            if (getattr(self, name) or 0) > _MOST_PEOPLE:
+                raise ParameterError(name, "a larger number", f"at most {_MOST_PEOPLE}", "Fewer people are on earth.")
+        require_number(
+            "participation",
+            self.participation,
+            above=0,
+            most=1,
+            legal="above 0 and at most 1",
+            remedy="1 asks every client.",
+        )
+
+    @property
+    def budget(self) -> Budget:
+        """What each person is promised."""
+        return Budget(self.epsilon, self.delta)
+
+    @property
+    def client_budget(self) -> Budget:
+        """What a client's one report costs: delta is spent by the published randomiser alone."""
+        return Budget(self.epsilon, self.delta if self.method == "published" else 0.0)
+
+    def to_bytes(self) -> bytes:
+        """The canonical bytes, which are signed."""
+        return canonical({"format": TERMS_FORMAT, **asdict(self)})
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """From canonical bytes; refuses any other form."""
+        return cls.of_plain(read_canonical(data, "terms", TERMS_FORMAT))
+
+    @classmethod
+    def of_plain(cls, value: Mapping[str, Any]) -> Self:
+        """From plain values, the format left aside."""
+        return cls(**_fields_of(cls, value, "terms"))
+
+    @property
+    def sha256(self) -> str:
+        """The name of these terms."""
+        return sha256(self.to_bytes())
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """The terms and the list: all that a client needs to report, and all that a report is bound to."""
+
+    terms: Terms
+    list_sha256: str
+    """The name of the head list."""
+
+    records: int
+    """How many records are on the list."""
+
+    opt_in_people: int
+    """How many people made the list; public."""
+
+    query_share: float
+    """blendp: the share of the clients who report the query, the others the record. published: f_C."""
+
+    published: str
+    """The day on which the list was published."""
+
+    def __post_init__(self) -> None:
+        """Refuse a manifest that does not keep its own terms."""
+        list_sha256: object = self.list_sha256
+        if not isinstance(list_sha256, str) or not _HASH.fullmatch(list_sha256):
+            raise ParameterError("list_sha256", self.list_sha256, "64 hexadecimal digits", "Publish the list anew.")
+        require_count("records", self.records, least=0, remedy="Publish the list anew.")
+        require_count("opt_in_people", self.opt_in_people, least=self.terms.minimum_opt_in, remedy="Wait for more.")
+        require_number(
+            "query_share", self.query_share, least=0, most=1, legal="from 0 to 1", remedy="Publish the list anew."
+        )
+        require_day("published", self.published)
+
+    def to_bytes(self) -> bytes:
+        """The canonical bytes, which are signed."""
+        return canonical({"format": MANIFEST_FORMAT, **asdict(self)})
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """From canonical bytes; refuses any other form."""
+        value = read_canonical(data, "manifest", MANIFEST_FORMAT)
+        terms = value.get("terms")
+        if not isinstance(terms, dict) or "format" in terms:
+            raise ParameterError("terms", terms, "an object of the fields of terms alone", "Fetch the manifest again.")
+        return cls(**_fields_of(cls, {**value, "terms": Terms.of_plain(terms)}, "manifest"))
+
+    @property
+    def sha256(self) -> str:
+        """The name of this manifest, which every report carries."""
+        return sha256(self.to_bytes())
+
+    def require_list(self, head_list: HeadList) -> None:
+        """Raise unless this is the list of this manifest."""
+        if head_list.sha256 != self.list_sha256:
+            raise ParameterError("head list", head_list.sha256, self.list_sha256, "Fetch the list again.")
+        if head_list.records != self.records or head_list.levels != self.terms.levels:
+            told = f"{self.records} records of {self.terms.levels} levels"
+            raise ParameterError("head list", str(head_list), told, "The manifest contradicts its list: do not use it.")
+
+
+def require_campaign_id(value: object) -> None:
+    """Raise unless this can name a campaign."""
+    if not isinstance(value, str) or not _ID.fullmatch(value):
+        legal = "1 to 64 lower-case letters, digits and inner hyphens"
+        raise ParameterError("campaign", value, legal, "For instance trends-2026-11.")
+
+
+def _fields_of(cls: type[Terms | Manifest], value: Mapping[str, Any], what: str) -> dict[str, Any]:
+    """Values for exactly the fields of this dataclass."""
+    given = {name: held for name, held in value.items() if name != "format"}
+    names = {field.name for field in fields(cls)}
+    if set(given) != names:
+        wrong = sorted(set(given) ^ names)
+        raise ParameterError(what, wrong[0], "complete, with no other names", "It needs another version of blendp.")
+    return given

@@ -1,0 +1,177 @@
+"""Signed documents: Ed25519 signatures in a DSSE envelope (Dead Simple Signing Envelope, version 1).
+
+A signature covers the media type and the bytes:
+
+    "DSSEv1" SP len(type) SP type SP len(payload) SP payload
+
+where:
+    len  is the length in bytes, in decimal digits,
+
+so a signed manifest cannot be passed off as a release, and nothing needs to be parsed before it is verified. Several
+keys may sign the same document: while keys rotate, both the old and the new one do.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+from blendp.errors import ParameterError
+from blendp.wire.canonical import of_hex
+
+KEY_ID_BYTES = 8
+_KEY_BYTES = 32
+_MOST_SIGNATURES = 16
+
+
+class SignatureError(ValueError):
+    """A document that no trusted key has signed."""
+
+
+@dataclass(frozen=True)
+class VerifyKey:
+    """A public Ed25519 key."""
+
+    raw: bytes
+
+    def __post_init__(self) -> None:
+        """Refuse bytes that are no key."""
+        if len(self.raw) != _KEY_BYTES:
+            raise ParameterError("key", self.raw.hex(), f"{_KEY_BYTES} bytes long", "Copy it whole.")
+
+    @classmethod
+    def of_text(cls, text: str) -> Self:
+        """From hexadecimal digits."""
+        return cls(of_hex(text, "key", _KEY_BYTES))
+
+    @property
+    def text(self) -> str:
+        """As hexadecimal digits, to be put into configurations."""
+        return self.raw.hex()
+
+    @property
+    def id(self) -> str:
+        """The first 16 hexadecimal digits of the key's SHA-256."""
+        return hashlib.sha256(self.raw).digest()[:KEY_ID_BYTES].hex()
+
+    def signed(self, signature: bytes, media_type: str, payload: bytes) -> bool:
+        """Whether this key made the signature."""
+        try:
+            Ed25519PublicKey.from_public_bytes(self.raw).verify(signature, _covered(media_type, payload))
+        except (InvalidSignature, ValueError):
+            return False
+        return True
+
+
+@dataclass(frozen=True)
+class SigningKey:
+    """A private Ed25519 key; it shows itself to nobody who prints it."""
+
+    _key: Ed25519PrivateKey
+
+    @classmethod
+    def new(cls) -> Self:
+        """Drawn from the operating system."""
+        return cls(Ed25519PrivateKey.generate())
+
+    @classmethod
+    def of_raw(cls, raw: bytes) -> Self:
+        """From its 32 bytes."""
+        return cls(Ed25519PrivateKey.from_private_bytes(raw))
+
+    @property
+    def raw(self) -> bytes:
+        """Its 32 bytes, to be kept secret."""
+        return self._key.private_bytes_raw()
+
+    @property
+    def public(self) -> VerifyKey:
+        """What others verify with."""
+        return VerifyKey(self._key.public_key().public_bytes_raw())
+
+    def sign(self, media_type: str, payload: bytes) -> Signature:
+        """This key's signature of a document."""
+        return Signature(self.public.id, self._key.sign(_covered(media_type, payload)))
+
+    def __repr__(self) -> str:
+        """Which key, and nothing of it."""
+        return f"SigningKey({self.public.id})"
+
+
+@dataclass(frozen=True)
+class Signature:
+    """Who signed, and the signature."""
+
+    key: str
+    value: bytes
+
+
+@dataclass(frozen=True)
+class Envelope:
+    """A document with its signatures."""
+
+    media_type: str
+    payload: bytes
+    signatures: tuple[Signature, ...]
+
+    @classmethod
+    def sealed(cls, media_type: str, payload: bytes, keys: Collection[SigningKey]) -> Self:
+        """The document, signed by these keys."""
+        return cls(media_type, payload, tuple(key.sign(media_type, payload) for key in keys))
+
+    def verified(self, media_type: str, trusted: Collection[VerifyKey]) -> bytes:
+        """The payload; raises :class:`SignatureError` unless it is of this type and a trusted key signed it."""
+        if self.media_type != media_type:
+            raise SignatureError(f"This is a {self.media_type!r} document, not {media_type!r}: do not use it.")
+        by_id = {key.id: key for key in trusted}
+        for signature in self.signatures:
+            key = by_id.get(signature.key)
+            if key is not None and key.signed(signature.value, media_type, self.payload):
+                return self.payload
+        signers = ", ".join(signature.key for signature in self.signatures) or "nobody"
+        raise SignatureError(
+            f"No trusted key signed this {media_type} document (signed by {signers}; trusted: "
+            f"{', '.join(sorted(by_id)) or 'none'}): do not use it."
+        )
+
+    def to_bytes(self) -> bytes:
+        """As JSON."""
+        value = {
+            "payload": base64.b64encode(self.payload).decode("ascii"),
+            "payloadType": self.media_type,
+            "signatures": [
+                {"keyid": signature.key, "sig": base64.b64encode(signature.value).decode("ascii")}
+                for signature in self.signatures
+            ],
+        }
+        return json.dumps(value, separators=(",", ":")).encode("utf-8")
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """From JSON; verifies nothing."""
+        try:
+            value: Mapping[str, Any] = json.loads(data)
+            signatures = value["signatures"]
+            texts = [value["payloadType"], *(one["keyid"] for one in signatures)]
+            if not all(isinstance(text, str) for text in texts) or len(signatures) > _MOST_SIGNATURES:
+                raise ValueError
+            return cls(
+                value["payloadType"],
+                base64.b64decode(value["payload"], validate=True),
+                tuple(Signature(one["keyid"], base64.b64decode(one["sig"], validate=True)) for one in signatures),
+            )
+        except (KeyError, TypeError, AttributeError, ValueError, binascii.Error, RecursionError) as error:
+            raise ParameterError("envelope", data[:40], "a DSSE envelope", "Fetch it again.") from error
+
+
+def _covered(media_type: str, payload: bytes) -> bytes:
+    kind = media_type.encode("utf-8")
+    return b"DSSEv1 %d %b %d %b" % (len(kind), kind, len(payload), payload)

@@ -1,0 +1,60 @@
+"""Why a request is refused: stable types (RFC 9457), each with its status, and whether trying again can help."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import MappingProxyType
+
+RETRYABLE = (408, 425, 429, 500, 502, 503, 504, 507)
+"""Statuses after which the same bytes may be sent again; any other 4xx is final."""
+
+PREFIX = "urn:blendp:problem:"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One reason to refuse."""
+
+    slug: str
+    status: int
+    title: str
+
+    @property
+    def type(self) -> str:
+        """The stable identifier that programs look at."""
+        return PREFIX + self.slug
+
+    @property
+    def retryable(self) -> bool:
+        """Whether the same request may succeed later."""
+        return self.status in RETRYABLE
+
+
+PROBLEMS = MappingProxyType(
+    {
+        problem.slug: problem
+        for problem in (
+            Problem("malformed", 400, "The request is not of the form that the documentation says"),
+            Problem("unauthorised", 401, "No valid token was given"),
+            Problem("forbidden", 403, "The token does not allow this"),
+            Problem("not-found", 404, "There is no such thing"),
+            Problem("method-not-allowed", 405, "This address does not know the method"),
+            Problem("request-timeout", 408, "The request took too long to arrive"),
+            Problem("wrong-state", 409, "The campaign is not in a state that allows this"),
+            Problem("too-few", 409, "A group has fewer people than the campaign's minimum"),
+            Problem("conflict", 409, "Another report or record set was accepted before under the same id or token"),
+            Problem("over-quota", 409, "This install has reported already, or the batch or quota is exceeded"),
+            Problem("deleted", 410, "It was deleted on request"),
+            Problem("late", 410, "The campaign takes no more of these"),
+            Problem("over-size", 413, "The body is larger than allowed"),
+            Problem("unsupported-media-type", 415, "The body's media type is not known"),
+            Problem("impossible", 422, "The randomiser cannot have made this report"),
+            Problem("wrong-list", 422, "The report is bound to another manifest or list"),
+            Problem("invalid-parameter", 422, "A parameter is outside its legal range"),
+            Problem("rate-limited", 429, "Too many requests"),
+            Problem("internal", 500, "The service failed"),
+            Problem("busy", 503, "The service is busy or its store cannot be reached"),
+            Problem("storage-full", 507, "The store is full"),
+        )
+    }
+)

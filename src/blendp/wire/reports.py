@@ -1,0 +1,286 @@
+"""Clients' reports as they travel: one JSON report, a JSON batch, or a compact binary batch.
+
+JSON report (PUT under its id):    {"data", "manifest", "pseudonym", "question"}
+JSON batch:                        {"manifest", "reports": [{"data", "id", "pseudonym", "question"}, ...]}
+binary batch:                      "blR1" manifest section ...
+    section                        question:u8 width:u16 count:u32 then count times id:16 pseudonym:16 data:width
+
+where:
+    id         is 16 random bytes, drawn by the device; a retry has the same,
+    pseudonym  is 16 bytes that stand for the install in this campaign alone,
+    question   is query, record or cell; 0, 1, 2 in the binary form,
+    data       is the randomised report, a number below the form's ``limit``, most significant byte first,
+    manifest   is the SHA-256 of the manifest.
+
+Bytes are lower-case hexadecimal digits in JSON; numbers of the binary form are big-endian.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from blendp.errors import ParameterError
+from blendp.headlist import HeadList
+from blendp.mechanisms import SubsetSelection
+from blendp.wire.campaign import Terms
+from blendp.wire.canonical import of_hex
+
+REPORT_JSON = "application/vnd.blendp.report.v1+json"
+BATCH_JSON = "application/vnd.blendp.reports.v1+json"
+BATCH_BINARY = "application/vnd.blendp.reports.v1"
+
+ID_BYTES = PSEUDONYM_BYTES = 16
+HASH_BYTES = 32
+MOST_REPORTS = 10_000
+"""How many reports a batch may have."""
+
+QUESTIONS = ("query", "record", "cell")
+QUESTION_NUMBER: Mapping[str, int] = MappingProxyType({name: number for number, name in enumerate(QUESTIONS)})
+
+_MAGIC = b"blR1"
+_SECTION = struct.Struct(">BHI")
+_REMEDY = "Send it as the documentation says."
+
+
+class JsonReport(msgspec.Struct, forbid_unknown_fields=True):
+    """A report under its own address."""
+
+    manifest: str
+    pseudonym: str
+    question: str
+    data: str
+
+
+class JsonBatchReport(msgspec.Struct, forbid_unknown_fields=True):
+    """A report of a batch."""
+
+    id: str
+    pseudonym: str
+    question: str
+    data: str
+
+
+class JsonBatch(msgspec.Struct, forbid_unknown_fields=True):
+    """Reports that are bound to one manifest."""
+
+    manifest: str
+    reports: list[JsonBatchReport]
+
+
+_report_decoder = msgspec.json.Decoder(JsonReport)
+_batch_decoder = msgspec.json.Decoder(JsonBatch)
+
+
+@dataclass(frozen=True, slots=True)
+class UploadedReport:
+    """A report as a device sends it; whether it is possible, only :class:`ReportForms` can tell."""
+
+    report_id: bytes
+    pseudonym: bytes
+    question: int
+    data: bytes
+
+    def __post_init__(self) -> None:
+        """Refuse ids that are none."""
+        if len(self.report_id) != ID_BYTES or len(self.pseudonym) != PSEUDONYM_BYTES:
+            raise ParameterError("report", self.report_id.hex(), "an id and a pseudonym of 16 bytes", _REMEDY)
+        if not 0 <= self.question < len(QUESTIONS):
+            raise ParameterError("question", self.question, "0, 1 or 2", _REMEDY)
+
+
+Rows = list[tuple[bytes, bytes, int, bytes]]
+"""Reports as a store takes them: id, pseudonym, question, data."""
+
+
+@dataclass(frozen=True)
+class Upload:
+    """What a body says: the manifest's hash and the reports, in the order of the body.
+
+    An item of ``rows`` is None where the body had a report that is not even of the form of one.
+    """
+
+    manifest: str
+    rows: list[tuple[bytes, bytes, int, bytes] | None]
+
+
+@dataclass(frozen=True)
+class ReportForm:
+    """Which reports about one question are possible: numbers below ``limit`` in exactly ``width`` bytes."""
+
+    width: int
+    limit: int
+
+    def __post_init__(self) -> None:
+        """Refuse a limit that does not fit."""
+        if not 0 < self.limit <= 256**self.width:
+            raise ParameterError("limit", self.limit, f"from 1 to 256^{self.width}", _REMEDY)
+
+    def possible(self, data: bytes) -> bool:
+        """Whether the randomiser can have made this."""
+        return len(data) == self.width and int.from_bytes(data, "big") < self.limit
+
+
+@dataclass(frozen=True)
+class ReportForms:
+    """The possible reports of one campaign, by the number of the question."""
+
+    forms: Mapping[int, ReportForm]
+
+    @classmethod
+    def of(cls, terms: Terms, head_list: HeadList) -> ReportForms:
+        """What devices can have made under these terms against this list."""
+        if terms.method == "published":
+            width = max(1, ((head_list.cells - 1).bit_length() + 7) // 8)
+            return cls(MappingProxyType({QUESTION_NUMBER["cell"]: ReportForm(width, head_list.cells)}))
+        made = {"query": head_list.queries + 1, "record": head_list.cells}
+        randomisers = {name: SubsetSelection(terms.epsilon, items) for name, items in made.items()}
+        return cls(
+            MappingProxyType(
+                {QUESTION_NUMBER[name]: ReportForm(one.report_bytes, one.subsets) for name, one in randomisers.items()}
+            )
+        )
+
+    def possible(self, question: int, data: bytes) -> bool:
+        """Whether a device can have made this report."""
+        form = self.forms.get(question)
+        return form is not None and form.possible(data)
+
+
+def read_report(report_id: str, body: bytes) -> Upload:
+    """A JSON report that was put under its id."""
+    try:
+        report = _report_decoder.decode(body)
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        raise ParameterError("report", body[:40], "a JSON report", str(error)) from error
+    row = (
+        of_hex(report_id, "report id", ID_BYTES),
+        of_hex(report.pseudonym, "pseudonym", PSEUDONYM_BYTES),
+        _number(report.question),
+        of_hex(report.data, "data"),
+    )
+    return Upload(report.manifest, [row])
+
+
+def read_json_batch(body: bytes) -> Upload:
+    """A JSON batch; a report that is not of the form of one spoils no other."""
+    try:
+        batch = _batch_decoder.decode(body)
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        raise ParameterError("batch", body[:40], "a JSON batch of reports", str(error)) from error
+    _require_few(len(batch.reports))
+    return Upload(batch.manifest, [_row(report) for report in batch.reports])
+
+
+def read_binary_batch(body: bytes) -> Upload:
+    """A binary batch, cut without looking at single reports."""
+    start = len(_MAGIC) + HASH_BYTES
+    if body[: len(_MAGIC)] != _MAGIC or len(body) < start:
+        raise ParameterError("batch", body[:8], f"{_MAGIC!r}, a manifest hash and sections", _REMEDY)
+    rows: list[tuple[bytes, bytes, int, bytes] | None] = []
+    at, left = start, MOST_REPORTS
+    while at < len(body):
+        if len(body) - at < _SECTION.size:
+            raise ParameterError("batch", f"{len(body)} bytes", "whole sections", _REMEDY)
+        question, width, count = _SECTION.unpack_from(body, at)
+        at += _SECTION.size
+        end = at + count * (ID_BYTES + PSEUDONYM_BYTES + width)
+        if question >= len(QUESTIONS) or not width or not count or end > len(body):
+            told = f"question {question}, width {width}, count {count} in {len(body)} bytes"
+            raise ParameterError("section", told, "a known question, a width, a count and their bytes", _REMEDY)
+        left -= count
+        _require_few(MOST_REPORTS - left)
+        kind = np.dtype([("id", "V16"), ("pseudonym", "V16"), ("question", "u1"), ("data", f"V{width}")])
+        sent = np.dtype([("id", "V16"), ("pseudonym", "V16"), ("data", f"V{width}")])
+        section = np.empty(count, dtype=kind)
+        read = np.frombuffer(body, dtype=sent, count=count, offset=at)
+        for name in ("id", "pseudonym", "data"):
+            section[name] = read[name]
+        section["question"] = question
+        rows += section.tolist()
+        at = end
+    _require_few(len(rows))
+    return Upload(body[len(_MAGIC) : start].hex(), rows)
+
+
+def write_report(manifest: str, report: UploadedReport) -> bytes:
+    """The JSON body of a report; its id goes into the address."""
+    return msgspec.json.encode(
+        {
+            "data": report.data.hex(),
+            "manifest": manifest,
+            "pseudonym": report.pseudonym.hex(),
+            "question": QUESTIONS[report.question],
+        }
+    )
+
+
+def write_json_batch(manifest: str, reports: Sequence[UploadedReport]) -> bytes:
+    """A JSON batch."""
+    return msgspec.json.encode(
+        {
+            "manifest": manifest,
+            "reports": [
+                {
+                    "data": report.data.hex(),
+                    "id": report.report_id.hex(),
+                    "pseudonym": report.pseudonym.hex(),
+                    "question": QUESTIONS[report.question],
+                }
+                for report in reports
+            ],
+        }
+    )
+
+
+def write_binary_batch(manifest: str, reports: Sequence[UploadedReport]) -> bytes:
+    """A binary batch, a section for each run of reports of one question and width."""
+    parts = [_MAGIC, bytes.fromhex(manifest)]
+    start = 0
+    for end in range(1, len(reports) + 1):
+        first = reports[start]
+        if end < len(reports) and _kind(reports[end]) == _kind(first):
+            continue
+        parts.append(_SECTION.pack(first.question, len(first.data), end - start))
+        parts += [report.report_id + report.pseudonym + report.data for report in reports[start:end]]
+        start = end
+    return b"".join(parts)
+
+
+def data_matrix(data: Sequence[bytes], width: int) -> NDArray[np.uint8]:
+    """The data of reports of one question, a row each."""
+    return np.frombuffer(b"".join(data), dtype=np.uint8).reshape(-1, width)
+
+
+def _kind(report: UploadedReport) -> tuple[int, int]:
+    return report.question, len(report.data)
+
+
+def _row(report: JsonBatchReport) -> tuple[bytes, bytes, int, bytes] | None:
+    try:
+        return (
+            of_hex(report.id, "id", ID_BYTES),
+            of_hex(report.pseudonym, "pseudonym", PSEUDONYM_BYTES),
+            _number(report.question),
+            of_hex(report.data, "data"),
+        )
+    except ParameterError:
+        return None
+
+
+def _number(question: str) -> int:
+    number = QUESTION_NUMBER.get(question)
+    if number is None:
+        raise ParameterError("question", question[:40], "one of " + ", ".join(QUESTIONS), _REMEDY)
+    return number
+
+
+def _require_few(count: int) -> None:
+    if not 0 < count <= MOST_REPORTS:
+        raise ParameterError("reports", count, f"1 to {MOST_REPORTS} in a batch", "Send them in several batches.")

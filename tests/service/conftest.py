@@ -1,0 +1,19 @@
+"""Fixtures that tests of the service share."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+
+import pytest
+
+from tests.service.postgres import Postgres, temporary_folder
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """A PostgreSQL server; tests that use it are of the xdist group "postgres"."""
+    server = Postgres(temporary_folder())
+    yield server
+    server.stop()
+    shutil.rmtree(server.folder)

@@ -1,0 +1,116 @@
+"""A collector with a published campaign, cheaply, and the requests that tests send to it."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import os
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import httpx
+import msgspec
+from starlette.applications import Starlette
+
+from blendp.client import make_report
+from blendp.headlist import HeadList
+from blendp.randomness import ReleaseRandom
+from blendp.service.campaigns import list_of
+from blendp.service.clock import Clock
+from blendp.service.collector import Collector
+from blendp.service.http import make_app
+from blendp.service.settings import Settings
+from blendp.wire import Manifest, Terms, UploadedReport
+from blendp.wire.reports import QUESTION_NUMBER
+
+DAY = datetime.date(2026, 11, 16)
+PEOPLE = 60
+T = TypeVar("T")
+
+
+def on(day: datetime.date = DAY) -> Clock:
+    """A clock that stands still."""
+    return lambda: day
+
+
+def open_collector(tmp_path: Path, clock: Clock | None = None, **settings: Any) -> Collector:
+    """A collector on the embedded database in a new folder, without a limit of rate."""
+    return Collector.open(Settings(tmp_path / "data", **{"rate": 0.0, **settings}), clock or on())
+
+
+def terms_of(name: str = "c1", **fields: Any) -> dict[str, Any]:
+    """Terms that few people can fulfil."""
+    usual = {
+        "campaign": name,
+        "title": "What is asked",
+        "opens": "2026-11-01",
+        "opt_in_until": "2026-11-20",
+        "reports_until": "2026-11-30",
+        "delta": 1e-4,
+        "minimum_opt_in": PEOPLE,
+        "minimum_clients": 3,
+    }
+    return {**usual, **fields}
+
+
+def records_of(terms: Terms, place: int) -> bytes:
+    """The opt-in body of one of many people, who have few different records."""
+    url = f"http://u{place % 3}.example" if terms.levels == 2 else None
+    return msgspec.json.encode({"terms": terms.sha256, "records": [{"query": f"q{place % 3}", "url": url}]})
+
+
+@dataclass(frozen=True)
+class Published:
+    """A campaign that takes reports."""
+
+    manifest: Manifest
+    head_list: HeadList
+    make: Callable[[int], list[UploadedReport]]
+    """So many new reports, each possible and of an install of its own."""
+
+    @property
+    def name(self) -> str:
+        return self.manifest.terms.campaign
+
+
+def published_campaign(collector: Collector, name: str = "c1", **fields: Any) -> Published:
+    """Create a campaign, opt people in, and publish its list."""
+    terms = collector.lifecycle.create(terms_of(name, **fields))
+    for place, token in enumerate(collector.opt_in.enrol(name, terms.minimum_opt_in)):
+        collector.opt_in.receive(name, token, records_of(terms, place))
+    manifest = collector.lifecycle.publish(name)
+    with collector.store.reading() as connection:
+        head_list = list_of(connection, collector.book.reporting(name).number)
+    assert head_list is not None
+    return Published(manifest, head_list, lambda count: reports(manifest, head_list, count))
+
+
+def reports(manifest: Manifest, head_list: HeadList, count: int) -> list[UploadedReport]:
+    """Reports as devices make them under the blendp method."""
+    made = []
+    for place in range(count):
+        held = (f"q{place % 3}", f"http://u{place % 3}.example" if manifest.terms.levels == 2 else None)
+        report = make_report([held], head_list, manifest.terms.epsilon, manifest.query_share, ReleaseRandom())
+        question = QUESTION_NUMBER[report.question]
+        made.append(UploadedReport(os.urandom(16), os.urandom(16), question, report.data))
+    return made
+
+
+def bearer(token: str) -> dict[str, str]:
+    """The header that carries a token."""
+    return {"authorization": f"Bearer {token}"}
+
+
+def with_client(collector: Collector, talk: Callable[[httpx.AsyncClient], Awaitable[T]], **transport: Any) -> T:
+    """What a conversation with the running application gives; the collector is closed afterwards."""
+
+    async def run() -> T:
+        app: Starlette = make_app(lambda: collector)
+        async with app.router.lifespan_context(app):
+            asgi = httpx.ASGITransport(app, **transport)
+            async with httpx.AsyncClient(transport=asgi, base_url="http://collector.test") as client:
+                return await talk(client)
+
+    return asyncio.run(run())

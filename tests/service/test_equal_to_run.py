@@ -1,0 +1,157 @@
+"""A release of the collector is, number for number, what ``blendp.run`` gives on the same inputs."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from numpy.typing import NDArray
+
+import blendp
+from blendp.client import make_report, make_reports
+from blendp.engines.spool import ReportForm, count_reports, spool_of_reports, write_spool
+from blendp.estimate import Split, Tally
+from blendp.headlist import HeadList
+from blendp.methods import LogPeople
+from blendp.privacy import Budget
+from blendp.report import release_card, rows_for_json
+from blendp.service.campaigns import keyed, pseudonym_key
+from blendp.service.collector import Collector
+from blendp.service.lifecycle import parameters_of
+from blendp.service.settings import Settings
+from blendp.service.store.reports import insert_reports
+from blendp.service.tokens import enrolment_hash
+from blendp.wire.campaign import Manifest, Terms
+from blendp.wire.reports import QUESTION_NUMBER
+from tests.support import KnownKey
+
+TODAY = datetime.date(2026, 11, 16)
+PEOPLE, CLIENTS = 250, 900
+
+
+@pytest.fixture
+def collector(tmp_path: Path) -> Iterator[Collector]:
+    opened = Collector.open(Settings(tmp_path / "data"), lambda: TODAY)
+    random = KnownKey(7)
+    yield replace(opened, lifecycle=replace(opened.lifecycle, random=lambda: random))
+    opened.close()
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {},
+        {"levels": 1},
+        {"opt_in_records": 3, "epsilon": 6.0},
+        {"epsilon": 1.0, "size": None},
+        {"method": "published", "delta": 1e-3},
+        {"method": "published", "delta": 1e-3, "opt_in_records": 2, "levels": 1},
+    ],
+    ids=str,
+)
+def test_release_equals_run_on_the_same_inputs(
+    told: dict[str, Any], collector: Collector, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    terms = _terms(told)
+    collector.lifecycle.create(terms.__dict__)
+    rows = _opt_in(collector, terms)
+    manifest = collector.lifecycle.publish("c")
+    head_list, reports = _report(collector, manifest, tmp_path / "spool.parquet")
+    document, release = collector.lifecycle.release("c")
+
+    monkeypatch.setattr(LogPeople, "split", lambda *_: reports)
+    monkeypatch.setattr(LogPeople, "two_stage", lambda *_: reports)
+    everybody = rows + [(f"client {i}", "a query of clients alone", "http://clients.example") for i in range(CLIENTS)]
+    columns = dict(zip(("user", "query", "url"), zip(*everybody, strict=True), strict=True))
+    log = blendp.log_of_table(
+        pa.table({name: list(values) for name, values in columns.items()}), columns=blendp.Columns(levels=terms.levels)
+    )
+    marks = _opted_in({row[0] for row in rows}, everybody)
+    ran = blendp.run(log, parameters_of(terms), opt_in=marks, random=KnownKey(7))
+
+    assert ran.head_list == release.head_list == head_list
+    assert release_card(ran) == release_card(release)
+    assert rows_for_json(ran.records()) == rows_for_json(release.records())
+    assert rows_for_json(ran.trends()) == rows_for_json(release.trends())
+    signed = json.loads(document)
+    assert signed["estimates"] == rows_for_json(ran.records())
+    assert signed["card"]["users"]["client"] == CLIENTS
+    assert release.head_list.records > 2
+
+
+def _terms(told: dict[str, Any]) -> Terms:
+    days = {"opens": "2026-11-01", "opt_in_until": "2026-11-20", "reports_until": "2026-11-30"}
+    usual = {"delta": 1e-4, "minimum_opt_in": PEOPLE, "minimum_clients": CLIENTS, "expected_clients": CLIENTS}
+    return Terms(campaign="c", title="T", **{**days, **usual, **told})
+
+
+def _record(generator: np.random.Generator, levels: int) -> tuple[str, str | None]:
+    query = int(generator.geometric(0.25))
+    url = f"http://u{int(generator.geometric(0.6))}.example" if levels == 2 else None
+    return f"query {query}", url
+
+
+def _opt_in(collector: Collector, terms: Terms) -> list[tuple[str, str, str | None]]:
+    """Send everybody's records; what was sent, under the names that the service gives people."""
+    generator = np.random.default_rng(3)
+    rows: list[tuple[str, str, str | None]] = []
+    for token in collector.opt_in.enrol("c", PEOPLE):
+        records = [_record(generator, terms.levels) for _ in range(terms.opt_in_records)]
+        sent = [{"query": query, "url": url} for query, url in records]
+        body = json.dumps({"terms": terms.sha256, "records": sent}).encode()
+        assert collector.opt_in.receive("c", token, body) == "accepted"
+        name = (enrolment_hash(token) or b"").hex()
+        rows += [(name, query, url) for query, url in records]
+    return rows
+
+
+def _report(collector: Collector, manifest: Manifest, spool: Path) -> tuple[HeadList, Split | Tally]:
+    """Put everybody's reports into the store, and count them by other code, from a Parquet spool."""
+    with collector.store.reading() as connection:
+        row = connection.exec_driver_sql("SELECT payload FROM document WHERE kind = 'list'").one()
+    head_list, terms = HeadList.from_bytes(row.payload), manifest.terms
+    generator, random = np.random.default_rng(5), KnownKey(11)
+    ids = [i.to_bytes(16, "big") for i in range(CLIENTS)]
+    key = collector.files.get(pseudonym_key("c")) or b""
+    made: list[Any] = []
+    stored = []
+    for report_id in ids:
+        records = [_record(generator, terms.levels)]
+        if terms.method == "published":
+            (report,) = make_reports(records, head_list, Budget(terms.epsilon, terms.delta), random)
+            data, question = report.cell.to_bytes(max(1, ((head_list.cells - 1).bit_length() + 7) // 8), "big"), "cell"
+            made.append(report)
+        else:
+            subset = make_report(records, head_list, terms.epsilon, manifest.query_share, random)
+            data, question = subset.data, subset.question
+            made.append(subset)
+        stored.append((report_id, keyed(report_id, key), QUESTION_NUMBER[question], data))
+    with collector.store.writing() as connection:
+        assert set(insert_reports(connection, 1, stored)) == {"accepted"}
+    form = ReportForm(head_list, terms.epsilon)
+    write_spool(spool, spool_of_reports(zip(ids, made, strict=True), form))
+    counted = count_reports([spool], form)
+    return head_list, counted.tally() if terms.method == "published" else counted.split()
+
+
+def _opted_in(people: set[str], everybody: list[tuple[str, str, str | None]]) -> NDArray[np.bool_]:
+    """A mark for every user of the log, in its order."""
+    marked = blendp.log_of_table(
+        pa.table(
+            {
+                "user": [row[0] for row in everybody],
+                "query": [row[1] for row in everybody],
+                "trusts": ["yes" if row[0] in people else "no" for row in everybody],
+            }
+        ),
+        columns=blendp.Columns(levels=1, opt_in="trusts"),
+    ).draw(1, 0)
+    assert marked.opt_in is not None
+    return marked.opt_in
