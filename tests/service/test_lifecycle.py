@@ -1,0 +1,373 @@
+"""A campaign's way: what is refused when, what is signed, what is gone afterwards."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import sqlalchemy as sa
+
+from blendp.errors import ParameterError
+from blendp.service.campaigns import envelope, find, keyed, opt_in_key, pseudonym_key
+from blendp.service.collector import Collector
+from blendp.service.refusal import Refused
+from blendp.service.settings import Settings
+from blendp.service.status import export, overview, status
+from blendp.service.store.reports import insert_reports
+from blendp.service.store.schema import enrolment, report
+from blendp.wire import Envelope, Manifest, Terms, VerifyKey
+from blendp.wire.campaign import MANIFEST_TYPE, RELEASE_TYPE, TERMS_TYPE
+from blendp.wire.canonical import sha256
+from blendp.wire.install import deletion_key, pseudonym
+from blendp.wire.keys import Trust
+from tests.service.helpers import DAY, PEOPLE, open_collector, published_campaign, records_of, terms_of
+
+SECRET_TEXT = "a query that nobody else may ever read"
+
+
+@pytest.fixture
+def collector(tmp_path: Path) -> Iterator[Collector]:
+    opened = open_collector(tmp_path)
+    yield opened
+    opened.close()
+
+
+def _refusal(slug: str) -> Any:
+    return pytest.raises(Refused, check=lambda refused: refused.problem.slug == slug)
+
+
+def _trusted(collector: Collector) -> tuple[VerifyKey, ...]:
+    first = Trust.of(VerifyKey.of_text(collector.keys.known()[0].public))
+    statements = [key.statement for key in collector.keys.known() if key.statement]
+    return first.following(statements, DAY).on(DAY)
+
+
+def _document(collector: Collector, kind: str) -> Envelope:
+    with collector.store.reading() as connection:
+        return envelope(connection, find(connection, "c1"), kind)
+
+
+def _send(collector: Collector, count: int) -> list[bytes]:
+    """Put reports of new installs into the store; the keys by which they can be deleted."""
+    campaign = collector.book.reporting("c1")
+    keys = [deletion_key(f"install {i}".encode(), "c1") for i in range(count)]
+    rows = [
+        (i.to_bytes(16, "big"), keyed(pseudonym(key), campaign.pseudonym_key), 1, bytes(campaign.forms.forms[1].width))
+        for i, key in enumerate(keys)
+    ]
+    with collector.store.writing() as connection:
+        assert set(insert_reports(connection, campaign.number, rows)) == {"accepted"}
+    return keys
+
+
+def test_terms_are_signed_and_stay(collector: Collector) -> None:
+    terms = collector.lifecycle.create(terms_of())
+    signed = _document(collector, "terms")
+    assert Terms.from_bytes(signed.verified(TERMS_TYPE, _trusted(collector))) == terms
+    with _refusal("conflict"):
+        collector.lifecycle.create(terms_of())
+
+
+@pytest.mark.parametrize(
+    ("fields", "parameter"),
+    [
+        ({"epsilon": 0}, "epsilon"),
+        ({"campaign": "No Spaces"}, "campaign"),
+        ({"opt_in_until": "2026-11-15"}, "opt_in_until"),
+        ({"reports_until": "2026-11-19"}, "reports_until"),
+        ({"opens": "yesterday"}, "opens"),
+        ({"title": ""}, "title"),
+        ({"method": "other"}, "method"),
+        ({"surprise": 1}, "surprise"),
+        ({"delta": 0.0}, "delta"),
+    ],
+    ids=str,
+)
+def test_terms_that_cannot_be_kept_are_refused(fields: dict[str, Any], parameter: str, collector: Collector) -> None:
+    with pytest.raises(ParameterError, check=lambda error: error.parameter == parameter):
+        collector.lifecycle.create(terms_of(**fields))
+    assert overview(collector.store) == []
+    assert not [name for name in collector.files.names() if name.startswith("campaign")]
+
+
+def test_too_few_people_are_told_how_many_are_missing(collector: Collector) -> None:
+    terms = collector.lifecycle.create(terms_of())
+    tokens = collector.opt_in.enrol("c1", 5)
+    for token in tokens[:3]:
+        collector.opt_in.receive("c1", token, records_of(terms, 0))
+    with pytest.raises(Refused, match=f"{PEOPLE - 3} more opt-in people are needed: 3 of {PEOPLE}") as told:
+        collector.lifecycle.publish("c1")
+    assert told.value.members == {"missing": PEOPLE - 3}
+    assert collector.opt_in.receive("c1", tokens[4], records_of(terms, 0)) == "accepted", "still open"
+
+
+def test_too_few_clients_are_told_how_many_are_missing(collector: Collector) -> None:
+    published_campaign(collector)
+    _send(collector, 2)
+    with pytest.raises(Refused, match="1 more clients are needed: 2 of 3") as told:
+        collector.lifecycle.release("c1")
+    assert told.value.members == {"missing": 1}
+    assert status(collector.store, collector.clock, "c1")["state"] == "reporting"
+
+
+def test_publishing_signs_the_list_and_deletes_the_records(collector: Collector) -> None:
+    published = published_campaign(collector)
+    signed = _document(collector, "manifest")
+    assert Manifest.from_bytes(signed.verified(MANIFEST_TYPE, _trusted(collector))) == published.manifest
+    published.manifest.require_list(published.head_list)
+    with collector.store.reading() as connection:
+        held = connection.execute(sa.select(enrolment.c.sealed)).scalars().all()
+    assert len(held) == PEOPLE
+    assert set(held) == {None}
+    assert opt_in_key("c1") not in collector.files.names()
+    with _refusal("wrong-state"):
+        collector.lifecycle.publish("c1")
+
+
+def test_releasing_signs_the_result_and_deletes_all_rows_and_keys(collector: Collector) -> None:
+    manifest = published_campaign(collector).manifest
+    _send(collector, 4)
+    document, _ = collector.lifecycle.release("c1")
+    assert _document(collector, "release").verified(RELEASE_TYPE, _trusted(collector)) == document
+    assert json.loads(document)["manifest_sha256"] == manifest.sha256
+    with collector.store.reading() as connection:
+        for table in (report, enrolment):
+            assert connection.execute(sa.select(sa.func.count()).select_from(table)).scalar_one() == 0
+    assert [name for name in collector.files.names() if name.startswith("campaign")] == []
+    for verb in (collector.lifecycle.release, collector.lifecycle.publish):
+        with _refusal("wrong-state"):
+            verb("c1")
+    assert sha256(document) == status(collector.store, collector.clock, "c1")["documents"]["release"]
+
+
+def test_deletion_requests_are_honoured_until_the_release(collector: Collector) -> None:
+    published_campaign(collector, minimum_clients=2)
+    keys = _send(collector, 4)
+    assert collector.forget_report("c1", keys[0])
+    assert not collector.forget_report("c1", keys[0])
+    assert not collector.forget_report("c1", bytes(32))
+    document, release = collector.lifecycle.release("c1")
+    assert release.groups.client == 3
+    assert not collector.forget_report("c1", keys[1])
+    assert json.loads(document)["card"]["users"]["client"] == 3
+
+
+def test_a_deletion_while_the_release_is_computed_counts(collector: Collector, monkeypatch: pytest.MonkeyPatch) -> None:
+    published_campaign(collector, minimum_clients=2)
+    keys = _send(collector, 4)
+    document = type(collector.lifecycle)._release_document
+    turns: list[int] = []
+
+    def meanwhile(*arguments: Any) -> bytes:
+        turns.append(len(turns))
+        if len(turns) == 1:
+            assert collector.forget_report("c1", keys[0])
+        return document(*arguments)
+
+    monkeypatch.setattr(type(collector.lifecycle), "_release_document", meanwhile)
+    _, release = collector.lifecycle.release("c1")
+    assert (turns, release.groups.client) == ([0, 1], 3)
+
+
+def test_a_deletion_that_leaves_too_few_reopens_the_campaign(
+    collector: Collector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    published_campaign(collector, minimum_clients=4)
+    keys = _send(collector, 4)
+    document = type(collector.lifecycle)._release_document
+
+    def meanwhile(*arguments: Any) -> bytes:
+        collector.forget_report("c1", keys[0])
+        return document(*arguments)
+
+    monkeypatch.setattr(type(collector.lifecycle), "_release_document", meanwhile)
+    with _refusal("too-few"):
+        collector.lifecycle.release("c1")
+    assert status(collector.store, collector.clock, "c1")["state"] == "reporting"
+
+
+def test_withdrawn_people_do_not_make_the_list(collector: Collector) -> None:
+    terms = collector.lifecycle.create(terms_of(minimum_opt_in=2))
+    tokens = collector.opt_in.enrol("c1", 4)
+    for token in tokens:
+        collector.opt_in.receive("c1", token, records_of(terms, 0))
+    assert collector.withdraw("c1", tokens[0])
+    assert not collector.withdraw("c1", tokens[0])
+    with _refusal("deleted"):
+        collector.opt_in.receive("c1", tokens[0], records_of(terms, 0))
+    assert collector.lifecycle.publish("c1").opt_in_people == 3
+    assert not collector.withdraw("c1", tokens[1]), "its records are gone by now"
+
+
+def test_opt_in_records_are_sealed_on_the_disk(collector: Collector, tmp_path: Path) -> None:
+    terms = collector.lifecycle.create(terms_of())
+    (token,) = collector.opt_in.enrol("c1", 1)
+    body = msgspec.json.encode({"terms": terms.sha256, "records": [{"query": SECRET_TEXT, "url": "http://u"}]})
+    assert collector.opt_in.receive("c1", token, body) == "accepted"
+    assert collector.opt_in.receive("c1", token, body) == "duplicate"
+    for path in (tmp_path / "data").rglob("*"):
+        assert path.is_dir() or SECRET_TEXT.encode() not in path.read_bytes(), path
+
+
+def test_a_restored_store_cannot_make_the_list_again(collector: Collector) -> None:
+    """Without the destroyed key, records that came back from a backup are noise."""
+    terms = collector.lifecycle.create(terms_of(minimum_opt_in=1))
+    (token,) = collector.opt_in.enrol("c1", 1)
+    collector.opt_in.receive("c1", token, records_of(terms, 0))
+    collector.files.destroy(opt_in_key("c1"))
+    with _refusal("wrong-state"):
+        collector.lifecycle.publish("c1")
+
+
+@pytest.mark.parametrize(
+    ("sent", "slug"),
+    [
+        (b"no json", "malformed"),
+        ({"terms": "0" * 64, "records": []}, "wrong-list"),
+        ({"records": [{"query": "q", "url": "http://u"}] * 2}, "over-quota"),
+        ({"records": [{"query": "q"}]}, "malformed"),
+        ({"records": [{"query": "q" * 9000, "url": "http://u"}]}, "malformed"),
+        ({"records": [{"query": "a\0b", "url": "http://u"}]}, "malformed"),
+    ],
+    ids=str,
+)
+def test_records_that_do_not_keep_the_terms_are_refused(sent: Any, slug: str, collector: Collector) -> None:
+    terms = collector.lifecycle.create(terms_of())
+    (token,) = collector.opt_in.enrol("c1", 1)
+    body = sent if isinstance(sent, bytes) else msgspec.json.encode({"terms": terms.sha256, **sent})
+    with _refusal(slug):
+        collector.opt_in.receive("c1", token, body)
+    assert collector.opt_in.receive("c1", token, records_of(terms, 0)) == "accepted", "the token is still good"
+
+
+def test_a_token_is_for_one_campaign(collector: Collector) -> None:
+    terms = collector.lifecycle.create(terms_of())
+    collector.lifecycle.create(terms_of("other"))
+    (token,) = collector.opt_in.enrol("other", 1)
+    for wrong in (token, "blendp-in-" + "0" * 64, "garbage", ""):
+        with _refusal("unauthorised"):
+            collector.opt_in.receive("c1", wrong, records_of(terms, 0))
+
+
+def test_people_come_neither_early_nor_late(tmp_path: Path) -> None:
+    today = [DAY]
+    collector = open_collector(tmp_path, lambda: today[0])
+    terms = collector.lifecycle.create(terms_of(opens="2026-11-17"))
+    with _refusal("wrong-state"):
+        collector.opt_in.enrol("c1", 1)
+    today[0] = datetime.date(2026, 11, 17)
+    (token,) = collector.opt_in.enrol("c1", 1)
+    today[0] = datetime.date(2026, 11, 21)
+    with _refusal("late"):
+        collector.opt_in.receive("c1", token, records_of(terms, 0))
+    collector.close()
+
+
+def test_a_person_without_records_counts_as_one(collector: Collector) -> None:
+    terms = collector.lifecycle.create(terms_of(minimum_opt_in=3))
+    for token in collector.opt_in.enrol("c1", 3):
+        collector.opt_in.receive("c1", token, msgspec.json.encode({"terms": terms.sha256, "records": []}))
+    manifest = collector.lifecycle.publish("c1")
+    assert (manifest.opt_in_people, manifest.records) == (3, 0)
+
+
+def test_delete_leaves_the_name_alone(collector: Collector) -> None:
+    published_campaign(collector)
+    _send(collector, 2)
+    collector.lifecycle.delete("c1")
+    with collector.store.reading() as connection:
+        for table in ("report", "enrolment", "document", "signature", "intake"):
+            assert connection.exec_driver_sql(f"SELECT count(*) FROM {table}").scalar_one() == 0
+    assert overview(collector.store) == []
+    assert [name for name in collector.files.names() if name.startswith("campaign")] == []
+    with _refusal("conflict"):
+        collector.lifecycle.create(terms_of())
+    with _refusal("not-found"):
+        collector.lifecycle.delete("c1")
+
+
+def test_new_keys_sign_everything_and_old_ones_are_good_for_a_while(tmp_path: Path) -> None:
+    today = [DAY]
+    collector = open_collector(tmp_path, lambda: today[0])
+    published_campaign(collector)
+    before = _document(collector, "manifest")
+    pinned = Trust.of(VerifyKey.of_text(collector.keys.known()[0].public))
+    collector.lifecycle.rotate_keys(10)
+    after = _document(collector, "manifest")
+    assert (before.payload, len(before.signatures), len(after.signatures)) == (after.payload, 1, 2)
+    statements = [key.statement for key in collector.keys.known() if key.statement]
+    trust = pinned.following(statements, DAY)
+    assert len(trust.on(DAY)) == 2
+    later = DAY + datetime.timedelta(days=11)
+    (newest,) = trust.on(later)
+    assert after.verified(MANIFEST_TYPE, (newest,)) == after.payload
+    _send(collector, 3)
+    collector.lifecycle.release("c1")
+    assert len(_document(collector, "release").signatures) == 2, "both keys are good today"
+    today[0] = later
+    collector.keys.ensure()
+    assert len([name for name in collector.files.names() if name.startswith("signing")]) == 1
+    collector.close()
+
+
+def test_a_process_that_died_leaves_no_keys(tmp_path: Path) -> None:
+    collector = open_collector(tmp_path)
+    published_campaign(collector)
+    _send(collector, 3)
+    collector.lifecycle.release("c1")
+    for name in (opt_in_key("c1"), pseudonym_key("c1")):
+        collector.files.new(name)
+    collector.close()
+    again = Collector.open(Settings(tmp_path / "data"))
+    assert [name for name in again.files.names() if name.startswith("campaign")] == []
+    again.close()
+
+
+def test_status_tells_progress_and_churn(collector: Collector) -> None:
+    published_campaign(collector)
+    published_campaign(collector, "c2", minimum_clients=5)
+    told = status(collector.store, collector.clock, "c2")
+    assert told["opt_in"]["missing"] == 0
+    assert told["clients"] == {"reports": 0, "minimum": 5, "missing": 5, "until": "2026-11-30", "expected": 10_000}
+    churn = told["list"]["churn"]
+    assert churn["previous"] == "c1"
+    assert churn["added"] + churn["kept"] == told["list"]["records"]
+    assert told["budget"] == {"epsilon": 4.0, "delta": 1e-4, "opt_in_spent": True, "clients_spent": 0}
+
+
+def test_only_what_is_released_is_exported(collector: Collector) -> None:
+    published = published_campaign(collector)
+    with _refusal("wrong-state"):
+        export(collector.store, "c1")
+    _send(collector, 3)
+    collector.lifecycle.release("c1")
+    told = export(collector.store, "c1")
+    assert told["list"].encode() == published.head_list.to_bytes()
+    assert set(told) == {"terms", "manifest", "release", "list"}
+
+
+def test_two_operators_publish_at_once(collector: Collector, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second finds it done; only one list was ever shown."""
+    terms = collector.lifecycle.create(terms_of(minimum_opt_in=2))
+    for token in collector.opt_in.enrol("c1", 2):
+        collector.opt_in.receive("c1", token, records_of(terms, 0))
+    other = replace(collector.lifecycle)
+    manifest = type(other)._manifest
+    turns: list[int] = []
+
+    def meanwhile(*arguments: Any) -> Manifest:
+        turns.append(len(turns))
+        if len(turns) == 1:
+            other.publish("c1")
+        return manifest(*arguments)
+
+    monkeypatch.setattr(type(other), "_manifest", meanwhile)
+    with _refusal("wrong-state"):
+        collector.lifecycle.publish("c1")
+    assert turns == [0, 1]
