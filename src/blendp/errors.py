@@ -50,7 +50,10 @@ def require_number(
     remedy: str,
 ) -> None:
     """Raise :class:`ParameterError` unless ``value`` is a finite number within all the bounds given."""
-    fine = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    try:
+        fine = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    except OverflowError:  # a whole number beyond all fractions
+        fine = False
     if not fine or not (above < value < below and least <= value <= most):
         raise ParameterError(parameter, value, legal, remedy)
 

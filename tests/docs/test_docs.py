@@ -14,7 +14,14 @@ from blendp import write_answers
 from examples.fair_survey import fair_answers
 
 ROOT = Path(__file__).parents[2]
-COMMANDS = "demo|simulate|run|evaluate|plan|reproduce|tally|survey plan|survey run|survey evaluate"
+COMMANDS = "|".join(
+    (
+        "demo|simulate|run|evaluate|plan|reproduce|tally|survey plan|survey run|survey evaluate|serve|backup|restore",
+        "campaign create|campaign enrol|campaign publish|campaign status|campaign release|campaign export",
+        "token create|token list|token revoke|key list|key rotate|campaign delete|client consent|client look",
+        "client take-part|client enrol|client send|client forget|client explain|client ledger|client show",
+    )
+)
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("src/**/*.md")])
 
 
@@ -101,6 +108,38 @@ def test_the_survey_tutorial_runs(folder: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert (folder / "another" / "report.html").exists()
+
+
+def test_the_collector_tutorial_runs(tmp_path: Path) -> None:
+    """On another port, and with fewer people."""
+    serve, _, script = blocks(ROOT / "docs" / "collector.md", "sh")[0].partition("\n")
+    program, *arguments = shlex.split(serve, comments=True)
+    assert (program, arguments.pop()) == ("blendp", "&")
+    for old, new in {
+        "--count 1000": "--count 300",
+        "--people 5000": "--people 1000",
+        "examples/": f"{ROOT}/examples/",
+    }.items():
+        assert old in script
+        script = script.replace(old, new)
+    functions = 'blendp() { $PYTHON -m blendp "$@"; }\npython() { $PYTHON "$@"; }\n'
+    command = [sys.executable, "-m", "blendp", *arguments, "--port", "0"]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as server:
+        assert server.stderr
+        url = next(json.loads(line)["url"] for line in server.stderr if "serving" in line and line.startswith("{"))
+        done = subprocess.run(
+            ["bash", "-ec", functions + script],
+            cwd=tmp_path,
+            env={**os.environ, "BLENDP_SERVER": url, "PYTHON": sys.executable, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        server.terminate()
+        server.communicate()
+    assert done.returncode == 0, done.stderr
+    assert "1000 people reported" in done.stdout
+    assert (tmp_path / "release" / "estimates.csv").stat().st_size > 100
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

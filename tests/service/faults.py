@@ -11,6 +11,7 @@ import mmap
 import os
 import signal
 import struct
+import time
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,9 @@ import psycopg
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
 
+from blendp.methods import Release, conclude
 from blendp.service import collector as collector_module
+from blendp.service import lifecycle as lifecycle_module
 from blendp.service.private_files import PrivateFiles
 from blendp.service.settings import Settings
 from blendp.service.store import Store, open_store
@@ -30,9 +33,9 @@ BEFORE_COMMIT, AFTER_COMMIT, KEEP_KEY, DESTROY_KEY, FORGET = PLACES = (
     "destroy-key",
     "forget",
 )
-"""Where a process can die: around a commit, before a key is kept or destroyed, before deleted content is overwritten."""
+"""Where a process can die: around a commit, before a key is kept or destroyed, before deleted bytes are overwritten."""
 
-_FORM = struct.Struct("<qBBBB")
+_FORM = struct.Struct("<qBBBBB")
 _NO_LIMIT = 1_073_741_823
 
 
@@ -85,6 +88,26 @@ class Control:
     def full(self, full: bool) -> None:
         self._set(3, int(full))
 
+    @property
+    def hold(self) -> bool:
+        """Whether computing stops between the two transactions of a release, until it is let go."""
+        return self._get(4) > 0
+
+    @hold.setter
+    def hold(self, hold: bool) -> None:
+        self._set(4, int(hold))
+
+    @property
+    def holding(self) -> bool:
+        """Whether it stands there."""
+        return self._get(5) > 0
+
+    def wait_here(self) -> None:
+        """Stand still while it is told to."""
+        self._set(5, int(self.hold))
+        while self.hold:
+            time.sleep(0.005)
+
     def reached(self, place: str) -> None:
         """The process is at a place: it dies here if it shall, without any farewell."""
         if self._get(1) != 1 + PLACES.index(place):
@@ -118,10 +141,15 @@ def install(control: Control) -> None:
         install_in(store.engine, control)
         return store
 
+    def conclude_later(*given: Any, **named: Any) -> Release:
+        control.wait_here()
+        return conclude(*given, **named)
+
     PrivateFiles.keep = keep_key  # type: ignore[method-assign]
     PrivateFiles.destroy = destroy_key  # type: ignore[method-assign]
     Store.forget_deleted = forget_deleted  # type: ignore[method-assign]
-    collector_module.open_store = open_with_faults
+    vars(collector_module)["open_store"] = open_with_faults
+    vars(lifecycle_module)["conclude"] = conclude_later
 
 
 def install_in(engine: Engine, control: Control) -> None:
@@ -138,6 +166,6 @@ def install_in(engine: Engine, control: Control) -> None:
     def limit(connection: Any, _record: Any, _proxy: Any) -> None:
         connection.execute(f"PRAGMA max_page_count={1 if control.full else _NO_LIMIT}").close()
 
-    engine.dialect.do_commit = do_commit  # type: ignore[method-assign]
+    engine.dialect.do_commit = do_commit  # type: ignore[method-assign, assignment]
     if engine.dialect.name == "sqlite":
         event.listen(engine, "checkout", limit)

@@ -4,29 +4,67 @@ from __future__ import annotations
 
 import errno
 import inspect
-from collections.abc import Callable
+import sqlite3
+from collections.abc import Callable, Mapping
 from functools import wraps
+from types import ModuleType
 from typing import Any
 
 import duckdb
 import typer
 
 from blendp._version import __version__
-from blendp.cli import INTERRUPTED, demo, evaluate, plan, reproduce, run, simulate, tally
+from blendp.cli import (
+    INTERRUPTED,
+    backup,
+    campaign,
+    client,
+    demo,
+    evaluate,
+    key,
+    plan,
+    reproduce,
+    restore,
+    run,
+    serve,
+    simulate,
+    survey,
+    tally,
+    token,
+)
 from blendp.cli.console import errors
-from blendp.cli.survey import COMMANDS as SURVEY_COMMANDS
-from blendp.cli.survey import app as survey_app
+from blendp.client import RefusedError
 from blendp.engines.database import failed
 from blendp.errors import EngineError, LogError, OutputExistsError, ParameterError
+from blendp.service.operator_client import OperatorError
+from blendp.service.refusal import Refused
+from blendp.wire.envelope import SignatureError
+from blendp.wire.problems import RETRYABLE
 
-BAD_PARAMETER, BAD_LOG, OUTPUT_EXISTS, SYSTEM = 2, 3, 4, 5
+BAD_PARAMETER, BAD_LOG, OUTPUT_EXISTS, SYSTEM, REFUSED = 2, 3, 4, 5, 6
+
+_FAILURES = (
+    ParameterError,
+    LogError,
+    EngineError,
+    OSError,
+    duckdb.Error,
+    sqlite3.Error,
+    MemoryError,
+    OperatorError,
+    Refused,
+    SignatureError,
+    RefusedError,
+)
+_BAD_REQUEST = (400, 413, 415, 422)
 
 app = typer.Typer(
     name="blendp",
     help="Learn what is popular without learning what any person did.\n\n"
     "A few people trust the curator (opt-in); everybody else randomises before sending (clients); "
     "both estimates are blended.",
-    epilog="Exit codes: 0 done, 2 parameter, 3 log, 4 output exists, 5 disk, memory or system, 130 interrupted.",
+    epilog="Exit codes: 0 done, 2 parameter, 3 log, 4 output exists, 5 disk, memory, network or system, "
+    "6 refused by a collector, 130 interrupted.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="markdown",
@@ -37,7 +75,7 @@ app = typer.Typer(
 def _explained(command: Callable[..., None]) -> Callable[..., None]:
     """Turn every foreseeable failure of a command into one sentence and an exit code of its own."""
 
-    options_of_command = set(inspect.signature(command).parameters) - {"name", "logs", "data"}
+    options_of_command = set(inspect.signature(command).parameters) - {"name", "logs", "data", "campaign"}
 
     @wraps(command)
     def explained(*arguments: Any, **options: Any) -> None:
@@ -45,7 +83,7 @@ def _explained(command: Callable[..., None]) -> Callable[..., None]:
             command(*arguments, **options)
         except (KeyboardInterrupt, duckdb.InterruptException):
             raise _interrupted() from None
-        except (ParameterError, LogError, EngineError, OSError, duckdb.Error, MemoryError) as raised:
+        except _FAILURES as raised:
             error = failed("the log", raised) if isinstance(raised, duckdb.Error | MemoryError) else raised
             errors.print(
                 f"Error: {_sentence(error, options_of_command)}",
@@ -80,6 +118,10 @@ def _sentence(error: Exception, options: set[str]) -> str:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             what += ", so free some or name another place"
         return f"{error.filename or 'the system'}: {what}. Nothing was left half-written."
+    cause = error if isinstance(error, sqlite3.Error) else getattr(error.__cause__, "orig", None)
+    if cause is not None and isinstance(error, Refused | sqlite3.Error):
+        said = str(cause).strip() or type(cause).__name__
+        return f"The database cannot be used: {said.splitlines()[0]}."
     return str(error)
 
 
@@ -88,23 +130,42 @@ def _code(error: Exception) -> int:
         return BAD_PARAMETER
     if isinstance(error, LogError):
         return BAD_LOG
+    if isinstance(error, SignatureError | RefusedError):
+        return REFUSED
+    if isinstance(error, OperatorError | Refused):
+        return _code_of_status(error.status if isinstance(error, OperatorError) else error.problem.status)
     return OUTPUT_EXISTS if isinstance(error, OutputExistsError) else SYSTEM
 
 
-for name, module in {
-    "demo": demo,
-    "simulate": simulate,
-    "run": run,
-    "evaluate": evaluate,
-    "plan": plan,
-    "reproduce": reproduce,
-    "tally": tally,
-}.items():
-    app.command(name, epilog=module.EXAMPLES)(_explained(getattr(module, name)))
+def _code_of_status(status: int) -> int:
+    if status in _BAD_REQUEST:
+        return BAD_PARAMETER
+    return SYSTEM if status in RETRYABLE else REFUSED
 
-for name, module in SURVEY_COMMANDS.items():
-    survey_app.command(name, epilog=module.EXAMPLES)(_explained(getattr(module, name)))
-app.add_typer(survey_app)
+
+def _add(group: typer.Typer, commands: Mapping[str, ModuleType]) -> None:
+    for name, module in commands.items():
+        group.command(name, epilog=module.EXAMPLES)(_explained(getattr(module, name.replace("-", "_"))))
+
+
+_add(
+    app,
+    {
+        "demo": demo,
+        "simulate": simulate,
+        "run": run,
+        "evaluate": evaluate,
+        "plan": plan,
+        "reproduce": reproduce,
+        "tally": tally,
+        "serve": serve,
+        "backup": backup,
+        "restore": restore,
+    },
+)
+for group in (survey, campaign, token, key, client):
+    _add(group.app, group.COMMANDS)
+    app.add_typer(group.app)
 
 
 def _version(wanted: bool) -> None:

@@ -1,5 +1,40 @@
-"""The device side: what leaves it is already randomised (figure 6)."""
+"""The device side: what leaves it is already randomised (figure 6), or was agreed to be sent as it is."""
 
+from blendp.client.collector import Campaign, Collector, Offer
+from blendp.client.consent import Consent
+from blendp.client.device import Device
+from blendp.client.explanation import Explanation, Likelihood, explain
+from blendp.client.http import Http
+from blendp.client.ledger import Entry, Ledger
+from blendp.client.outbox import Summary
+from blendp.client.policy import Policy
+from blendp.client.refusals import EquivocationError, NetworkError, OverspentError, RefusedError
 from blendp.client.reports import Report, SubsetReport, make_report, make_reports
+from blendp.client.store import Item, Participation, Server
 
-__all__ = ["Report", "SubsetReport", "make_report", "make_reports"]
+__all__ = [
+    "Campaign",
+    "Collector",
+    "Consent",
+    "Device",
+    "Entry",
+    "EquivocationError",
+    "Explanation",
+    "Http",
+    "Item",
+    "Ledger",
+    "Likelihood",
+    "NetworkError",
+    "Offer",
+    "OverspentError",
+    "Participation",
+    "Policy",
+    "RefusedError",
+    "Report",
+    "Server",
+    "SubsetReport",
+    "Summary",
+    "explain",
+    "make_report",
+    "make_reports",
+]

@@ -170,13 +170,15 @@ class HeadList:
                 raise ParameterError("format", value["format"], FORMAT, "This list needs another version of blendp.")
             entries = tuple(Entry(item["query"], tuple(item["urls"])) for item in value["queries"])
             head_list = cls(entries, value["levels"])
-        except (KeyError, TypeError, AttributeError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        except ParameterError:
+            raise
+        except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
             raise ParameterError("head list", data[:40], f"a {FORMAT} document", "Fetch the list again.") from error
         if head_list.to_bytes() != data:
             raise ParameterError("head list", data[:40], "in canonical form", "Fetch the list again.")
         return head_list
 
-    @property
+    @cached_property
     def sha256(self) -> str:
         """The name of this list: SHA-256 of its canonical bytes."""
         return hashlib.sha256(self.to_bytes()).hexdigest()

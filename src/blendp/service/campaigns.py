@@ -116,6 +116,16 @@ class Book:
         """A campaign that was looked up before."""
         return self._open.get(name)
 
+    def forget_closed(self) -> None:
+        """Forget the campaigns that take no more reports: their keys shall be in no memory, either."""
+        known = set(self._open)
+        if known:
+            with self.store.reading() as connection:
+                query = sa.select(campaign.c.name).where(campaign.c.state == "reporting")
+                known -= set(connection.execute(query).scalars())
+        for name in known:
+            self._open.pop(name, None)
+
     def reporting(self, name: str) -> Reporting:
         """The campaign of this name, whose list is public; raises :class:`Refused` before and after."""
         if name in self._open:

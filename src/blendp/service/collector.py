@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -65,6 +66,8 @@ class Collector:
 
     def keep_house(self) -> None:
         """Have the store overwrite what people had deleted since the last time; next time, if it cannot now."""
+        with suppress(Refused):
+            self.book.forget_closed()
         if self._deletions.is_set():
             self._deletions.clear()
             try:

@@ -13,23 +13,33 @@ import sys
 import traceback
 from typing import Any
 
-_logger = logging.getLogger("blendp.service")
+_OWN = ("blendp.service", "uvicorn.error")
+_logger = logging.getLogger(_OWN[0])
 
 
 class _Lines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """One line of JSON."""
         time = datetime.datetime.fromtimestamp(record.created, datetime.UTC).isoformat(timespec="seconds")
-        told = getattr(record, "told", {})
-        line = {"time": time, "level": record.levelname.lower(), "event": record.getMessage(), **told}
+        event, told = record.getMessage(), getattr(record, "told", {})
+        if record.name not in _OWN:
+            event, told = "a library complains", {"library": record.name}
+        line = {"time": time, "level": record.levelname.lower(), "event": event, **told}
         return json.dumps(line, ensure_ascii=False)
 
 
+def _tells_no_request(record: logging.LogRecord) -> bool:
+    """The web server warns of single requests that it does not understand: of a report, too, that asks for HTTP/2."""
+    return (record.name, record.levelno) != ("uvicorn.error", logging.WARNING)
+
+
 def start_journal() -> None:
-    """Write lines to standard error, those of the web server too."""
+    """Write lines to standard error, those of the web server too; of other libraries, that they complain."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Lines())
-    for name in ("blendp.service", "uvicorn.error"):
+    handler.addFilter(_tells_no_request)
+    logging.getLogger().handlers = [handler]
+    for name in _OWN:
         logger = logging.getLogger(name)
         logger.handlers = [handler]
         logger.setLevel(logging.INFO)

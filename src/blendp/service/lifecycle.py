@@ -157,7 +157,7 @@ class Lifecycle:
         return known
 
     def tidy(self) -> None:
-        """Destroy keys that a process which died left behind: of campaigns that are past the need for them."""
+        """Destroy what a process that died left behind: keys of campaigns past the need for them, deleted content."""
         with self.store.reading() as connection:
             rows = connection.execute(sa.select(campaign.c.name, campaign.c.state)).all()
         for name, state in rows:
@@ -165,6 +165,8 @@ class Lifecycle:
                 self.files.destroy(opt_in_key(name))
             if state in ("released", "deleted"):
                 self.files.destroy(pseudonym_key(name))
+        if self.store.embedded:  # PostgreSQL sees to it by itself
+            self.store.forget_deleted()
 
     def _manifest(self, terms: Terms, listed: Listed) -> Manifest:
         return Manifest(

@@ -16,6 +16,11 @@ def make_private(folder: Path) -> None:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 
+def touch_private(file: Path) -> None:
+    """An empty file that only its owner can read and write; one that exists stays as it is."""
+    os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
+
+
 @dataclass(frozen=True)
 class PrivateFiles:
     """A folder of keys, one file each, as hexadecimal digits."""
@@ -41,18 +46,19 @@ class PrivateFiles:
         return key
 
     def get(self, name: str) -> bytes | None:
-        """The key of this name, or None if it was destroyed."""
+        """The key of this name, or None if it was, or is just being, destroyed."""
         try:
-            return bytes.fromhex((self.folder / name).read_text(encoding="ascii"))
+            key = bytes.fromhex((self.folder / name).read_text(encoding="ascii"))
         except FileNotFoundError:
             return None
+        return key if len(key) == KEY_BYTES else None
 
     def destroy(self, name: str) -> None:
         """Overwrite and remove a key; nothing if it is gone already."""
         path = self.folder / name
         with suppress(FileNotFoundError):
             with path.open("r+b") as file:
-                file.write(b"0" * path.stat().st_size)
+                file.write(b" " * path.stat().st_size)
                 file.flush()
                 os.fsync(file.fileno())
             path.unlink()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import socket
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,12 +17,15 @@ import uvicorn
 from starlette.applications import Starlette
 from uvicorn.supervisors import Multiprocess
 
+from blendp.errors import EngineError
 from blendp.service.journal import start_journal, tell
 from blendp.service.settings import Settings
 
 _SETTINGS = "BLENDP_COLLECTOR_SETTINGS"
 _METRICS = "PROMETHEUS_MULTIPROC_DIR"
 _STOP_SECONDS = 10
+_IDLE_SECONDS = 75
+"""How long a connection may be idle: longer than proxies keep theirs, so that they are the ones to close it."""
 
 
 def serve(settings: Settings) -> None:
@@ -39,6 +43,7 @@ def serve(settings: Settings) -> None:
             port=settings.port,
             workers=settings.workers,
             http="httptools",
+            ws="none",
             access_log=False,
             log_config=None,
             server_header=False,
@@ -47,16 +52,38 @@ def serve(settings: Settings) -> None:
             ssl_certfile=settings.tls_certificate,
             ssl_keyfile=settings.tls_key,
             timeout_graceful_shutdown=_STOP_SECONDS,
+            timeout_keep_alive=_IDLE_SECONDS,
         )
-        with config.bind_socket() as socket:
-            port = socket.getsockname()[1]
-            scheme = "https" if settings.tls else "http"
-            tell("serving", url=f"{scheme}://{settings.host}:{port}", workers=settings.workers)
+        with _listening(settings) as listening:
+            port = listening.getsockname()[1]
+            tell("serving", url=settings.url(port), workers=settings.workers)
             if settings.workers == 1:
-                uvicorn.Server(config).run(sockets=[socket])
+                _run(uvicorn.Server(config), listening)
             else:
-                Multiprocess(config, sockets=[socket]).run()
+                Multiprocess(config, sockets=[listening]).run()
         tell("stopped")
+
+
+def _listening(settings: Settings) -> socket.socket:
+    """The socket to listen at; the web server's own would end the process without a word where there is none."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    try:
+        made = socket.create_server((settings.host, settings.port), family=family)
+    except OSError as error:
+        told = os.strerror(error.errno) if error.errno and error.errno > 0 else str(error.strerror or error)
+        raise OSError(error.errno, told, f"{settings.host}:{settings.port}") from None
+    made.set_inheritable(True)
+    return made
+
+
+def _run(server: uvicorn.Server, listening: socket.socket) -> None:
+    """Serve in this process; the web server repeats the signal that stopped it."""
+    try:
+        server.run(sockets=[listening])
+    except KeyboardInterrupt:
+        return
+    if not server.started:
+        raise EngineError("The service could not start: the line before tells why.")
 
 
 def worker() -> Starlette:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -22,7 +22,7 @@ class Settings:
     data: Path
     """The folder of the embedded database and of the keys; readable by its owner alone."""
 
-    database: str | None = None
+    database: str | None = field(default=None, repr=False)
     """The address of a PostgreSQL database; None for the embedded one."""
 
     host: str = "127.0.0.1"
@@ -52,6 +52,7 @@ class Settings:
         """Refuse what is not safe or cannot work."""
         require_count("workers", self.workers, least=1, remedy="One process for each core is usual.")
         require_count("port", self.port, least=0, remedy="8321 is usual; 0 takes a free one.")
+        require_number("port", self.port, most=65_535, legal="at most 65535", remedy="8321 is usual.")
         require_count("largest_body", self.largest_body, least=1024, remedy="1048576 is usual.")
         require_count("most_waiting", self.most_waiting, least=1, remedy="50000 is usual.")
         require_count("most_requests", self.most_requests, least=1, remedy="1000 is usual.")
@@ -86,6 +87,11 @@ class Settings:
             return ipaddress.ip_address(self.host).is_loopback
         except ValueError:
             return self.host == "localhost"
+
+    def url(self, port: int) -> str:
+        """The address that is listened at."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{'https' if self.tls else 'http'}://{host}:{port}"
 
     @property
     def database_url(self) -> sa.URL:

@@ -19,6 +19,7 @@ SAFE = {
     "referrer-policy": "no-referrer",
     "x-content-type-options": "nosniff",
 }
+_RETRY_SECONDS = 30
 IMMUTABLE = "public, max-age=86400, immutable"
 """For what never changes once it is there."""
 
@@ -42,8 +43,8 @@ def problem(refused: Refused) -> Response:
         **refused.members,
     }
     headers = dict(SAFE)
-    if refused.retry_after is not None:
-        headers["retry-after"] = str(refused.retry_after)
+    if kind.retryable:
+        headers["retry-after"] = str(refused.retry_after or _RETRY_SECONDS)
     if kind.status == 401:
         headers["www-authenticate"] = 'Bearer realm="blendp"'
     return Response(msgspec.json.encode(document), kind.status, headers, PROBLEM_TYPE)

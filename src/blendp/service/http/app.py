@@ -19,10 +19,15 @@ from blendp.service.http import operator, public
 from blendp.service.http.answers import answer, problem
 from blendp.service.http.endpoints import PUBLIC, Call, Endpoint, Guard, in_thread
 from blendp.service.http.openapi import openapi
+from blendp.service.http.shapes import Anything
 from blendp.service.refusal import Refused
 
 _HOUSEKEEPING_SECONDS = 60
 _OPENAPI_PATH = "/v1/openapi.json"
+_UNKNOWN = {
+    404: ("not-found", "There is nothing at this address."),
+    405: ("method-not-allowed", "This address does not know the method."),
+}
 _PREFLIGHT = {"access-control-allow-headers": "authorization, content-type", "access-control-max-age": "86400"}
 
 
@@ -33,7 +38,7 @@ async def _describe(_call: Call) -> Response:
 ENDPOINTS: tuple[Endpoint, ...] = (
     *public.ENDPOINTS,
     *operator.ENDPOINTS,
-    Endpoint("GET", _OPENAPI_PATH, PUBLIC, _describe, "This document"),
+    Endpoint("GET", _OPENAPI_PATH, PUBLIC, _describe, "This document", Anything),
 )
 """All addresses there are."""
 
@@ -54,7 +59,9 @@ def make_app(open_collector: Callable[[], Collector]) -> Starlette:
             await in_thread(collector.intake.stop)
             await in_thread(collector.close)
 
-    return Starlette(routes=_routes(), lifespan=lifespan, exception_handlers={HTTPException: _unknown})
+    app = Starlette(routes=_routes(), lifespan=lifespan, exception_handlers={HTTPException: _unknown})
+    app.router.redirect_slashes = False
+    return app
 
 
 async def _keep_house(collector: Collector) -> None:
@@ -74,29 +81,32 @@ def _routes() -> list[Route]:
 
 
 async def _dispatch(methods: dict[str, Endpoint], request: Request) -> Response:
-    if request.method == "OPTIONS":
-        return _preflight(methods)
-    method = "GET" if request.method == "HEAD" else request.method
     guard: Guard = request.app.state.guard
+    if request.method == "OPTIONS":
+        response = _preflight(methods)
+        guard.secure(response)
+        return response
+    method = "GET" if request.method == "HEAD" else request.method
     return await guard.serve(methods[method], request)
 
 
 def _preflight(methods: dict[str, Endpoint]) -> Response:
     """Which methods pages of other origins may use: those that need no operator."""
     allowed = sorted(method for method, endpoint in methods.items() if endpoint.cross_origin)
-    headers = {"allow": ", ".join([*sorted(methods), "OPTIONS"])}
+    known = {*methods, "OPTIONS", *(("HEAD",) if "GET" in methods else ())}
+    headers = {"allow": ", ".join(sorted(known))}
     if allowed:
         headers |= {"access-control-allow-origin": "*", "access-control-allow-methods": ", ".join(allowed)}
         headers |= _PREFLIGHT
     return answer(b"", 204, headers=headers)
 
 
-async def _unknown(_request: Request, error: Exception) -> Response:
+async def _unknown(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
-    if status == 404:
-        return problem(Refused("not-found", "There is nothing at this address."))
-    if status == 405:
-        response = problem(Refused("method-not-allowed", "This address does not know the method."))
-        response.headers["allow"] = ", ".join((getattr(error, "headers", None) or {}).values())
-        return response
-    return problem(Refused("malformed", "The request is not as the documentation says."))
+    slug, detail = _UNKNOWN.get(status, ("malformed", "The request is not as the documentation says."))
+    response = problem(Refused(slug, detail))
+    if status == 405 and isinstance(error, HTTPException):
+        response.headers["allow"] = ", ".join(sorted((error.headers or {}).get("Allow", "").split(", ")))
+    guard: Guard = request.app.state.guard
+    guard.secure(response)
+    return response

@@ -19,6 +19,7 @@ from blendp.service.http.answers import problem
 from blendp.service.journal import tell_failure
 from blendp.service.limits import RateLimit
 from blendp.service.refusal import Refused
+from blendp.wire.campaign import require_campaign_id
 
 PUBLIC, ENROLMENT = "public", "enrolment"
 """Who may call: everybody; holders of an enrolment token (the handler looks at it); else the name of a scope."""
@@ -36,14 +37,19 @@ class Call:
 
     collector: Collector
     request: Request
-    body: bytes = b""
+    body: bytes = field(default=b"", repr=False)
     media_type: str = ""
-    token: str = ""
+    token: str = field(default="", repr=False)
 
     @property
     def campaign(self) -> str:
-        """The campaign that the address names."""
-        return str(self.request.path_params["campaign"])
+        """The campaign that the address names; what can name none is never looked up."""
+        name = str(self.request.path_params["campaign"])
+        try:
+            require_campaign_id(name)
+        except ParameterError:
+            raise Refused("not-found", "No campaign can have this name.") from None
+        return name
 
 
 Handler = Callable[[Call], Awaitable[Response]]
@@ -56,6 +62,7 @@ class Endpoint:
     where:
         accepts  has the media types of the body, and the schema of each (None for bytes),
         gives    has the statuses of success, and what each means,
+        form     is that of the answer (None where it is no JSON),
         refuses  has the problems that may come instead, besides those that may always come.
     """
 
@@ -64,6 +71,7 @@ class Endpoint:
     access: str
     handler: Handler
     summary: str
+    form: Any = None
     accepts: dict[str, Any] = field(default_factory=dict)
     gives: dict[int, str] = field(default_factory=lambda: {200: "Done"})
     refuses: tuple[str, ...] = ()
@@ -101,11 +109,15 @@ class Guard:
             self._serving -= 1
         if endpoint.cross_origin:
             response.headers["access-control-allow-origin"] = "*"
-        if self._collector.settings.tls:
-            response.headers["strict-transport-security"] = "max-age=63072000"
+        self.secure(response)
         seconds = time.perf_counter() - started
         self._collector.metrics.request(endpoint.method, endpoint.path, response.status_code, seconds)
         return response
+
+    def secure(self, response: Response) -> None:
+        """Have browsers come back over TLS alone, where that is spoken."""
+        if self._collector.settings.tls:
+            response.headers["strict-transport-security"] = "max-age=63072000"
 
     async def _answer(self, endpoint: Endpoint, request: Request) -> Response:
         peer = request.client.host if request.client else ""
@@ -115,7 +127,7 @@ class Guard:
             body, media_type = await self._body(endpoint, request)
             return await endpoint.handler(Call(self._collector, request, body, media_type, token))
         except Refused as refused:
-            if refused.problem.slug == "unauthorised":
+            if refused.problem.slug == "unauthorised" and "authorization" in request.headers:
                 self._failures.allow(peer)
             return problem(refused)
         except ParameterError as error:

@@ -8,9 +8,14 @@ from typing import Any
 import msgspec
 
 from blendp._version import __version__
+from blendp.normalise import RULES
 from blendp.service.http.answers import PROBLEM_TYPE
 from blendp.service.http.endpoints import PUBLIC, Endpoint
+from blendp.service.http.shapes import Anything
+from blendp.service.opt_in import MOST_ENROLMENTS
+from blendp.wire.campaign import METHODS
 from blendp.wire.problems import PROBLEMS
+from blendp.wire.reports import MOST_REPORTS, QUESTIONS
 
 _ALWAYS = ("rate-limited", "internal", "busy")
 _WITH_BODY = ("malformed", "over-size", "unsupported-media-type", "request-timeout")
@@ -21,9 +26,44 @@ _PARAMETERS = {
     "campaign": {"type": "string", "pattern": "^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$", "example": "trends-2026-11"},
     "report": {"type": "string", "pattern": "^[0-9a-f]{32}$", "description": "16 random bytes, hexadecimal"},
 }
+_HASH, _DAY = {"pattern": "^[0-9a-f]{64}$"}, {"format": "date"}
+_PEOPLE = {"minimum": 1, "maximum": 1_000_000_000}
+_PRECISE: dict[str, dict[str, dict[str, Any]]] = {
+    "JsonReport": {
+        "manifest": _HASH,
+        "pseudonym": {"pattern": "^[0-9a-f]{32}$"},
+        "question": {"enum": list(QUESTIONS)},
+        "data": {"pattern": "^([0-9a-f]{2})*$"},
+    },
+    "JsonBatch": {"manifest": _HASH, "reports": {"minItems": 1, "maxItems": MOST_REPORTS}},
+    "JsonDeletion": {"deletion_key": _HASH},
+    "JsonRecords": {"terms": _HASH},
+    "JsonCount": {"count": {"minimum": 1, "maximum": MOST_ENROLMENTS}},
+    "JsonTerms": {
+        "campaign": _PARAMETERS["campaign"],
+        "title": {"minLength": 1, "maxLength": 200},
+        "opens": _DAY,
+        "opt_in_until": _DAY,
+        "reports_until": _DAY,
+        "method": {"enum": list(METHODS)},
+        "epsilon": {"exclusiveMinimum": 0, "maximum": 50},
+        "delta": {"exclusiveMinimum": 0, "exclusiveMaximum": 1},
+        "levels": {"enum": [1, 2]},
+        "normalise": {"enum": list(RULES)},
+        "size": {"description": "null keeps all records that pass"},
+        "opt_in_records": _PEOPLE,
+        "minimum_opt_in": _PEOPLE,
+        "minimum_clients": _PEOPLE,
+        "expected_clients": _PEOPLE,
+        "participation": {"exclusiveMinimum": 0, "maximum": 1},
+    },
+}
+"""What bodies are held to besides their types."""
+
 _PROBLEM = {
     "type": "object",
     "required": ["type", "title", "status", "detail"],
+    "additionalProperties": False,
     "properties": {
         "type": {"type": "string", "enum": [problem.type for problem in PROBLEMS.values()]},
         "title": {"type": "string"},
@@ -37,8 +77,12 @@ _PROBLEM = {
 def openapi(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
     """The document that describes these endpoints."""
     bodies = [schema for endpoint in endpoints for schema in endpoint.accepts.values() if schema is not None]
-    references, components = msgspec.json.schema_components(bodies, ref_template=_REFERENCE)
-    of_body = dict(zip(bodies, references, strict=True))
+    forms = [endpoint.form for endpoint in endpoints if endpoint.form not in (None, Anything)]
+    references, components = msgspec.json.schema_components([*bodies, *forms], ref_template=_REFERENCE)
+    of_body = dict(zip([*bodies, *forms], references, strict=True))
+    for name, properties in _PRECISE.items():
+        for member, told in properties.items():
+            components[name]["properties"][member] |= told
     paths: dict[str, Any] = {}
     for endpoint in endpoints:
         paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint, of_body)
@@ -62,7 +106,7 @@ def _operation(endpoint: Endpoint, of_body: dict[Any, Any]) -> dict[str, Any]:
     operation: dict[str, Any] = {
         "operationId": f"{endpoint.method.lower()}_{endpoint.path.strip('/').replace('/', '_').translate(_NO_BRACES)}",
         "summary": endpoint.summary,
-        "responses": {**_successes(endpoint), **_refusals(endpoint)},
+        "responses": {**_successes(endpoint, of_body), **_refusals(endpoint)},
     }
     names = [part[1:-1] for part in endpoint.path.split("/") if part.startswith("{")]
     if names:
@@ -84,10 +128,12 @@ def _operation(endpoint: Endpoint, of_body: dict[Any, Any]) -> dict[str, Any]:
 _NO_BRACES = str.maketrans("", "", "{}.")
 
 
-def _successes(endpoint: Endpoint) -> dict[str, Any]:
+def _successes(endpoint: Endpoint, of_form: dict[Any, Any]) -> dict[str, Any]:
     kind = endpoint.answer_type.partition(";")[0]
+    schema = {"type": "string"} if endpoint.form is None else of_form.get(endpoint.form, {"type": "object"})
     return {
-        str(status): {"description": told, "content": {kind: {}}} for status, told in sorted(endpoint.gives.items())
+        str(status): {"description": told, "content": {kind: {"schema": schema}}}
+        for status, told in sorted(endpoint.gives.items())
     }
 
 
@@ -103,7 +149,8 @@ def _refusals(endpoint: Endpoint) -> dict[str, Any]:
     for status, names in sorted(by_status.items()):
         told = "; ".join(f"{slug}: {PROBLEMS[slug].title}" for slug in names)
         refusals[str(status)] = {"description": told, "content": content}
-        if PROBLEMS[names[0]].retryable and status != 500:
-            schema = {"schema": {"type": "integer"}, "description": "Seconds to wait"}
-            refusals[str(status)]["headers"] = {"Retry-After": schema}
+        if PROBLEMS[names[0]].retryable:
+            schema = {"type": "integer", "minimum": 1}
+            told_seconds = {"schema": schema, "required": True, "description": "Seconds to wait"}
+            refusals[str(status)]["headers"] = {"Retry-After": told_seconds}
     return refusals

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 from starlette.responses import Response
 
+from blendp.service.http import shapes
 from blendp.service.http.answers import answer
 from blendp.service.http.endpoints import Call, Endpoint, in_thread
 from blendp.service.journal import tell
@@ -79,6 +80,7 @@ async def publish(call: Call) -> Response:
 async def release(call: Call) -> Response:
     """Compute and publish the result."""
     document, made = await in_thread(call.collector.lifecycle.release, call.campaign)
+    await in_thread(call.collector.book.forget_closed)
     tell("released", campaign=call.campaign, release=sha256(document), clients=made.groups.client)
     return answer({"release_sha256": sha256(document), "clients": made.groups.client, "cautions": made.cautions})
 
@@ -86,6 +88,7 @@ async def release(call: Call) -> Response:
 async def delete(call: Call) -> Response:
     """Delete a campaign."""
     await in_thread(call.collector.lifecycle.delete, call.campaign)
+    await in_thread(call.collector.book.forget_closed)
     tell("campaign deleted", campaign=call.campaign)
     return answer({"deleted": True})
 
@@ -119,6 +122,7 @@ ENDPOINTS = (
         "manage",
         create,
         "Create a campaign: fix and sign its terms",
+        shapes.Created,
         accepts={_JSON: JsonTerms},
         gives={201: "Created"},
         refuses=("malformed", "conflict", "invalid-parameter", "storage-full"),
@@ -129,6 +133,7 @@ ENDPOINTS = (
         "manage",
         enrol,
         "Make one-time tokens for opt-in people; they are shown this once",
+        shapes.Tokens,
         accepts={_JSON: JsonCount},
         gives={201: "The tokens"},
         refuses=("not-found", "malformed", "late", "wrong-state", "invalid-parameter", "storage-full"),
@@ -139,6 +144,7 @@ ENDPOINTS = (
         "manage",
         publish,
         "Make the head list of the opt-in records, publish it, and delete the records",
+        shapes.ListPublished,
         refuses=("not-found", "wrong-state", "too-few", "storage-full"),
     ),
     Endpoint(
@@ -147,6 +153,7 @@ ENDPOINTS = (
         "release",
         release,
         "Compute the result from the reports, publish it, and delete reports and pseudonyms",
+        shapes.Released,
         refuses=("not-found", "wrong-state", "too-few", "storage-full"),
     ),
     Endpoint(
@@ -155,6 +162,7 @@ ENDPOINTS = (
         "manage",
         delete,
         "Delete everything of a campaign but its name",
+        shapes.Deleted,
         refuses=("not-found", "storage-full"),
     ),
     Endpoint(
@@ -163,6 +171,7 @@ ENDPOINTS = (
         "read",
         show_status,
         "How a campaign stands: minimums, intake by reason, list churn, budget",
+        shapes.Status,
         refuses=("not-found",),
     ),
     Endpoint(
@@ -171,6 +180,7 @@ ENDPOINTS = (
         "read",
         show_export,
         "All signed documents of a released campaign",
+        shapes.Export,
         refuses=("not-found", "wrong-state"),
     ),
     Endpoint("GET", "/metrics", "read", metrics, "Numbers for Prometheus", answer_type=METRICS_TYPE),

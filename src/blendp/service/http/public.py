@@ -11,6 +11,7 @@ from starlette.responses import Response
 from blendp.errors import ParameterError
 from blendp.service.campaigns import Reporting, envelope, find, payload
 from blendp.service.collector import Collector
+from blendp.service.http import shapes
 from blendp.service.http.answers import ENVELOPE_TYPE, IMMUTABLE, answer, problem
 from blendp.service.http.endpoints import ENROLMENT, PUBLIC, Call, Endpoint, in_thread
 from blendp.service.opt_in import OPT_IN_TYPE, JsonRecords
@@ -155,10 +156,10 @@ def _read(call: Call, reporting: Reporting, read: Any) -> Upload:
 
 
 ENDPOINTS = (
-    Endpoint("GET", "/health/live", PUBLIC, live, "Whether the process answers"),
-    Endpoint("GET", "/health/ready", PUBLIC, ready, "Whether the store answers too"),
-    Endpoint("GET", "/v1/keys", PUBLIC, keys, "The signing keys, and how each vouches for the next"),
-    Endpoint("GET", "/v1/campaigns", PUBLIC, campaigns, "All campaigns: name, title, state"),
+    Endpoint("GET", "/health/live", PUBLIC, live, "Whether the process answers", shapes.Live),
+    Endpoint("GET", "/health/ready", PUBLIC, ready, "Whether the store answers too", shapes.Ready),
+    Endpoint("GET", "/v1/keys", PUBLIC, keys, "The signing keys, and how each vouches for the next", shapes.Keys),
+    Endpoint("GET", "/v1/campaigns", PUBLIC, campaigns, "All campaigns: name, title, state", shapes.Campaigns),
     *(
         Endpoint(
             "GET",
@@ -166,6 +167,7 @@ ENDPOINTS = (
             PUBLIC,
             signed_document,
             f"The {kind}, signed (a DSSE envelope)",
+            shapes.SignedDocument,
             refuses=("not-found",),
             answer_type=ENVELOPE_TYPE,
         )
@@ -177,6 +179,7 @@ ENDPOINTS = (
         PUBLIC,
         head_list,
         "The head list, whose SHA-256 the manifest names",
+        shapes.ListDocument,
         refuses=("not-found",),
         answer_type=LIST_TYPE,
     ),
@@ -186,6 +189,7 @@ ENDPOINTS = (
         PUBLIC,
         put_report,
         "Send one report under its id; the same again is a success",
+        shapes.Outcome,
         accepts={REPORT_JSON: JsonReport},
         gives={201: "Accepted: on the disk", 200: "Duplicate: it was there, byte for byte"},
         refuses=(*_OF_REPORTS, "conflict", "over-quota", "deleted", "impossible"),
@@ -196,6 +200,7 @@ ENDPOINTS = (
         PUBLIC,
         post_reports,
         "Send many reports; the answer tells the outcome of each, in order",
+        shapes.Outcomes,
         accepts={BATCH_JSON: JsonBatch, BATCH_BINARY: None},
         gives={200: "The outcomes: accepted, duplicate, or the last part of a problem type"},
         refuses=_OF_REPORTS,
@@ -206,6 +211,7 @@ ENDPOINTS = (
         PUBLIC,
         post_deletion,
         "Have the report of the install that holds this key deleted",
+        shapes.Deleted,
         accepts={"application/json": JsonDeletion},
         gives={200: "Whether a report was deleted; none is held after the release"},
         refuses=("not-found", "malformed", "storage-full"),
@@ -216,9 +222,10 @@ ENDPOINTS = (
         ENROLMENT,
         put_opt_in,
         "Opt in with a one-time token: send records to the organisation, unrandomised",
+        shapes.Outcome,
         accepts={OPT_IN_TYPE: JsonRecords},
         gives={201: "Accepted: on the disk, encrypted", 200: "Duplicate: it was there"},
-        refuses=("not-found", "wrong-state", "late", "conflict", "deleted", "malformed", "wrong-list", "over-quota"),
+        refuses=(*_OF_REPORTS, "conflict", "deleted", "over-quota"),
     ),
     Endpoint(
         "DELETE",
@@ -226,7 +233,8 @@ ENDPOINTS = (
         ENROLMENT,
         delete_opt_in,
         "Have an opt-in person's records deleted; the token is spent",
+        shapes.Deleted,
         gives={200: "Whether records were deleted; none are held once the list is published"},
-        refuses=("not-found",),
+        refuses=("not-found", "storage-full"),
     ),
 )

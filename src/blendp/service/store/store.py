@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,9 +13,9 @@ from sqlalchemy import event
 from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
-from blendp.service.private_files import make_private
+from blendp.service.private_files import make_private, touch_private
 from blendp.service.refusal import Refused
-from blendp.service.settings import Settings
+from blendp.service.settings import DATABASE_FILE, Settings
 from blendp.service.store.migrations import migrate
 
 _BUSY_SECONDS = 10
@@ -86,6 +87,7 @@ def open_store(settings: Settings) -> Store:
     embedded = settings.database is None
     if embedded:
         make_private(settings.data)
+        touch_private(settings.data / DATABASE_FILE)
     engine = sa.create_engine(
         settings.database_url,
         hide_parameters=True,
@@ -104,10 +106,19 @@ def open_store(settings: Settings) -> Store:
 
 def refusal_of(error: Exception) -> Refused:
     """What a failure of the database means to whoever asked."""
-    cause = getattr(error, "orig", None)
-    if "full" in str(cause) or getattr(cause, "sqlstate", None) == _DISK_FULL:
+    if _is_full(error):
         return Refused("storage-full", "The store is full: nothing was kept; try again.", retry_after=60)
     return Refused("busy", "The store cannot be reached: nothing was kept; try again.", retry_after=_RETRY_SECONDS)
+
+
+def _is_full(error: BaseException | None) -> bool:
+    """Whether this came of a full disk: SQLite ends the transaction itself then, and rolling back fails on top."""
+    while error is not None:
+        code, state = getattr(error, "sqlite_errorcode", None), getattr(error, "sqlstate", None)
+        if code == sqlite3.SQLITE_FULL or state == _DISK_FULL:
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _set_up_sqlite(connection: Any, _record: Any) -> None:

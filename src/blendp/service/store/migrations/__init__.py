@@ -6,7 +6,10 @@ from pathlib import Path
 
 from alembic import command
 from alembic.config import Config
+from alembic.util.exc import CommandError
 from sqlalchemy.engine import Engine
+
+from blendp.errors import EngineError
 
 
 def migrate(engine: Engine, revision: str = "head") -> None:
@@ -19,4 +22,7 @@ def migrate(engine: Engine, revision: str = "head") -> None:
             if engine.dialect.name == "postgresql":
                 connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7235601)")
             config.attributes["connection"] = connection
-            command.upgrade(config, revision)
+            try:
+                command.upgrade(config, revision)
+            except CommandError as error:
+                raise EngineError(f"The database needs a newer version of blendp: {error}.") from error

@@ -1,0 +1,170 @@
+"""A simulated fleet: invented people who opt in to a campaign of a running collector, or report to it, over real HTTP.
+
+    python examples/fleet.py opt-in trends --tokens tokens.txt
+    python examples/fleet.py clients trends --people 5000
+
+Each person holds one invented record. What they send is what ``blendp client`` sends, without its files: a trial of a
+collector, not a client.
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import json
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Self
+from urllib.parse import urlsplit
+
+import numpy as np
+from rich.progress import track
+
+from blendp import HeadList, ReleaseRandom, make_report
+from blendp.wire import Envelope, Manifest, Terms, UploadedReport, VerifyKey
+from blendp.wire.campaign import MANIFEST_TYPE, TERMS_TYPE
+from blendp.wire.install import deletion_key, pseudonym
+from blendp.wire.problems import RETRYABLE
+from blendp.wire.reports import QUESTION_NUMBER, REPORT_JSON, write_report
+
+OPT_IN_TYPE = "application/vnd.blendp.opt-in.v1+json"
+SENDERS = 4
+
+Record = tuple[str, str]
+
+
+def invented_records(people: int, seed: int) -> list[Record]:
+    """One record each; a few of them are popular."""
+    drawn = np.random.default_rng(seed).zipf(1.4, people) % 400
+    return [(f"query {one % 37}", f"http://site{one}.example") for one in drawn]
+
+
+class Fleet:
+    """People who talk to one collector about one campaign, each thread on a connection of its own."""
+
+    def __init__(self, url: str, campaign: str) -> None:
+        """Nobody has connected yet."""
+        self._address = urlsplit(url)
+        self.campaign = f"/v1/campaigns/{campaign}"
+        self._name = campaign
+        self._thread = threading.local()
+        self._connections: list[http.client.HTTPConnection] = []
+
+    def __enter__(self) -> Self:
+        """The fleet itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Hang up."""
+        for connection in self._connections:
+            connection.close()
+
+    def opt_in(self, tokens: Sequence[str], records: Sequence[Record]) -> None:
+        """Each person sends their record with their one-time token."""
+        terms = Terms.from_bytes(Envelope.from_bytes(self.get("terms")).verified(TERMS_TYPE, self.keys()))
+
+        def send(token: str, record: Record) -> None:
+            body = {"terms": terms.sha256, "records": [{"query": record[0], "url": record[1]}]}
+            headers = {"authorization": f"Bearer {token}", "content-type": OPT_IN_TYPE}
+            self._put("opt-in", json.dumps(body).encode(), headers)
+
+        self._in_parallel(send, list(zip(tokens, records, strict=True)), "opting in")
+
+    def report(self, records: Sequence[Record]) -> None:
+        """Each person's device randomises the record and sends the report."""
+        manifest, head_list = self.look()
+
+        def send(record: Record) -> None:
+            made = make_report([record], head_list, manifest.terms.epsilon, manifest.query_share, self._random())
+            install = pseudonym(deletion_key(os.urandom(32), self._name))
+            report = UploadedReport(os.urandom(16), install, QUESTION_NUMBER[made.question], made.data)
+            body = write_report(manifest.sha256, report)
+            self._put(f"reports/{report.report_id.hex()}", body, {"content-type": REPORT_JSON})
+
+        self._in_parallel(send, [(record,) for record in records], "reporting")
+
+    def look(self) -> tuple[Manifest, HeadList]:
+        """The campaign's manifest and list, verified."""
+        manifest = Manifest.from_bytes(Envelope.from_bytes(self.get("manifest")).verified(MANIFEST_TYPE, self.keys()))
+        head_list = HeadList.from_bytes(self.get("list"))
+        manifest.require_list(head_list)
+        return manifest, head_list
+
+    def keys(self) -> tuple[VerifyKey, ...]:
+        """The collector's keys, taken at its word: real devices know one from elsewhere."""
+        status, answer = self.ask("GET", "/v1/keys")
+        assert status == 200, answer
+        return tuple(VerifyKey.of_text(key["key"]) for key in json.loads(answer)["keys"])
+
+    def get(self, what: str) -> bytes:
+        """A document of the campaign."""
+        status, answer = self.ask("GET", f"{self.campaign}/{what}")
+        assert status == 200, answer
+        return answer
+
+    def ask(
+        self, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None
+    ) -> tuple[int, bytes]:
+        """One request; once more if the connection was closed while nobody used it."""
+        for last in (False, True):
+            if last or not hasattr(self._thread, "connection"):
+                secure = self._address.scheme == "https"
+                kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
+                self._thread.connection = kind(self._address.netloc, timeout=60)
+                self._connections.append(self._thread.connection)
+            try:
+                self._thread.connection.request(method, path, body, headers or {})
+                answer = self._thread.connection.getresponse()
+                return answer.status, answer.read()
+            except (http.client.RemoteDisconnected, BrokenPipeError):
+                if last:
+                    raise
+        raise AssertionError("not reached")
+
+    def _put(self, what: str, body: bytes, headers: dict[str, str]) -> None:
+        """Send the same bytes until there is an answer that says more than 'later'."""
+        while (sent := self.ask("PUT", f"{self.campaign}/{what}", body, headers))[0] in RETRYABLE:
+            time.sleep(1)
+        assert sent[0] in (200, 201), sent[1]
+
+    def _random(self) -> ReleaseRandom:
+        if not hasattr(self._thread, "random"):
+            self._thread.random = ReleaseRandom()
+        random: ReleaseRandom = self._thread.random
+        return random
+
+    @staticmethod
+    def _in_parallel(send: Callable[..., None], people: Sequence[tuple[object, ...]], told: str) -> None:
+        with ThreadPoolExecutor(SENDERS) as pool:
+            sent = pool.map(lambda person: send(*person), people)
+            for _ in track(sent, told, total=len(people), transient=True):
+                pass
+
+
+def main() -> None:
+    """Play the people."""
+    parser = argparse.ArgumentParser(description="Invented people for a trial of a collector.")
+    parser.add_argument("group", choices=("opt-in", "clients"))
+    parser.add_argument("campaign")
+    parser.add_argument("--server", default=os.environ.get("BLENDP_SERVER", "http://127.0.0.1:8321"))
+    parser.add_argument("--tokens", type=Path, help="opt-in: the file that `blendp campaign enrol --out` wrote")
+    parser.add_argument("--people", type=int, default=5000, help="clients: how many")
+    told = parser.parse_args()
+    if told.group == "opt-in" and told.tokens is None:
+        parser.error("opt-in needs --tokens FILE")
+    with Fleet(told.server, told.campaign) as fleet:
+        if told.group == "clients":
+            fleet.report(invented_records(told.people, seed=2))
+            print(f"{told.people} people reported")
+        else:
+            tokens = told.tokens.read_text().split()
+            fleet.opt_in(tokens, invented_records(len(tokens), seed=1))
+            print(f"{len(tokens)} people opted in")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,125 @@
+"""``blendp campaign create``: the terms of a new campaign, fixed and signed."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from dataclasses import dataclass
+from typing import Annotated
+
+from typer import Argument
+
+from blendp.cli.campaign.options import AsJson, Where, say, warn
+from blendp.cli.console import print_json
+from blendp.cli.options import method, privacy, takes_job
+from blendp.errors import ParameterError
+from blendp.service.clock import utc_today
+from blendp.wire.campaign import METHODS, Terms
+from blendp.wire.canonical import require_day
+
+EXAMPLES = """Examples:
+
+- `blendp campaign create trends-2026-11 --title 'What people search' --opt-in-until +14d --reports-until +44d`
+- `blendp campaign create words --title 'New words' --levels 1 --opt-in-until 2026-12-14 --reports-until 2027-01-31`
+"""
+
+SMALL_GROUP = 100
+_RELATIVE = re.compile(r"\+([0-9]{1,4})d")
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewCampaign(Where):
+    """The terms, as given on the command line."""
+
+    campaign: Annotated[
+        str, Argument(help="Its name in addresses: lower-case letters, digits, hyphens.", metavar="CAMPAIGN")
+    ]
+    title: Annotated[str, method(help="What is asked, for people.")]
+    opt_in_until: Annotated[
+        str, method(help="Last day (UTC) for opt-in records: 2026-11-30, or +14d for 14 days after --opens.")
+    ]
+    reports_until: Annotated[
+        str, method(help="Last day for clients' reports: 2026-12-31, or +44d for 44 days after --opens.")
+    ]
+    opens: Annotated[str | None, method(help="First day: 2026-11-16, or +3d for in three days (today).")] = None
+    method: Annotated[str, method(help=f"{METHODS[0]}, or {METHODS[1]}: BLENDER with its errata mended.")] = (
+        Terms.method
+    )
+    epsilon: Annotated[float, privacy(help="Privacy loss promised to every person.")] = Terms.epsilon
+    delta: Annotated[float, privacy(help="By how much a probability may exceed that; far below 1/clients.")] = (
+        Terms.delta
+    )
+    levels: Annotated[int, method(help="2 for <query, URL> records, 1 for queries alone.")] = Terms.levels
+    normalise: Annotated[str, method(help="Rule for strings that devices apply: blendp-1 or none.")] = Terms.normalise
+    size: Annotated[int, method(help="Records that the list keeps at most; 0 keeps all.")] = Terms.size or 0
+    opt_in_records: Annotated[int, method(help="Records that an opt-in person sends at most.")] = Terms.opt_in_records
+    minimum_opt_in: Annotated[int, privacy(help="No list before so many opt-in people.")] = Terms.minimum_opt_in
+    minimum_clients: Annotated[int, privacy(help="No result before so many clients.")] = Terms.minimum_clients
+    expected_clients: Annotated[int, method(help="Clients that are expected; what they are asked is tuned to it.")] = (
+        Terms.expected_clients
+    )
+    participation: Annotated[float, method(help="Share of the clients who take part.")] = Terms.participation
+
+    def terms(self, today: datetime.date) -> Terms:
+        """The terms in full, refused if nobody could keep them."""
+        opens = _day("opens", self.opens or "+0d", today)
+        return Terms(
+            campaign=self.campaign,
+            title=self.title,
+            opens=opens.isoformat(),
+            opt_in_until=_day("opt_in_until", self.opt_in_until, opens).isoformat(),
+            reports_until=_day("reports_until", self.reports_until, opens).isoformat(),
+            method=self.method,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            levels=self.levels,
+            normalise=self.normalise,
+            size=self.size or None,
+            opt_in_records=self.opt_in_records,
+            minimum_opt_in=self.minimum_opt_in,
+            minimum_clients=self.minimum_clients,
+            expected_clients=self.expected_clients,
+            participation=self.participation,
+        )
+
+
+@takes_job
+def create(job: NewCampaign, as_json: AsJson = False) -> None:
+    """Fix and sign the terms of a new campaign. They never change: another promise or date is another campaign."""
+    terms = job.terms(utc_today())
+    with job.client() as client:
+        made = client.create(terms)
+    for caution in cautions(terms):
+        warn(caution)
+    if as_json:
+        print_json(made)
+        return
+    say(f"{terms.campaign}: opt-in from {terms.opens} to {terms.opt_in_until}, reports until {terms.reports_until}.")
+    say(f"Terms {made['terms_sha256']}.")
+    say(f"Next: blendp campaign enrol {terms.campaign} --count {terms.minimum_opt_in}")
+
+
+def cautions(terms: Terms) -> list[str]:
+    """What an operator should think over before people take part."""
+    told = []
+    if terms.delta * terms.expected_clients >= 1:
+        told.append(
+            f"--delta {terms.delta:g} is not below one over the {terms.expected_clients:,} clients expected "
+            f"({1 / terms.expected_clients:.2g}): choose a smaller one for real people."
+        )
+    for name in ("minimum_opt_in", "minimum_clients"):
+        if getattr(terms, name) < SMALL_GROUP:
+            option = name.replace("_", "-")
+            told.append(f"--{option} {getattr(terms, name)} is below {SMALL_GROUP}: single people come into sight.")
+    return told
+
+
+def _day(parameter: str, text: str, start: datetime.date) -> datetime.date:
+    """A day by its date, or so many days after another."""
+    if match := _RELATIVE.fullmatch(text):
+        return start + datetime.timedelta(days=int(match[1]))
+    try:
+        return require_day(parameter, text)
+    except ParameterError:
+        legal = "a day such as 2026-11-30, or +14d"
+        raise ParameterError(parameter, text, legal, "Days are those of UTC.") from None

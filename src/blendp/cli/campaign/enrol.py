@@ -1,0 +1,48 @@
+"""``blendp campaign enrol``: one-time tokens for opt-in people."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from blendp.cli.campaign.options import CampaignName, Where, say
+from blendp.cli.options import output, privacy, takes_job
+from blendp.cli.serve import note
+from blendp.outputs import refuse_existing, whole
+
+EXAMPLES = """Examples:
+
+- `blendp campaign enrol trends-2026-11 --count 500 --out tokens.txt`
+- `blendp campaign enrol trends-2026-11 --count 1`
+"""
+
+
+@takes_job
+def enrol(
+    job: Where,
+    campaign: CampaignName,
+    count: Annotated[int, privacy(help="How many people may opt in with them.")],
+    out: Annotated[
+        Path | None, output(help="File for the tokens, one a line, readable by you alone (standard output).")
+    ] = None,
+    overwrite: Annotated[bool, output("--overwrite", help="Replace an earlier file.")] = False,
+) -> None:
+    """Make one-time tokens: each lets one person send records, once. They are shown this once.
+
+    Hand every person one of them, and do not note who got which: the collector does not know it either.
+    """
+    if out is not None:
+        refuse_existing(out, overwrite=overwrite)
+    with job.client() as client:
+        tokens = "".join(f"{token}\n" for token in client.enrol(campaign, count))
+    if out is None:
+        note("Shown this once: hand every person one of them.")
+        sys.stdout.write(tokens)
+        return
+    with whole(out, overwrite=overwrite) as made:
+        descriptor = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w", encoding="ascii") as file:
+            file.write(tokens)
+    say(f"{count:,} tokens in {out}: hand every person one of them.")

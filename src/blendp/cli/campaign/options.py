@@ -1,0 +1,60 @@
+"""The options that the campaign commands share: which collector, and whose token."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument, Option
+
+from blendp.cli.console import errors, results
+from blendp.cli.options import output
+from blendp.errors import ParameterError
+from blendp.report.text import visible
+from blendp.service.operator_client import DEFAULT_SERVER, OperatorClient
+
+TOKEN = "BLENDP_TOKEN"
+_LONGEST_TOKEN = 4096
+
+collector = partial(Option, rich_help_panel="Collector")
+
+AsJson = Annotated[bool, output("--json", help="Print JSON for programs.")]
+CampaignName = Annotated[str, Argument(help="The campaign's name.", metavar="CAMPAIGN")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Where:
+    """A collector and an operator's token, as given on the command line and in the environment."""
+
+    server: Annotated[str, collector(envvar="BLENDP_SERVER", help="Address of the collector.")] = DEFAULT_SERVER
+    token_file: Annotated[
+        Path | None, collector(help=f"File with the operator's token (${TOKEN} if none is said).")
+    ] = None
+
+    def client(self) -> OperatorClient:
+        """The collector, ready to be asked."""
+        return OperatorClient(self.server, self._token())
+
+    def _token(self) -> str:
+        """The token; never on the command line, where other users of the machine could read it."""
+        if self.token_file is None:
+            token = os.environ.get(TOKEN, "")
+            if not token:
+                legal = f"given where the environment variable {TOKEN} is not set"
+                raise ParameterError("token_file", None, legal, "blendp token create makes a token.")
+            return token.strip()
+        with self.token_file.open("rb") as file:
+            return file.read(_LONGEST_TOKEN).decode("ascii", "replace").strip()
+
+
+def say(sentence: str) -> None:
+    """Print a sentence."""
+    results.print(visible(sentence), markup=False, highlight=False, soft_wrap=True)
+
+
+def warn(sentence: str) -> None:
+    """Print a caution beside the result."""
+    errors.print(visible(sentence), style="yellow", markup=False, highlight=False, soft_wrap=True)

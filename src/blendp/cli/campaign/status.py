@@ -1,0 +1,98 @@
+"""``blendp campaign status``: how a campaign stands."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from blendp.cli.campaign.options import AsJson, CampaignName, Where
+from blendp.cli.console import print_json, results
+from blendp.cli.options import takes_job
+from blendp.privacy import Budget
+from blendp.report.text import visible
+
+EXAMPLES = """Examples:
+
+- `blendp campaign status trends-2026-11`
+- `blendp campaign status trends-2026-11 --json`
+"""
+
+_BAR = 24
+_MEANS = {
+    "opt-in": "records of opt-in people are taken",
+    "listing": "the list is being made",
+    "reporting": "the list is public, clients' reports are taken",
+    "closing": "the result is being computed",
+    "released": "the result is public; records, reports and pseudonyms are gone",
+}
+
+
+@takes_job
+def status(job: Where, campaign: CampaignName, as_json: AsJson = False) -> None:
+    """Show a campaign's state, how far it is from its minimums, what became of reports, its list and its promise."""
+    with job.client() as client:
+        told = client.status(campaign)
+    if as_json:
+        print_json(told)
+        return
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True)
+    table.add_column()
+    for name, words in _rows(told):
+        table.add_row(Text(name, style="bold"), Text(visible(words)))
+    results.print(table)
+
+
+def _rows(told: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    opt_in, clients = told["opt_in"], told["clients"]
+    yield "campaign", f"{told['campaign']}: {told['title']}"
+    yield "state", f"{told['state']}: {_MEANS.get(told['state'], '')}"
+    yield "opt-in", f"{_progress(opt_in['people'], opt_in['minimum'], 'people')}; {_left(told, opt_in)}"
+    if opt_in["enrolments"]:
+        yield "enrolled", f"{opt_in['enrolments']:,} tokens, {opt_in['unused']:,} not used yet"
+    reports = _progress(clients["reports"], clients["minimum"], "clients")
+    yield "clients", f"{reports}, {clients['expected']:,} expected; {_left(told, clients)}"
+    total = sum(told["intake"].values())
+    for number, (outcome, count) in enumerate(sorted(told["intake"].items(), key=lambda pair: -pair[1])):
+        yield "" if number else "intake", f"{outcome:<12} {count:>10,}  {count / total:>6.1%}".replace("%", " %")
+    if told["list"] is not None:
+        yield "list", _list(told["list"])
+    yield "promise", _promise(told["budget"])
+    for kind, name in told["documents"].items():
+        if name is not None:
+            yield kind, name
+
+
+def _progress(there: int, minimum: int, who: str) -> str:
+    filled = min(_BAR, _BAR * there // minimum)
+    missing = f", {minimum - there:,} missing" if there < minimum else ""
+    return f"{'█' * filled}{'░' * (_BAR - filled)} {there:,} {who} of at least {minimum:,}{missing}"
+
+
+def _left(told: dict[str, Any], group: dict[str, Any]) -> str:
+    """How long a group may still send."""
+    days = (datetime.date.fromisoformat(group["until"]) - datetime.date.fromisoformat(told["today"])).days
+    if days < 0:
+        return f"ended {group['until']}"
+    return f"until {group['until']}, " + ("the last day" if days == 0 else f"{days} day{'s' * (days > 1)} left")
+
+
+def _list(held: dict[str, Any]) -> str:
+    words = f"{held['records']:,} records of {held['queries']:,} queries"
+    churn = held["churn"]
+    if churn is None:
+        return words
+    changes = ", ".join(f"{churn[name]:,} {name}" for name in ("added", "removed", "kept"))
+    return f"{words}; since {churn['previous']}: {changes}"
+
+
+def _promise(budget: dict[str, Any]) -> str:
+    groups = ["the opt-in people"] if budget["opt_in_spent"] else []
+    if budget["clients_spent"]:
+        groups.append(f"{budget['clients_spent']:,} clients")
+    spenders = " and ".join(groups) or "nobody yet"
+    return f"{Budget(budget['epsilon'], budget['delta'])} to every person; spent by {spenders}"

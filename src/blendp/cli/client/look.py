@@ -1,0 +1,93 @@
+"""``blendp client look``: what a campaign asks and promises, verified."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from blendp.cli.client.options import AsJson, CampaignName, Where
+from blendp.cli.client.words import print_pairs, tell
+from blendp.cli.console import print_json
+from blendp.cli.options import takes_job
+from blendp.client import Campaign, Device, Ledger, Offer, RefusedError
+
+EXAMPLES = """Examples:
+
+- `blendp client look trends-2026-11 --server https://collector.example.org --key 8f0c... --witness https://mirror.org`
+- `blendp client look trends-2026-11 --server https://collector.example.org --trust-on-first-use`
+- `blendp client look trends-2026-11 --json`
+"""
+
+
+@takes_job
+def look(job: Where, name: CampaignName, as_json: AsJson = False) -> None:
+    """Fetch and verify a campaign's terms, manifest and list, and show what they promise.
+
+    Works before consent, since people decide by it: it tells the collector that somebody asked, and nothing more. The
+    collector's address, its keys and the witnesses are remembered.
+    """
+    with job.opened(name) as device:
+        seen, ledger = _seen(device, name), device.ledger
+    if as_json:
+        print_json(_plain(seen, ledger))
+        return
+    print_pairs(_rows(seen, ledger))
+    if isinstance(seen, Campaign) and not seen.witnesses:
+        tell("No witness was asked (--witness): whether others are told the same is not known.")
+
+
+def _seen(device: Device, campaign: str) -> Offer:
+    """The campaign, or its terms while there is no list."""
+    try:
+        return device.look(campaign)
+    except RefusedError as error:
+        if error.reason != "not-published":
+            raise
+        return device.terms(campaign)
+
+
+def _plain(seen: Offer, ledger: Ledger) -> dict[str, Any]:
+    published = None
+    if isinstance(seen, Campaign):
+        manifest = seen.manifest
+        published = {
+            "manifest_sha256": manifest.sha256,
+            "list_sha256": manifest.list_sha256,
+            "records": manifest.records,
+            "opt_in_people": manifest.opt_in_people,
+            "query_share": manifest.query_share,
+            "published": manifest.published,
+            "witnesses": seen.witnesses,
+        }
+    epsilon, delta = ledger.remaining
+    return {
+        "server": seen.server,
+        "keys": [key.text for key, _ in seen.trust.keys],
+        "terms_sha256": seen.terms.sha256,
+        "terms": asdict(seen.terms),
+        "published": published,
+        "remaining": {"epsilon": float(epsilon), "delta": float(delta)},
+    }
+
+
+def _rows(seen: Offer, ledger: Ledger) -> list[tuple[str, str]]:
+    terms = seen.terms
+    records = "queries and their URLs" if terms.levels == 2 else "queries"
+    most = "1 record" if terms.opt_in_records == 1 else f"{terms.opt_in_records} records"
+    rows = [
+        ("campaign", f"{terms.campaign}: {terms.title}"),
+        ("collector", f"{seen.server}, keys {', '.join(key.id for key, _ in seen.trust.keys)}"),
+        ("asks for", f"{records}, method {terms.method}"),
+        ("clients", f"{terms.client_budget}: one randomised report until {terms.reports_until}"),
+        ("opt-in", f"{terms.budget}: at most {most}, {terms.opens} to {terms.opt_in_until}"),
+    ]
+    if terms.participation < 1:
+        rows.append(("drawn", f"each device takes part with a probability of {terms.participation:g}"))
+    if isinstance(seen, Campaign):
+        made = f"{seen.manifest.records} records, made by {seen.manifest.opt_in_people} opt-in people"
+        rows += [("list", f"{made}, {seen.manifest.list_sha256[:16]}…"), ("witnesses", f"{seen.witnesses}")]
+    else:
+        rows.append(("list", "not published yet"))
+    epsilon, delta = ledger.remaining
+    rows.append(("your cap", f"ε = {float(epsilon):g}, δ = {float(delta):g} remain of {ledger.cap}"))
+    return rows

@@ -1,0 +1,162 @@
+"""``blendp serve``: the collector service; and how commands find the store of one."""
+
+from __future__ import annotations
+
+import os
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING, Annotated
+
+from typer import Option
+
+from blendp.cli.console import errors
+from blendp.errors import ParameterError
+from blendp.service.operator_client import DEFAULT_SERVER
+
+if TYPE_CHECKING:
+    from blendp.service.collector import Collector
+    from blendp.service.settings import Settings
+
+EXAMPLES = """Examples:
+
+- `blendp serve`
+- `blendp serve --data /var/lib/blendp --host 0.0.0.0 --tls-certificate cert.pem --tls-key key.pem`
+- `blendp serve --database postgresql://collector@db/blendp --workers 4 --behind-proxy 10.0.0.2 --host 10.0.0.3`
+"""
+
+FOLDER = Path("blendp-data")
+DATABASE = "BLENDP_DATABASE"
+
+kept = partial(Option, rich_help_panel="Where it is kept")
+listening = partial(Option, rich_help_panel="Where it listens")
+limits = partial(Option, rich_help_panel="Limits")
+
+DataFolder = Annotated[Path, kept("--data", help="Folder of the embedded database and of the keys.")]
+DatabaseAddress = Annotated[
+    str | None,
+    kept("--database", help=f"Address of a PostgreSQL database, without a password (or ${DATABASE}, with or without)."),
+]
+
+
+def serve(
+    data: DataFolder = FOLDER,
+    database: DatabaseAddress = None,
+    host: Annotated[str, listening(help="Address; other than loopback needs TLS or a proxy.")] = "127.0.0.1",
+    port: Annotated[int, listening(help="Port; 0 takes a free one.")] = 8321,
+    workers: Annotated[int, listening(help="Processes; more than one needs PostgreSQL.")] = 1,
+    tls_certificate: Annotated[Path | None, listening(help="Certificate chain in PEM form.")] = None,
+    tls_key: Annotated[Path | None, listening(help="Private key of the certificate, in PEM form.")] = None,
+    behind_proxy: Annotated[
+        str | None, listening(help="Address of a proxy that ends TLS and whose word about peers is taken.")
+    ] = None,
+    rate: Annotated[float, limits(help="Requests a second of one peer; 0 for no limit.")] = 200.0,
+    largest_body: Annotated[int, limits(help="Bytes of a request body.")] = 1 << 20,
+    most_waiting: Annotated[int, limits(help="Reports that may wait for the store.")] = 50_000,
+    most_requests: Annotated[int, limits(help="Requests that are served at a time.")] = 1000,
+) -> None:
+    """Run a collector: it takes opt-in records and reports, and publishes lists and results, all signed.
+
+    Makes the folder, the database and the first signing key if there are none, and serves until it is told to stop
+    (SIGTERM, SIGINT). What it acknowledged is on the disk.
+    """
+    from blendp.service.server import serve as serve_until_stopped
+    from blendp.service.settings import Settings
+
+    settings = Settings(
+        data=data,
+        database=address(database),
+        host=host,
+        port=port,
+        workers=workers,
+        tls_certificate=tls_certificate,
+        tls_key=tls_key,
+        behind_proxy=behind_proxy,
+        rate=rate,
+        largest_body=largest_body,
+        most_waiting=most_waiting,
+        most_requests=most_requests,
+    )
+    if tls_certificate is not None:
+        _require_certificate(tls_certificate, tls_key)
+    _tell(settings, database)
+    serve_until_stopped(settings)
+
+
+def note(sentence: str) -> None:
+    """Say something on the side, to the person at the terminal."""
+    errors.print(sentence, style="dim", markup=False, highlight=False, soft_wrap=True)
+
+
+def address(database: str | None) -> str | None:
+    """The database that was named here or in the environment; here without a password."""
+    if database is None:
+        return os.environ.get(DATABASE) or None
+    from sqlalchemy.engine import make_url
+    from sqlalchemy.exc import ArgumentError
+
+    try:
+        url = make_url(database)
+        secret = url.password is not None or any("password" in name.lower() for name in url.query)
+    except (ArgumentError, ValueError):
+        secret = False
+    if secret:
+        raise ParameterError(
+            "database",
+            "(not shown)",
+            "without a password, since everybody on this machine can see it in the list of processes",
+            f"Put the address into the environment variable {DATABASE}, or the password into a .pgpass file.",
+        )
+    return database
+
+
+def stored(data: Path, database: str | None) -> Settings:
+    """The settings of a collector that there is."""
+    from blendp.service.settings import DATABASE_FILE, Settings
+
+    settings = Settings(data=data, database=address(database))
+    if settings.database is None and not (data / DATABASE_FILE).is_file():
+        raise ParameterError(
+            "--data", str(data), "the folder of a collector", "Name another, or make one: blendp serve."
+        )
+    return settings
+
+
+@contextmanager
+def opened(settings: Settings) -> Iterator[Collector]:
+    """A collector's store, also while the collector runs."""
+    from blendp.service.collector import Collector
+
+    collector = Collector.open(settings)
+    try:
+        yield collector
+    finally:
+        collector.close()
+
+
+def _require_certificate(certificate: Path, key: Path | None) -> None:
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key)
+    except OSError as error:
+        told = error.strerror or str(error)
+        raise ParameterError(
+            "tls_certificate", str(certificate), "a certificate in PEM form that fits --tls-key", f"{told}."
+        ) from None
+
+
+def _tell(settings: Settings, database: str | None) -> None:
+    """Say to people what programs read in the log."""
+    where = settings.url(settings.port) if settings.port else f"a free port of {settings.host}"
+    keeps = f"{settings.data.absolute()}" + (", keys alone; the rest in PostgreSQL" if settings.database else "")
+    store = f"--data {quote(str(settings.data))}" + ("" if database is None else f" --database {quote(database)}")
+    server = "" if where == DEFAULT_SERVER or not settings.port else f" --server {where}"
+    for line in (
+        f"Listens at {where}; stop it with Ctrl-C.",
+        f"Keeps its data in {keeps}.",
+        f"Next: export BLENDP_TOKEN=$(blendp token create {store} --name me)",
+        f"      blendp campaign create NAME --title '...' --opt-in-until +14d --reports-until +44d{server}",
+    ):
+        note(line)

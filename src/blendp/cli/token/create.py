@@ -1,0 +1,37 @@
+"""``blendp token create``: a token for an operator, shown once."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+from typer import Option
+
+from blendp.cli.serve import FOLDER, DatabaseAddress, DataFolder, address, note, opened
+
+EXAMPLES = """Examples:
+
+- `blendp token create --name alice`
+- `blendp token create --name dashboard --scope read > token.txt`
+"""
+
+
+def create(
+    name: Annotated[str, Option(help="Whose token it is.")],
+    scope: Annotated[
+        list[str] | None,
+        Option(
+            help="read (status, export, metrics), manage (create, enrol, publish, delete), release; may be repeated."
+        ),
+    ] = None,
+    data: DataFolder = FOLDER,
+    database: DatabaseAddress = None,
+) -> None:
+    """Print a new token, for all scopes if none is said. It is shown this once, and kept nowhere."""
+    from blendp.service.settings import Settings
+    from blendp.service.tokens import SCOPES
+
+    with opened(Settings(data=data, database=address(database))) as collector:
+        token = collector.tokens.create(name, scope or SCOPES)
+    note("Shown this once: put it into BLENDP_TOKEN, or into a file that only you can read (--token-file).")
+    sys.stdout.write(token + "\n")

@@ -1,0 +1,39 @@
+"""When to try again.
+
+    delay = retry_after + u min(1 h, 5 s 2^(n-1))
+
+where:
+    n            is the number of attempts so far,
+    u            is uniform on [0, 1), so that devices that failed together do not come back together,
+    retry_after  is what the collector asked for, 0 if nothing.
+"""
+
+from __future__ import annotations
+
+import datetime
+from email.utils import parsedate_to_datetime
+
+FIRST = 5.0
+LONGEST = 3600.0
+MOST_WAIT = 14 * 86_400.0
+
+
+def delay(attempts: int, u: float, retry_after: float = 0.0) -> float:
+    """Seconds until the next attempt."""
+    return retry_after + u * min(LONGEST, FIRST * 2.0 ** min(attempts - 1, 30))
+
+
+def retry_after(header: str | None, now: float) -> float:
+    """Seconds that a Retry-After header asks for, in seconds or as a date; 0 if it says nothing sensible."""
+    if header is None:
+        return 0.0
+    text = header.strip()
+    if text.isascii() and text.isdigit():
+        return float(min(int(text[:12]), MOST_WAIT))
+    try:
+        moment = parsedate_to_datetime(text)
+    except ValueError:
+        return 0.0
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=datetime.UTC)
+    return min(max(0.0, moment.timestamp() - now), MOST_WAIT)

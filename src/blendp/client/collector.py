@@ -1,0 +1,212 @@
+"""A collector as a device sees it: fetched, verified, and compared with what others were told."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from blendp.client.http import MOST_BYTES, MOST_LIST_BYTES, Http, server_url
+from blendp.client.policy import Policy
+from blendp.client.refusals import EquivocationError, NetworkError, RefusedError
+from blendp.errors import ParameterError
+from blendp.headlist import HeadList
+from blendp.mechanisms import TwoStage
+from blendp.wire import Envelope, Manifest, ReportForms, Terms, VerifyKey
+from blendp.wire.campaign import MANIFEST_TYPE, TERMS_TYPE, require_campaign_id
+from blendp.wire.canonical import require_day
+from blendp.wire.envelope import SignatureError
+from blendp.wire.keys import Trust
+from blendp.wire.problems import RETRYABLE
+
+_MOST_KEYS = 1000
+
+
+@dataclass(frozen=True)
+class Offer:
+    """The verified terms of a campaign, and the keys that are believed for them."""
+
+    server: str
+    trust: Trust = field(repr=False)
+    terms: Terms
+    terms_envelope: bytes = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Campaign(Offer):
+    """A verified campaign that asks clients: its terms, its manifest and its list.
+
+    where:
+        witnesses  is how many others were told the same; 0 means that nobody was asked.
+    """
+
+    manifest: Manifest
+    manifest_envelope: bytes = field(repr=False)
+    head_list: HeadList = field(repr=False)
+    witnesses: int
+
+
+@dataclass(frozen=True)
+class Collector:
+    """Where a campaign is run, whose signatures count, and who else is asked what it says."""
+
+    url: str
+    keys: Sequence[VerifyKey] = ()
+    """Keys known from elsewhere; later keys are followed from these."""
+
+    witnesses: Sequence[str] = ()
+    """Other addresses that serve the same manifests, such as mirrors."""
+
+    policy: Policy = field(default_factory=Policy)
+    trust_on_first_use: bool = False
+    """Believe the keys that the collector itself names, if none are known."""
+
+    allow_http: bool = False
+    """Whether addresses other than this machine's may do without encryption."""
+
+    http: Http = field(default_factory=Http, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Refuse addresses that are none."""
+        object.__setattr__(self, "url", server_url("server", self.url, allow_http=self.allow_http))
+        witnesses = tuple(server_url("witness", url, allow_http=self.allow_http) for url in self.witnesses)
+        object.__setattr__(self, "witnesses", witnesses)
+        object.__setattr__(self, "keys", tuple(self.keys))
+
+    def terms(self, campaign: str, day: datetime.date, known: Trust | None = None) -> Offer:
+        """The terms of a campaign; ``known`` are keys that an earlier visit led to."""
+        require_campaign_id(campaign)
+        trust = self._trust(day, known)
+        data = self._fetch(self.url, _path(campaign, "terms"))
+        if data is None:
+            raise ParameterError("campaign", campaign, f"known to {self.url}", "Check its name.")
+        with _refusing(f"the terms of {campaign}"):
+            terms = Terms.from_bytes(Envelope.from_bytes(data).verified(TERMS_TYPE, trust.on(day)))
+        if terms.campaign != campaign:
+            raise RefusedError("terms", f"{self.url} sent the terms of {terms.campaign} for {campaign}.")
+        return Offer(self.url, trust, terms, data)
+
+    def look(self, campaign: str, day: datetime.date, known: Trust | None = None) -> Campaign:
+        """A campaign that asks clients, verified as far as a device can."""
+        offer = self.terms(campaign, day, known)
+        data = self._fetch(self.url, _path(campaign, "manifest"))
+        if data is None:
+            raise RefusedError("not-published", f"{campaign} has no list yet: clients are asked once there is one.")
+        with _refusing(f"the manifest of {campaign}"):
+            payload = Envelope.from_bytes(data).verified(MANIFEST_TYPE, offer.trust.on(day))
+            manifest = Manifest.from_bytes(payload)
+        if manifest.terms != offer.terms:
+            raise RefusedError("terms", f"The manifest of {campaign} does not keep the terms that were signed before.")
+        witnesses = self._ask_witnesses(campaign, data, payload, offer.trust.on(day))
+        self.policy.require_manifest(manifest)
+        return Campaign(
+            offer.server,
+            offer.trust,
+            offer.terms,
+            offer.terms_envelope,
+            manifest,
+            data,
+            self._head_list(campaign, manifest),
+            witnesses,
+        )
+
+    def _head_list(self, campaign: str, manifest: Manifest) -> HeadList:
+        data = self._fetch(self.url, _path(campaign, "list"), MOST_LIST_BYTES)
+        if data is None:
+            raise RefusedError("list", f"{self.url} has a manifest of {campaign}, but no list.")
+        with _refusing(f"the list of {campaign}", "list"):
+            head_list = HeadList.from_bytes(data)
+            manifest.require_list(head_list)
+            ReportForms.of(manifest.terms, head_list)
+            if manifest.terms.method == "published" and manifest.query_share is not None:
+                TwoStage(manifest.terms.client_budget, head_list.cells_per_query, manifest.query_share)
+        return head_list
+
+    def _trust(self, day: datetime.date, known: Trust | None) -> Trust:
+        """The keys that are believed: known ones, pinned ones, or those of the first visit, and what follows them."""
+        told = self._keys_document()
+        held = {key for key, _ in known.keys} if known is not None else set()
+        if known is not None and held.issuperset(self.keys):
+            start = known
+        elif self.keys:
+            start = Trust.of(*self.keys)
+        elif self.trust_on_first_use:
+            start = _named(told, day)
+        else:
+            raise ParameterError("key", None, "given", f"Ask the people behind {self.url} for their public key.")
+        statements = []
+        for statement in told["statements"][:_MOST_KEYS]:
+            with _refusing("a key statement"):
+                statements.append(Envelope.from_bytes(json.dumps(statement).encode("utf-8")))
+        return start.following(statements, day)
+
+    def _keys_document(self) -> dict[str, list[Any]]:
+        data = self._fetch(self.url, "/v1/keys")
+        try:
+            value = json.loads(data or b"")
+        except (ValueError, RecursionError):
+            value = None
+        if not isinstance(value, dict) or not all(isinstance(value.get(name), list) for name in ("keys", "statements")):
+            raise RefusedError("document", f"{self.url} does not say which keys it signs with: is it a collector?")
+        return value
+
+    def _ask_witnesses(self, campaign: str, data: bytes, payload: bytes, trusted: Sequence[VerifyKey]) -> int:
+        """How many witnesses were told the same; raises if one was told something else, or nothing."""
+        for witness in self.witnesses:
+            other = self._fetch(witness, _path(campaign, "manifest"))
+            if other is None:
+                raise RefusedError("witness", f"{witness} knows no manifest of {campaign}: try again later.")
+            with _refusing(f"what {witness} says of {campaign}", "witness"):
+                envelope = Envelope.from_bytes(other)
+            if envelope.payload == payload:
+                continue
+            try:
+                envelope.verified(MANIFEST_TYPE, trusted)
+            except SignatureError:
+                raise RefusedError("witness", f"{witness} was told another manifest of {campaign}.") from None
+            raise EquivocationError(campaign, "manifest", ((self.url, data), (witness, other)))
+        return len(self.witnesses)
+
+    def _fetch(self, server: str, path: str, most: int = MOST_BYTES) -> bytes | None:
+        """The body at this address; None if there is no such thing."""
+        answer = self.http.request("GET", server + path, most=most)
+        if answer.status == 200:
+            return answer.body
+        if answer.status == 404:
+            return None
+        if answer.status in RETRYABLE:
+            raise NetworkError(f"{server} cannot answer now ({answer.problem}): try again later.")
+        raise RefusedError("document", f"{server}{path} was answered with {answer.problem}.")
+
+
+def _path(campaign: str, what: str) -> str:
+    return f"/v1/campaigns/{campaign}/{what}"
+
+
+def _named(told: dict[str, list[Any]], day: datetime.date) -> Trust:
+    """The keys that a collector says it signs with today."""
+    keys = []
+    with _refusing("the list of keys"):
+        for item in told["keys"][:_MOST_KEYS]:
+            until = item["until"]
+            if until is None or day <= require_day("until", until):
+                keys.append(VerifyKey.of_text(item["key"]))
+    return Trust.of(*keys)
+
+
+@contextmanager
+def _refusing(what: str, reason: str = "document") -> Iterator[None]:
+    """Turn whatever is wrong with a document into a refusal."""
+    try:
+        yield
+    except SignatureError as error:
+        raise RefusedError("signature", f"{_capital(what)}: {error}") from error
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise RefusedError(reason, f"{_capital(what)} is not as it should be: {error}") from error
+
+
+def _capital(words: str) -> str:
+    return words[0].upper() + words[1:]

@@ -1,0 +1,320 @@
+"""A person's device: asks for consent, keeps the ledger, randomises once, sends, forgets and explains.
+
+Whatever is drawn is written down, with its cost and with the bytes to be sent, in one step and before anything is sent;
+after that nothing is ever drawn again for the campaign. The records themselves are never written down, but for those
+that an opt-in person agreed to send, until they have arrived.
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+import secrets
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self, TypeVar
+
+from blendp.client.collector import Campaign, Collector, Offer
+from blendp.client.consent import Consent
+from blendp.client.explanation import Explanation, explain
+from blendp.client.http import Http
+from blendp.client.ledger import CAP, Entry, Ledger
+from blendp.client.outbox import DELETIONS, NEEDS, Outbox, Summary
+from blendp.client.personal import campaign_records
+from blendp.client.refusals import EquivocationError, RefusedError
+from blendp.client.reports import make_report, make_reports
+from blendp.client.store import Item, Participation, Server, Store
+from blendp.errors import ParameterError
+from blendp.headlist import HeadList
+from blendp.headlist.head_list import Record
+from blendp.privacy import Budget
+from blendp.randomness import ReleaseRandom, require_release
+from blendp.randomness.random import COIN_BITS
+from blendp.wire import Manifest, ReportForms, UploadedReport
+from blendp.wire.canonical import canonical, require_day
+from blendp.wire.install import deletion_key, pseudonym
+from blendp.wire.keys import Trust
+from blendp.wire.reports import ID_BYTES, QUESTION_NUMBER, REPORT_JSON, write_report
+
+OPT_IN_JSON = "application/vnd.blendp.opt-in.v1+json"
+
+_LONGEST_TOKEN = 512
+_SYSTEM = secrets.SystemRandom()
+
+_Seen = TypeVar("_Seen", bound=Offer)
+
+
+class Device:
+    """One install. It may be opened again and again, also by several processes at once."""
+
+    def __init__(
+        self,
+        folder: Path | str,
+        collector: Collector | None = None,
+        *,
+        cap: Budget = CAP,
+        http: Http | None = None,
+        clock: Callable[[], float] = time.time,
+        sleep: Callable[[float], None] = time.sleep,
+        jitter: Callable[[], float] = _SYSTEM.random,
+        random: ReleaseRandom | None = None,
+    ) -> None:
+        """Open the device in this folder, or make one; only then does the cap count.
+
+        The collector is needed to look at campaigns and to take part; all else works without.
+        """
+        self.folder = Path(folder)
+        self._collector = collector
+        self._clock, self._sleep = clock, sleep
+        self._random = ReleaseRandom() if random is None else random
+        require_release(self._random)
+        self._http = http or (collector.http if collector is not None else Http())
+        self._store = Store(self.folder, cap)
+        self._outbox = Outbox(self._store, self._http, clock, jitter)
+
+    def __enter__(self) -> Self:
+        """The device itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close it."""
+        self.close()
+
+    def close(self) -> None:
+        """Close the device's file and connections."""
+        self._store.close()
+        self._http.close()
+
+    def __repr__(self) -> str:
+        """Which device, and nothing of its secrets."""
+        return f"Device({str(self.folder)!r})"
+
+    @property
+    def consent(self) -> Consent:
+        """What the person agreed to."""
+        return self._store.consent
+
+    def set_consent(self, consent: Consent) -> Summary:
+        """Write down what the person agrees to; what it no longer covers is dropped or asked to be deleted."""
+        with self._store.whole():
+            self._store.set_consent(consent)
+            for done in self._store.participations():
+                if not consent.covers(NEEDS["report" if done.group == "client" else "opt-in"]):
+                    self._withdraw(done, "consent withdrawn")
+        return self._outbox.send(DELETIONS)
+
+    @property
+    def ledger(self) -> Ledger:
+        """What the person has spent, and the cap."""
+        return self._store.ledger
+
+    def lower_cap(self, cap: Budget) -> None:
+        """Lower the lifetime cap; it can never be raised again."""
+        self._store.set_cap(cap)
+
+    def server(self, url: str | None = None, campaign: str | None = None) -> Server | None:
+        """A collector that this device has visited: this one, that of a campaign, or the last."""
+        return self._store.server(url or (self._store.server_of(campaign) if campaign else None))
+
+    @property
+    def items(self) -> tuple[Item, ...]:
+        """Everything that was ever queued, exactly as it is or was sent, and its fate."""
+        return self._store.items()
+
+    def participation(self, campaign: str) -> Participation | None:
+        """What this device did in a campaign; None if nothing."""
+        return self._store.participation(campaign)
+
+    def evidence(self, campaign: str) -> tuple[tuple[str, bytes], ...]:
+        """The contradicting envelopes of a campaign, if its collector was caught, and where each came from."""
+        return self._store.evidence(campaign)
+
+    def terms(self, campaign: str) -> Offer:
+        """The verified terms of a campaign. They may be looked at before consent: people decide by them."""
+        collector = self._visit(campaign)
+        return self._kept(collector, lambda known: collector.terms(campaign, self._today, known))
+
+    def look(self, campaign: str) -> Campaign:
+        """A verified campaign that asks clients. It may be looked at before consent: people decide by it."""
+        collector = self._visit(campaign)
+        return self._kept(collector, lambda known: collector.look(campaign, self._today, known))
+
+    def take_part(self, campaign: str, records: Sequence[Record]) -> Participation:
+        """Draw whether to take part, and the report, once: later calls give back what was drawn, and draw nothing."""
+        held = self._held(campaign, "client")
+        if held is not None:
+            return held
+        self._require_consent(Consent.LOCAL)
+        seen = self.look(campaign)
+        terms = seen.terms
+        if self._today > require_day("reports_until", terms.reports_until):
+            raise ParameterError("campaign", campaign, f"reported to until {terms.reports_until}", "It is too late.")
+        ready = campaign_records(records, terms)
+        with self._store.whole():
+            held = self._held(campaign, "client")
+            if held is not None:
+                return held
+            self._require_consent(Consent.LOCAL)
+            self._store.ledger.spending(self._entry(campaign, "client", terms.client_budget))
+            done = Participation(campaign, "client", self._day, seen.server)
+            if bool(self._random.coins(round(terms.participation * (1 << COIN_BITS)), 1)[0]):
+                question, data = self._randomised(ready, seen)
+                done = Participation(campaign, "client", self._day, seen.server, os.urandom(ID_BYTES), question, data)
+                self._store.spend(self._entry(campaign, "client", terms.client_budget))
+                report = self._report(done)
+                body = write_report(seen.manifest.sha256, report)
+                self._outbox.add(done, "report", "PUT", f"reports/{report.report_id.hex()}", REPORT_JSON, body)
+            self._store.add_participation(done)
+        return done
+
+    def enrol(self, campaign: str, token: str, records: Sequence[Record]) -> Participation:
+        """Queue at most ``terms.opt_in_records`` of the records, drawn at random, for the campaign's curator, once."""
+        held = self._held(campaign, "opt-in")
+        if held is not None:
+            return held
+        self._require_consent(Consent.OPT_IN)
+        _require_token(token)
+        collector = self._visit(campaign)
+        offer = self._kept(collector, lambda known: collector.terms(campaign, self._today, known))
+        terms = offer.terms
+        collector.policy.require_terms(terms)
+        if not require_day("opens", terms.opens) <= self._today <= require_day("opt_in_until", terms.opt_in_until):
+            legal = f"open to opt-in people, from {terms.opens} to {terms.opt_in_until}"
+            raise ParameterError("campaign", campaign, legal, f"Today is {self._day}.")
+        ready = campaign_records(records, terms)
+        if not ready:
+            raise ParameterError("records", "none", "at least one usable record", "There is nothing to send.")
+        with self._store.whole():
+            held = self._held(campaign, "opt-in")
+            if held is not None:
+                return held
+            self._require_consent(Consent.OPT_IN)
+            self._store.spend(self._entry(campaign, "opt-in", terms.budget))
+            done = Participation(campaign, "opt-in", self._day, offer.server, token=token)
+            chosen = self._random.subset(len(ready), min(terms.opt_in_records, len(ready))).tolist()
+            sent = [{"query": ready[place][0], "url": ready[place][1]} for place in chosen]
+            body = canonical({"terms": terms.sha256, "records": sent})
+            self._store.add_participation(done)
+            self._outbox.add(done, "opt-in", "PUT", "opt-in", OPT_IN_JSON, body)
+        return done
+
+    def send(self, *, wait: bool = False, patience: float = 3600.0) -> Summary:
+        """Try what is due; with ``wait`` go on until nothing waits, or nothing is due within ``patience`` seconds."""
+        give_up = self._clock() + patience
+        summary = self._outbox.send()
+        while wait and summary.next_due is not None and summary.next_due <= give_up:
+            self._sleep(max(0.0, summary.next_due - self._clock()))
+            summary = self._outbox.send().after(summary)
+        return summary
+
+    def forget(self, campaign: str) -> Summary:
+        """Drop what was not sent, and ask the collector to delete what was; what it cost stays in the ledger."""
+        with self._store.whole():
+            done = self._store.participation(campaign)
+            if done is None:
+                legal = "one that this device took part in"
+                raise ParameterError("campaign", campaign, legal, "There is nothing to forget.")
+            self._withdraw(done, "forgotten")
+        return self._outbox.send(DELETIONS)
+
+    def explain(self, campaign: str) -> Explanation:
+        """What this device's report to a campaign tells about its owner."""
+        done, documents = self._store.participation(campaign), self._store.documents(campaign)
+        if done is None or done.report_id is None or documents is None:
+            why = "This device made none."
+            if done is not None and done.silent:
+                why = "This device was not drawn, and its silence tells nothing: chance decided, not your records."
+            elif done is not None:
+                why = "Opt-in records are not randomised on the device; show tells what waits to be sent."
+            raise ParameterError("campaign", campaign, "one with a randomised report", why)
+        manifest, head_list = Manifest.from_bytes(documents[0]), HeadList.from_bytes(documents[1])
+        return explain(self._report(done), manifest, head_list)
+
+    @property
+    def _today(self) -> datetime.date:
+        return datetime.datetime.fromtimestamp(self._clock(), datetime.UTC).date()
+
+    @property
+    def _day(self) -> str:
+        return self._today.isoformat()
+
+    def _visit(self, campaign: str) -> Collector:
+        """The collector, unless it was caught lying about this campaign."""
+        if self._store.evidence(campaign):
+            raise RefusedError(
+                "equivocation", f"The collector of {campaign} signed two different versions of it: never again."
+            )
+        if self._collector is None:
+            raise ParameterError("collector", None, "given", "Say where the campaign is run.")
+        return self._collector
+
+    def _kept(self, collector: Collector, fetch: Callable[[Trust | None], _Seen]) -> _Seen:
+        """What was fetched, remembered; if it contradicts what was seen before or by others, the proof is."""
+        server = self._store.server(collector.url)
+        try:
+            seen = fetch(None if server is None else server.trust)
+            self._store.remember(seen, tuple(collector.witnesses))
+        except EquivocationError as error:
+            with self._store.whole():
+                self._store.accuse(error)
+                self._outbox.drop(error.campaign, "equivocation")
+            raise
+        return seen
+
+    def _held(self, campaign: str, group: str) -> Participation | None:
+        """What was done in this campaign before; raises if it was done in the other group."""
+        held = self._store.participation(campaign)
+        if held is not None and held.group != group:
+            raise ParameterError(
+                "campaign", campaign, f"new to this device's {held.group} side", "Nobody is in both groups."
+            )
+        return held
+
+    def _require_consent(self, needed: Consent) -> None:
+        held = self._store.consent
+        if not held.covers(needed):
+            legal = " or ".join(consent.value for consent in Consent if consent.covers(needed))
+            raise ParameterError("consent", held.value, legal, "The person has to agree first; nothing was done.")
+
+    def _entry(self, campaign: str, group: str, budget: Budget) -> Entry:
+        return Entry(campaign, group, budget, self._day)
+
+    def _randomised(self, records: Sequence[Record], seen: Campaign) -> tuple[int, bytes]:
+        """The one report: the number of its question, and its bytes."""
+        terms, share, head_list = seen.terms, seen.manifest.query_share or 0.0, seen.head_list
+        if terms.method == "published":
+            (drawn,) = make_reports(records, head_list, terms.client_budget, self._random, query_share=share)
+            number = QUESTION_NUMBER["cell"]
+            return number, drawn.cell.to_bytes(ReportForms.of(terms, head_list).forms[number].width, "big")
+        report = make_report(records, head_list, terms.epsilon, share, self._random)
+        return QUESTION_NUMBER[report.question], report.data
+
+    def _report(self, done: Participation) -> UploadedReport:
+        """A participation's report as it travels."""
+        if done.report_id is None or done.question is None or done.data is None:
+            raise ParameterError("campaign", done.campaign, "one with a report", "This device made none.")
+        key = deletion_key(self._store.secret, done.campaign)
+        return UploadedReport(done.report_id, pseudonym(key), done.question, done.data)
+
+    def _withdraw(self, done: Participation, reason: str) -> None:
+        """Drop what was not sent; ask for the deletion of what may have arrived, unless that was done."""
+        arrived = self._outbox.drop(done.campaign, reason)
+        if self._outbox.asked_to_delete(done.campaign):
+            return
+        if not arrived:
+            self._store.wipe_token(done.campaign)
+        elif done.group == "opt-in":
+            self._outbox.add(done, "opt-in-deletion", "DELETE", "opt-in", None, None)
+        else:
+            body = canonical({"deletion_key": deletion_key(self._store.secret, done.campaign).hex()})
+            self._outbox.add(done, "deletion", "POST", "deletions", "application/json", body)
+
+
+def _require_token(token: str) -> None:
+    """Raise unless this can be an enrolment token; never shows it."""
+    if not 0 < len(token) <= _LONGEST_TOKEN or not token.isascii() or not token.isprintable() or " " in token:
+        raise ParameterError("token", "(hidden)", "printable ASCII without spaces", "Copy it whole.")

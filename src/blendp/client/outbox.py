@@ -1,0 +1,135 @@
+"""What waits to be sent: kept until it arrived, was refused or grew too old, and sent in the same bytes every time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+from blendp.client.backoff import MOST_WAIT, delay, retry_after
+from blendp.client.consent import Consent
+from blendp.client.http import Answer, Http
+from blendp.client.refusals import NetworkError, RefusedError
+from blendp.client.store import Item, Participation, Store
+from blendp.wire.problems import RETRYABLE
+
+MOST_ITEMS = 500
+"""How many reports wait at most; the oldest are dropped. Deletion requests wait as long as they must."""
+
+DELETIONS = ("deletion", "opt-in-deletion")
+NEEDS = {"report": Consent.LOCAL, "opt-in": Consent.OPT_IN}
+"""What the person must have agreed to for each kind; deletion needs no consent."""
+
+_OUTCOMES = ("accepted", "duplicate")
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What became of what was tried, and what still waits.
+
+    where:
+        next_due  is when the next attempt is due, in seconds of the clock; None if nothing waits.
+    """
+
+    sent: int
+    refused: int
+    dropped: int
+    waiting: int
+    next_due: float | None
+
+    def after(self, earlier: Summary) -> Summary:
+        """With what became of things in an earlier round."""
+        sent, refused, dropped = (
+            self.sent + earlier.sent,
+            self.refused + earlier.refused,
+            self.dropped + earlier.dropped,
+        )
+        return Summary(sent, refused, dropped, self.waiting, self.next_due)
+
+
+class Outbox:
+    """The queue of one device."""
+
+    def __init__(self, store: Store, http: Http, clock: Callable[[], float], jitter: Callable[[], float]) -> None:
+        """A queue in this store."""
+        self._store, self._http, self._clock, self._jitter = store, http, clock, jitter
+
+    def add(
+        self, done: Participation, kind: str, method: str, path: str, media_type: str | None, body: bytes | None
+    ) -> None:
+        """Queue a request to the participation's collector; beyond the quota the oldest report is dropped."""
+        now, url = self._clock(), f"{done.server}/v1/campaigns/{done.campaign}/{path}"
+        with self._store.whole():
+            self._store.add_item(
+                Item(0, done.campaign, kind, method, url, media_type, body, now, now, 0, "waiting", "")
+            )
+            waiting = [item for item in self._waiting() if item.kind in NEEDS]
+            for item in waiting[: max(0, len(waiting) - MOST_ITEMS)]:
+                self._store.settle(item, "dropped", "quota")
+
+    def drop(self, campaign: str, reason: str) -> bool:
+        """Drop what was not yet sent of a campaign; whether something of it may have arrived."""
+        with self._store.whole():
+            items = [item for item in self._store.items() if item.campaign == campaign and item.kind in NEEDS]
+            for item in items:
+                if item.state == "waiting":
+                    self._store.settle(item, "dropped", reason)
+        return any(item.attempts for item in items)
+
+    def asked_to_delete(self, campaign: str) -> bool:
+        """Whether a deletion request of a campaign waits or was heard."""
+        items = (item for item in self._store.items() if item.campaign == campaign and item.kind in DELETIONS)
+        return any(item.state in ("waiting", "sent") for item in items)
+
+    def send(self, kinds: Collection[str] = (*NEEDS, *DELETIONS)) -> Summary:
+        """Try what is due."""
+        before = {item.id for item in self._waiting()}
+        now = self._clock()
+        for item in self._waiting():
+            if item.kind in NEEDS and item.made < now - MOST_WAIT:
+                self._store.settle(item, "dropped", "too old")
+        for item in self._waiting():
+            if item.kind in kinds and item.due <= now:
+                self._try(item)
+        fates = [item.state for item in self._store.items() if item.id in before]
+        waiting = [item.due for item in self._waiting() if item.kind in kinds]
+        told = {state: fates.count(state) for state in ("sent", "refused", "dropped")}
+        return Summary(**told, waiting=len(waiting), next_due=min(waiting, default=None))
+
+    def _waiting(self) -> list[Item]:
+        return [item for item in self._store.items() if item.state == "waiting"]
+
+    def _try(self, item: Item) -> None:
+        """Send an item once. That it is tried is written down first: an answer may get lost, a report may not."""
+        now = self._clock()
+        with self._store.whole():
+            if item.kind in NEEDS and not self._store.consent.covers(NEEDS[item.kind]):
+                self._store.settle(item, "dropped", "consent withdrawn")
+                return
+            if not self._store.attempt(item, now, now + delay(item.attempts + 1, self._jitter())):
+                return
+        done = self._store.participation(item.campaign)
+        token = done.token if done is not None and item.kind in ("opt-in", "opt-in-deletion") else None
+        try:
+            answer = self._http.request(item.method, item.url, body=item.body, media_type=item.media_type, token=token)
+        except (NetworkError, RefusedError):
+            self._store.postpone(item, None, "network")
+            return
+        if answer.status in (200, 201):
+            self._store.settle(item, "sent", _outcome(answer))
+        elif answer.status in RETRYABLE:
+            heard = self._clock()
+            asked = retry_after(answer.headers.get("retry-after"), heard)
+            due = heard + delay(item.attempts + 1, self._jitter(), asked)
+            self._store.postpone(item, due, answer.problem)
+        else:
+            self._store.settle(item, "refused", answer.problem)
+
+
+def _outcome(answer: Answer) -> str:
+    """What a collector says of what it took, in words that this device knows."""
+    value = answer.json()
+    if not isinstance(value, dict):
+        return "taken"
+    if "deleted" in value:
+        return "deleted" if value["deleted"] is True else "nothing to delete"
+    return str(value["outcome"]) if value.get("outcome") in _OUTCOMES else "taken"

@@ -1,0 +1,329 @@
+"""Backups: the whole database as it was at one moment, in one file, with the keys only if that is asked for.
+
+A backup is a tar archive:
+
+    backup.json  what it is: format, versions, which database, which keys there were
+    database     the dump: an SQLite file, or PostgreSQL's custom format
+    keys/NAME    the keys, one file each, if they were asked for
+
+Without the keys nobody can read opt-in records or sign anything, so such a backup may be kept elsewhere. Keys are read
+before and after the dump: a campaign that is created or published meanwhile misses none that the dump needs.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import shutil
+import sqlite3
+import subprocess
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import IO, Self
+
+import sqlalchemy as sa
+from alembic.script import ScriptDirectory
+from sqlalchemy.exc import DBAPIError
+
+from blendp._version import __version__
+from blendp.errors import EngineError, OutputExistsError, ParameterError
+from blendp.outputs import refuse_existing, whole
+from blendp.service.clock import Clock, utc_today
+from blendp.service.collector import KEYS_FOLDER
+from blendp.service.private_files import PrivateFiles, make_private, touch_private
+from blendp.service.settings import DATABASE_FILE, Settings
+from blendp.service.store import migrations, open_store
+from blendp.service.store.schema import metadata
+from blendp.service.store.store import refusal_of
+
+FORMAT = "blendp/backup/1"
+
+_CARD, _DUMP, _KEYS = "backup.json", "database", "keys/"
+_KEY_NAME = re.compile(r"(signing-[0-9a-f]{16}|campaign-[a-z0-9-]{1,64}\.(opt-in|pseudonym))\.key")
+_LARGEST_CARD, _LARGEST_KEY = 16 << 20, 1 << 10
+_BUSY_SECONDS = 1.0
+_REMEDY = "restore elsewhere, or ask to overwrite (--overwrite)."
+_VERSION = "alembic_version"
+_TABLES = (*(table.name for table in metadata.sorted_tables), _VERSION)
+
+
+@dataclass(frozen=True)
+class Backup:
+    """What a backup says of itself."""
+
+    blendp: str
+    """The version that made it."""
+
+    made: str
+    """The day on which it was made."""
+
+    schema: str
+    """The version of the database's schema."""
+
+    database: str
+    """sqlite or postgresql."""
+
+    with_keys: bool
+    keys: tuple[str, ...]
+    """The names of all keys there were."""
+
+    def to_bytes(self) -> bytes:
+        """As JSON."""
+        return json.dumps({"format": FORMAT, **asdict(self)}, indent=2).encode("utf-8") + b"\n"
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """From JSON; raises ValueError if it is no card of a backup."""
+        value = json.loads(data)
+        if not isinstance(value, dict) or value.pop("format", None) != FORMAT:
+            raise ValueError("its format is not known")
+        try:
+            card = cls(**{**value, "keys": tuple(value["keys"])})
+        except (TypeError, KeyError) as error:
+            raise ValueError("its card is not complete") from error
+        if not all(isinstance(text, str) for text in (card.blendp, card.made, card.schema, card.database, *card.keys)):
+            raise ValueError("its card is not complete")
+        return card
+
+
+def make_backup(settings: Settings, out: Path, *, with_keys: bool, clock: Clock = utc_today) -> Backup:
+    """Write a backup, readable by its owner alone; the collector may be running."""
+    refuse_existing(out, overwrite=False)
+    files = _files(settings)
+    with whole(out, overwrite=False) as made:
+        keys = _read_keys(files)
+        dump = made.with_name(f"{made.name}.dump")
+        touch_private(dump)
+        schema = _dump_sqlite(settings, dump) if settings.database is None else _dump_postgresql(settings, dump)
+        keys = {**_read_keys(files), **keys}
+        card = Backup(__version__, clock().isoformat(), schema, _kind(settings), with_keys, tuple(sorted(keys)))
+        descriptor = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as file, tarfile.open(fileobj=file, mode="w") as archive:
+            _add(archive, _CARD, card.to_bytes())
+            for name, key in sorted(keys.items()) if with_keys else ():
+                _add(archive, _KEYS + name, f"{key.hex()}\n".encode("ascii"))
+            with dump.open("rb") as dumped:
+                archive.addfile(_entry(_DUMP, dump.stat().st_size), dumped)
+    return card
+
+
+def restore_backup(path: Path, settings: Settings, *, overwrite: bool) -> tuple[Backup, list[str]]:
+    """Put a backup in place and bring it to the newest schema: what it was, and which keys are still missing."""
+    files = _files(settings)
+    with _opened(path) as archive:
+        card, keys = _read_card(archive, path), _archived_keys(archive, path)
+        _require_fitting(card, settings, path)
+        if keys and files.names() and not overwrite:
+            raise OutputExistsError(f"{files.folder} holds keys: {_REMEDY}")
+        dumped = archive.extractfile(_DUMP)
+        assert dumped is not None
+        make_private(settings.data)
+        if settings.database is None:
+            _restore_sqlite(dumped, settings, path, overwrite)
+        else:
+            _restore_postgresql(dumped, settings, overwrite)
+        for name, key in keys.items():
+            files.keep(name, key)
+    open_store(settings).close()
+    return card, sorted(set(card.keys) - set(files.names()))
+
+
+def _files(settings: Settings) -> PrivateFiles:
+    return PrivateFiles(settings.data / KEYS_FOLDER)
+
+
+def _kind(settings: Settings) -> str:
+    return "sqlite" if settings.database is None else "postgresql"
+
+
+def _read_keys(files: PrivateFiles) -> dict[str, bytes]:
+    keys = {}
+    for name in filter(_KEY_NAME.fullmatch, files.names()):
+        with suppress(ValueError):  # a key that is being destroyed is no key any more
+            if (key := files.get(name)) is not None:
+                keys[name] = key
+    return keys
+
+
+def _entry(name: str, size: int) -> tarfile.TarInfo:
+    entry = tarfile.TarInfo(name)
+    entry.size, entry.mode = size, 0o600
+    return entry
+
+
+def _add(archive: tarfile.TarFile, name: str, data: bytes) -> None:
+    archive.addfile(_entry(name, len(data)), io.BytesIO(data))
+
+
+def _dump_sqlite(settings: Settings, dump: Path) -> str:
+    """One state of the database, as a single file, while others read and write."""
+    with closing(_sqlite(settings.data / DATABASE_FILE)) as source, closing(_sqlite(dump)) as target:
+        source.backup(target)
+        target.execute("PRAGMA journal_mode=DELETE")
+        return str(target.execute(f"SELECT version_num FROM {_VERSION}").fetchone()[0])
+
+
+def _dump_postgresql(settings: Settings, dump: Path) -> str:
+    with _engine(settings) as engine, engine.connect() as connection:
+        schema = str(connection.exec_driver_sql(f"SELECT version_num FROM {_VERSION}").scalar_one())
+    tables = [f"--table={name}" for name in _TABLES]
+    options = ("--format=custom", "--no-owner", "--no-privileges", "--strict-names", f"--file={dump}")
+    _run_program("pg_dump", *options, *tables, *_access(settings), password=_password(settings))
+    return schema
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tarfile.TarFile]:
+    """The archive, if it holds what a backup holds and nothing else."""
+    try:
+        with tarfile.open(path, "r:") as archive:
+            names = [entry.name if entry.isreg() else f"{entry.name} (no file)" for entry in archive.getmembers()]
+            odd = [name for name in names if name not in (_CARD, _DUMP) and not _is_key(name)]
+            if odd or len(set(names)) != len(names) or not {_CARD, _DUMP} <= set(names):
+                raise _no_backup(path, f"It holds {odd[0]!r}." if odd else "Its members are not those of one.")
+            yield archive
+    except tarfile.TarError as error:
+        raise _no_backup(path, f"{error}.") from error
+
+
+def _is_key(name: str) -> bool:
+    return name.startswith(_KEYS) and _KEY_NAME.fullmatch(name.removeprefix(_KEYS)) is not None
+
+
+def _read_card(archive: tarfile.TarFile, path: Path) -> Backup:
+    try:
+        return Backup.from_bytes(_read(archive, _CARD, _LARGEST_CARD))
+    except (ValueError, RecursionError) as error:
+        raise _no_backup(path, f"{error}; it may need another version of blendp.") from error
+
+
+def _archived_keys(archive: tarfile.TarFile, path: Path) -> dict[str, bytes]:
+    names = [name for name in archive.getnames() if _is_key(name)]
+    try:
+        keys = {name.removeprefix(_KEYS): _read(archive, name, _LARGEST_KEY).decode("ascii") for name in names}
+        return {name: bytes.fromhex(text) for name, text in keys.items()}
+    except ValueError:
+        raise _no_backup(path, "One of its keys is damaged.") from None
+
+
+def _read(archive: tarfile.TarFile, name: str, most: int) -> bytes:
+    file = archive.extractfile(name)
+    assert file is not None
+    return file.read(most)
+
+
+def _no_backup(path: Path, why: str) -> ParameterError:
+    return ParameterError("FILE", str(path), f"a backup that blendp made ({FORMAT})", why)
+
+
+def _require_fitting(card: Backup, settings: Settings, path: Path) -> None:
+    if card.database != _kind(settings):
+        raise ParameterError(
+            "FILE",
+            str(path),
+            f"a backup of {_kind(settings)}",
+            f"This is one of {card.database}, and backups of the two databases are not interchangeable.",
+        )
+    known = ScriptDirectory(str(Path(migrations.__file__).parent)).walk_revisions()
+    if card.schema not in {revision.revision for revision in known}:
+        raise ParameterError(
+            "FILE",
+            str(path),
+            "of a schema that this version knows",
+            f"It has schema {card.schema}: restore it with blendp {card.blendp} or a newer version.",
+        )
+
+
+def _restore_sqlite(dumped: IO[bytes], settings: Settings, path: Path, overwrite: bool) -> None:
+    target = settings.data / DATABASE_FILE
+    refuse_existing(target, overwrite=overwrite)
+    if target.exists():
+        _require_unused(target)
+    with whole(target, overwrite=overwrite) as made:
+        with os.fdopen(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            shutil.copyfileobj(dumped, file)
+        with closing(_sqlite(made)) as database:
+            try:
+                whole_database = database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+            except sqlite3.DatabaseError:
+                whole_database = False
+        if not whole_database:
+            raise _no_backup(path, "Its database is damaged.")
+        for left in ("-wal", "-shm"):
+            target.with_name(target.name + left).unlink(missing_ok=True)
+
+
+def _require_unused(database: Path) -> None:
+    """Raise if another process uses the database; its write-ahead log is gone afterwards."""
+    with closing(_sqlite(database)) as connection:
+        try:
+            mode = connection.execute("PRAGMA journal_mode=DELETE").fetchone()[0]
+        except sqlite3.DatabaseError as error:
+            mode = "delete" if "not a database" in str(error) else "wal"
+    if mode != "delete":
+        raise EngineError(f"{database} is in use: stop the collector first.")
+
+
+def _restore_postgresql(dumped: IO[bytes], settings: Settings, overwrite: bool) -> None:
+    """Into a database without a collector; or in place of one, once the dump is seen to be readable."""
+    with _engine(settings) as engine, tempfile.TemporaryFile() as dump:
+        held = [name for name in sa.inspect(engine).get_table_names() if name in _TABLES]
+        if held and not overwrite:
+            raise OutputExistsError(f"The database holds a collector: {_REMEDY}")
+        shutil.copyfileobj(dumped, dump)
+        dump.seek(0)
+        _run_program("pg_restore", "--list", stdin=dump)
+        dump.seek(0)
+        with engine.begin() as connection:
+            for name in held:
+                connection.exec_driver_sql(f"DROP TABLE {name} CASCADE")
+        options = ("--no-owner", "--no-privileges", "--single-transaction", "--exit-on-error")
+        _run_program("pg_restore", *options, *_access(settings), stdin=dump, password=_password(settings))
+
+
+@contextmanager
+def _engine(settings: Settings) -> Iterator[sa.Engine]:
+    """The database as it is, not migrated."""
+    engine = sa.create_engine(settings.database_url, hide_parameters=True)
+    try:
+        yield engine
+    except DBAPIError as error:
+        raise refusal_of(error) from error
+    finally:
+        engine.dispose()
+
+
+def _access(settings: Settings) -> tuple[str, str]:
+    """How PostgreSQL's programs find the database; everybody can see this, so the password is left out."""
+    url = settings.database_url
+    query = {name: value for name, value in url.query.items() if name != "password"}
+    plain = sa.URL.create("postgresql", url.username, None, url.host, url.port, url.database, query)
+    return "--no-password", f"--dbname={plain.render_as_string(hide_password=False)}"
+
+
+def _password(settings: Settings) -> str | None:
+    url = settings.database_url
+    return url.password or (str(url.query["password"]) if "password" in url.query else None)
+
+
+def _run_program(program: str, *options: str, stdin: IO[bytes] | None = None, password: str | None = None) -> None:
+    """Run one of PostgreSQL's programs, from the path or from where Debian keeps them."""
+    elsewhere = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{program}"), key=lambda path: int(path.parts[4]))
+    found = shutil.which(program) or (str(elsewhere[-1]) if elsewhere else None)
+    if found is None:
+        raise EngineError(f"{program} is missing: install the client programs of PostgreSQL.")
+    environment = {**os.environ, **({} if password is None else {"PGPASSWORD": password})}
+    done = subprocess.run([found, *options], stdin=stdin, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        said = done.stderr.strip().splitlines() or [f"{program} failed without a word"]
+        raise EngineError(f"{said[0]}.")
+
+
+def _sqlite(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None)

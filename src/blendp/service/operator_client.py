@@ -1,0 +1,135 @@
+"""What operators ask of a collector from elsewhere: over HTTP, with a token, every refusal as one exception."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from blendp.client.http import server_url
+from blendp.errors import ParameterError
+from blendp.wire.campaign import Terms, require_campaign_id
+from blendp.wire.problems import PREFIX, PROBLEMS
+
+if TYPE_CHECKING:
+    import httpx
+
+DEFAULT_SERVER = "http://127.0.0.1:8321"
+
+_CONNECT_SECONDS, _ANSWER_SECONDS = 10.0, 900.0
+"""Lists and results of large campaigns take a while to compute."""
+
+
+class OperatorError(Exception):
+    """A request that the collector refused.
+
+    where:
+        status   is the HTTP status,
+        slug     is the problem's name, or ``http-`` and the status if the answer tells none,
+        detail   is the sentence for people,
+        missing  is how many people are missing where there are too few.
+    """
+
+    def __init__(self, status: int, slug: str, detail: str, missing: int | None = None) -> None:
+        """Say what was refused, and why."""
+        self.status, self.slug, self.detail, self.missing = status, slug, detail, missing
+        super().__init__(detail)
+
+
+class OperatorClient:
+    """A collector, as its operators reach it."""
+
+    def __init__(self, server: str, token: str, *, transport: httpx.BaseTransport | None = None) -> None:
+        """At this address, with this token; over another transport in tests."""
+        import httpx  # takes a moment to load, which only those who send have to wait for
+
+        self._server = server_url("server", server)
+        if not token or not token.isascii() or not token.isprintable() or " " in token:
+            raise ParameterError("token", "(not shown)", "one word", "Copy it whole; blendp token create makes one.")
+        self._client = httpx.Client(
+            transport=transport,
+            timeout=httpx.Timeout(_ANSWER_SECONDS, connect=_CONNECT_SECONDS),
+            follow_redirects=False,
+            trust_env=False,
+            headers={"Authorization": f"Bearer {token}", "Accept": "application/json"},
+        )
+
+    def __enter__(self) -> Self:
+        """The client itself."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def create(self, terms: Terms) -> dict[str, Any]:
+        """Fix the terms of a new campaign."""
+        return self._ask("POST", "/v1/campaigns", asdict(terms))
+
+    def enrol(self, campaign: str, count: int) -> list[str]:
+        """New one-time tokens, told this once."""
+        return list(self._ask("POST", _address(campaign, "/enrolments"), {"count": count})["tokens"])
+
+    def publish(self, campaign: str) -> dict[str, Any]:
+        """Have the list made and published."""
+        return self._ask("POST", _address(campaign, "/publish"))
+
+    def release(self, campaign: str) -> dict[str, Any]:
+        """Have the result computed and published."""
+        return self._ask("POST", _address(campaign, "/release"))
+
+    def delete(self, campaign: str) -> dict[str, Any]:
+        """Have everything of a campaign deleted but its name."""
+        return self._ask("DELETE", _address(campaign))
+
+    def status(self, campaign: str) -> dict[str, Any]:
+        """How a campaign stands."""
+        return self._ask("GET", _address(campaign, "/status"))
+
+    def export(self, campaign: str) -> dict[str, Any]:
+        """The signed documents of a released campaign, and its list."""
+        return self._ask("GET", _address(campaign, "/export"))
+
+    def keys(self) -> dict[str, Any]:
+        """The signing keys, and how each vouches for the next."""
+        return self._ask("GET", "/v1/keys")
+
+    def _ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        import httpx
+
+        try:
+            response = self._client.request(method, self._server + path, json=body)
+        except (httpx.TransportError, httpx.InvalidURL) as error:
+            raise ConnectionError(
+                f"{self._server} cannot be reached ({str(error) or type(error).__name__}): "
+                f"start the collector (blendp serve) or name another (--server)."
+            ) from None
+        value = _value(response)
+        if response.is_success and value is not None:
+            return value
+        if value is None or "status" not in value:
+            raise ConnectionError(
+                f"{self._server} answered {response.status_code} and not as a collector does: check --server."
+            )
+        slug = str(value.get("type")).removeprefix(PREFIX)
+        raise OperatorError(
+            response.status_code,
+            slug if slug in PROBLEMS else f"http-{response.status_code}",
+            str(value.get("detail") or value.get("title")),
+            value.get("missing"),
+        )
+
+
+def _address(campaign: str, verb: str = "") -> str:
+    require_campaign_id(campaign)
+    return f"/v1/campaigns/{campaign}{verb}"
+
+
+def _value(response: httpx.Response) -> dict[str, Any] | None:
+    """The object that was answered; None if it is none."""
+    try:
+        value = response.json()
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None

@@ -1,0 +1,311 @@
+"""Backups: one moment of a collector in one file, with its keys only if asked for, and back again."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+import sqlite3
+import subprocess
+import tarfile
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any
+
+import pytest
+
+from blendp.errors import EngineError
+from blendp.service.backup import FORMAT, make_backup, restore_backup
+from blendp.service.campaigns import find
+from blendp.service.collector import Collector
+from blendp.service.settings import Settings
+from blendp.service.status import overview
+from tests.service.postgres import Postgres, temporary_folder
+from tests.unit.cli.test_serve import blendp
+
+TERMS = {"title": "What is asked", "opens": "2026-01-01", "opt_in_until": "2100-01-01", "reports_until": "2100-01-02"}
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[Postgres]:
+    server = Postgres(temporary_folder())
+    yield server
+    server.stop()
+    shutil.rmtree(server.folder)
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.xdist_group("postgres"))])
+def place(request: pytest.FixtureRequest) -> Places:
+    return Places(request.getfixturevalue("postgres") if request.param == "postgresql" else None)
+
+
+class Places:
+    """Where collectors may be: on the embedded database, or on a new PostgreSQL database each."""
+
+    def __init__(self, postgres: Postgres | None) -> None:
+        self._postgres = postgres
+
+    def new(self, data: Path) -> Settings:
+        return Settings(data, None if self._postgres is None else self._postgres.new_database())
+
+
+def fill(settings: Settings, *names: str) -> str:
+    """A collector with campaigns and a token."""
+    collector = Collector.open(settings)
+    for name in names:
+        collector.lifecycle.create({"campaign": name, **TERMS})
+        collector.opt_in.enrol(name, 2)
+    token = collector.tokens.create("me")
+    collector.close()
+    return token
+
+
+def options(settings: Settings) -> tuple[str, ...]:
+    return "--data", str(settings.data), *(() if settings.database is None else ("--database", settings.database))
+
+
+def secrets(data: Path) -> list[bytes]:
+    held = [path.read_text().strip() for path in sorted((data / "keys").iterdir())]
+    return [form for key in held for form in (key.encode(), bytes.fromhex(key))]
+
+
+def test_there_and_back(place: Places, tmp_path: Path) -> None:
+    old, new, out = place.new(tmp_path / "old"), place.new(tmp_path / "new"), tmp_path / "backup.tar"
+    token = fill(old, "one", "two")
+    code, shown, told = blendp("backup", *options(old), "--with-keys", "--out", str(out))
+    assert (code, shown) == (0, f"Backup in {out}.\n"), told
+    assert "private keys" in told
+    assert out.stat().st_mode & 0o777 == 0o600
+    assert blendp("backup", *options(old), "--out", str(out))[0] == 4
+
+    code, shown, told = blendp("restore", str(out), *options(new))
+    assert (code, shown) == (0, f"Restored {out} to {new.data}.\n"), told
+    assert "missing" not in told
+    assert secrets(new.data) == secrets(old.data)
+    assert (new.data / "keys").stat().st_mode & 0o777 == 0o700
+    collector = Collector.open(new)
+    assert [one["campaign"] for one in overview(collector.store)] == ["one", "two"]
+    assert collector.tokens.scopes_of(token) is not None
+    collector.lifecycle.create({"campaign": "three", **TERMS})
+    with collector.store.reading() as connection:
+        assert find(connection, "three").number == 3
+    collector.close()
+
+    code, _, told = blendp("restore", str(out), *options(new))
+    assert code == 4
+    assert "--overwrite" in told
+    assert blendp("restore", str(out), *options(new), "--overwrite")[0] == 0
+    collector = Collector.open(new)
+    assert [one["campaign"] for one in overview(collector.store)] == ["one", "two"]
+    collector.close()
+
+
+def test_keys_are_in_it_only_if_asked_for(place: Places, tmp_path: Path) -> None:
+    old, new, out = place.new(tmp_path / "old"), place.new(tmp_path / "new"), tmp_path / "backup.tar"
+    fill(old, "one")
+    code, _, told = blendp("backup", *options(old), "--out", str(out))
+    assert code == 0, told
+    assert "3 keys are not in it" in told
+    held = out.read_bytes()
+    assert len(secrets(old.data)) == 6
+    assert not [secret for secret in secrets(old.data) if secret in held]
+    code, _, told = blendp("restore", str(out), *options(new))
+    assert code == 0, told
+    names = sorted(path.name for path in (old.data / "keys").iterdir())
+    assert f"Put the missing keys back by hand, into {new.data / 'keys'}: {', '.join(names)}." in told
+    assert not (new.data / "keys").exists()
+    (old.data / "keys").rename(new.data / "keys")
+    assert "Put the missing keys" not in blendp("restore", str(out), *options(new), "--overwrite")[2]
+
+
+@pytest.mark.xdist_group("postgres")
+def test_the_two_databases_are_not_interchangeable(postgres: Postgres, tmp_path: Path) -> None:
+    embedded, server = Settings(tmp_path / "a"), Settings(tmp_path / "b", postgres.new_database())
+    for number, (source, target) in enumerate(((embedded, server), (server, embedded))):
+        fill(source)
+        out = tmp_path / f"{number}.tar"
+        make_backup(source, out, with_keys=False)
+        code, _, told = blendp("restore", str(out), *options(target), "--overwrite")
+        assert code == 2
+        assert "not interchangeable" in told
+
+
+@pytest.mark.xdist_group("postgres")
+def test_programs_are_told_the_password_in_private(
+    postgres: Postgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = Settings(tmp_path / "data", postgres.new_database().replace("blendp@", "blendp:sesame@"))
+    fill(settings)
+    seen: list[tuple[list[str], str | None]] = []
+    run = subprocess.run
+
+    def watched(command: list[str], **how: Any) -> Any:
+        seen.append((command, how["env"].get("PGPASSWORD")))
+        return run(command, **how)
+
+    monkeypatch.setattr(subprocess, "run", watched)
+    make_backup(settings, tmp_path / "b.tar", with_keys=False)
+    restore_backup(tmp_path / "b.tar", settings, overwrite=True)
+    assert [Path(command[0]).name for command, _ in seen] == ["pg_dump", "pg_restore", "pg_restore"]
+    assert [password for _, password in seen] == ["sesame", None, "sesame"]
+    assert not [word for command, _ in seen for word in command if "sesame" in word]
+
+
+@pytest.mark.xdist_group("postgres")
+def test_a_program_that_is_missing_or_fails_is_told(
+    postgres: Postgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = Settings(tmp_path / "data", postgres.new_database())
+    fill(settings)
+    (tmp_path / "pg_dump").write_text("#!/bin/sh\necho 'pg_dump: error: no luck' >&2\nexit 1\n")
+    (tmp_path / "pg_dump").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(EngineError, match="no luck"):
+        make_backup(settings, tmp_path / "b.tar", with_keys=True)
+    assert not (tmp_path / "b.tar").exists()
+    assert not list(tmp_path.glob(".b.tar*"))
+
+
+def test_a_backup_of_a_busy_collector_is_one_moment(tmp_path: Path) -> None:
+    """Every transaction writes two rows: a backup has both or neither."""
+    settings, stop = Settings(tmp_path / "data"), Event()
+    fill(settings)
+    with closing(sqlite3.connect(settings.data / "collector.db")) as connection:
+        connection.execute("CREATE TABLE pairs (number INTEGER, half INTEGER)")
+
+    def write() -> None:
+        with closing(sqlite3.connect(settings.data / "collector.db", isolation_level=None, timeout=30)) as connection:
+            number = 0
+            while not stop.is_set():
+                connection.execute("BEGIN IMMEDIATE")
+                for half in (0, 1):
+                    connection.execute("INSERT INTO pairs VALUES (?, ?)", (number, half))
+                connection.execute("COMMIT")
+                number += 1
+
+    writer = Thread(target=write)
+    writer.start()
+    try:
+        for number in range(5):
+            make_backup(settings, tmp_path / f"{number}.tar", with_keys=False)
+    finally:
+        stop.set()
+        writer.join()
+    counts = []
+    for number in range(5):
+        restored = Settings(tmp_path / str(number))
+        restore_backup(tmp_path / f"{number}.tar", restored, overwrite=False)
+        with closing(sqlite3.connect(restored.data / "collector.db")) as connection:
+            assert (
+                connection.execute("SELECT count(*) FROM pairs GROUP BY number HAVING count(*) <> 2").fetchall() == []
+            )
+            counts.append(connection.execute("SELECT count(*) FROM pairs").fetchone()[0])
+    assert counts == sorted(counts)
+    assert counts[-1] > 0
+
+
+def test_a_running_collector_is_not_replaced(tmp_path: Path) -> None:
+    settings = Settings(tmp_path / "data")
+    fill(settings, "one")
+    make_backup(settings, tmp_path / "b.tar", with_keys=True)
+    collector = Collector.open(settings)
+    code, _, told = blendp("restore", str(tmp_path / "b.tar"), *options(settings), "--overwrite")
+    assert code == 5
+    assert "stop the collector first" in told
+    assert [one["campaign"] for one in overview(collector.store)] == ["one"]
+    collector.close()
+    assert blendp("restore", str(tmp_path / "b.tar"), *options(settings), "--overwrite")[0] == 0
+
+
+def test_a_log_of_an_earlier_database_is_not_applied_to_the_restored_one(tmp_path: Path) -> None:
+    old, new = Settings(tmp_path / "old"), Settings(tmp_path / "new")
+    fill(old, "one")
+    make_backup(old, tmp_path / "b.tar", with_keys=False)
+    new.data.mkdir()
+    (new.data / "collector.db-wal").write_bytes(b"stale")
+    restore_backup(tmp_path / "b.tar", new, overwrite=False)
+    assert [path.name for path in new.data.iterdir()] == ["collector.db"]
+
+
+def test_existing_keys_are_not_replaced(tmp_path: Path) -> None:
+    old, new = Settings(tmp_path / "old"), Settings(tmp_path / "new")
+    fill(old)
+    make_backup(old, tmp_path / "b.tar", with_keys=True)
+    (new.data / "keys").mkdir(parents=True)
+    (new.data / "keys" / "signing-0000000000000000.key").write_text("00")
+    code, _, told = blendp("restore", str(tmp_path / "b.tar"), *options(new))
+    assert code == 4
+    assert "holds keys" in told
+    assert [path.name for path in new.data.iterdir()] == ["keys"]
+
+
+CARD: dict[str, Any] = {"format": FORMAT, "blendp": "1", "made": "2026-11-16", "schema": "0001", "database": "sqlite"}
+CARD |= {"with_keys": True, "keys": []}
+
+
+@pytest.mark.parametrize(
+    ("members", "words"),
+    [
+        ({"backup.json": json.dumps(CARD | {"format": "blendp/backup/2"}).encode(), "database": b""}, "format"),
+        ({"backup.json": json.dumps({"format": FORMAT}).encode(), "database": b""}, "not complete"),
+        ({"backup.json": json.dumps(CARD | {"schema": []}).encode(), "database": b""}, "not complete"),
+        ({"backup.json": b"{", "database": b""}, "Expecting"),
+        ({"backup.json": json.dumps(CARD | {"schema": "9999"}).encode(), "database": b""}, "newer version"),
+        ({"backup.json": json.dumps(CARD).encode()}, "members"),
+        ({"backup.json": json.dumps(CARD).encode(), "database": b"no database at all" * 100}, "damaged"),
+        ({"backup.json": json.dumps(CARD).encode(), "database": b"", "../evil": b""}, "'../evil'"),
+        ({"backup.json": json.dumps(CARD).encode(), "database": b"", "keys/../../evil.key": b""}, "evil"),
+        (
+            {"backup.json": json.dumps(CARD).encode(), "database": b"", "keys/signing-0123456789abcdef.key": b"xyz"},
+            "keys is damaged",
+        ),
+    ],
+)
+def test_what_is_no_backup_is_refused(tmp_path: Path, members: dict[str, bytes], words: str) -> None:
+    with tarfile.open(tmp_path / "b.tar", "w") as archive:
+        for name, content in members.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
+    code, shown, told = blendp("restore", str(tmp_path / "b.tar"), "--data", str(tmp_path / "data"))
+    assert (code, shown) == (2, ""), told
+    assert told.startswith("Error: FILE")
+    assert words in told
+    assert not (tmp_path / "data" / "collector.db").exists()
+
+
+def test_a_backup_that_was_cut_is_refused_and_the_old_one_stays(place: Places, tmp_path: Path) -> None:
+    settings, out = place.new(tmp_path / "data"), tmp_path / "database"
+    fill(settings, "one")
+    make_backup(settings, out, with_keys=False)
+    out.write_bytes(out.read_bytes()[:-20_000])
+    code, _, told = blendp("restore", str(out), *options(settings), "--overwrite")
+    assert code == 2, told
+    assert told.startswith("Error: FILE")
+    collector = Collector.open(settings)
+    assert [one["campaign"] for one in overview(collector.store)] == ["one"]
+    collector.close()
+
+
+def test_a_database_of_a_newer_version_is_one_sentence(tmp_path: Path) -> None:
+    fill(Settings(tmp_path / "data"))
+    with closing(sqlite3.connect(tmp_path / "data" / "collector.db", isolation_level=None)) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+    code, shown, told = blendp("token", "list", "--data", str(tmp_path / "data"))
+    assert (code, shown) == (5, "")
+    assert told.startswith("Error: The database needs a newer version of blendp")
+
+
+def test_links_and_other_files_are_refused(tmp_path: Path) -> None:
+    with tarfile.open(tmp_path / "b.tar", "w") as archive:
+        entry = tarfile.TarInfo("database")
+        entry.type, entry.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        archive.addfile(entry)
+    (tmp_path / "text").write_text("no archive " * 100)
+    for name in ("b.tar", "text"):
+        code, _, told = blendp("restore", str(tmp_path / name), "--data", str(tmp_path / "data"))
+        assert code == 2, told
+    assert blendp("restore", str(tmp_path / "none"), "--data", str(tmp_path / "data"))[0] == 5
+    assert not (tmp_path / "data").exists()

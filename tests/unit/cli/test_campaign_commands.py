@@ -1,0 +1,289 @@
+"""``blendp campaign`` as an operator meets it, against a real collector."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import json
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from blendp.cli.campaign.documents import Documents
+from blendp.client import make_report
+from blendp.headlist import HeadList
+from blendp.randomness import ReleaseRandom
+from blendp.service.operator_client import OperatorClient, OperatorError
+from blendp.service.opt_in import OPT_IN_TYPE
+from blendp.wire import Envelope, Manifest, SigningKey, Terms, UploadedReport
+from blendp.wire.envelope import SignatureError
+from blendp.wire.reports import BATCH_BINARY, QUESTION_NUMBER, write_binary_batch
+from tests.unit.cli.test_serve import PATH, Service, blendp
+
+FILES = ["estimates.csv", "head_list.json", "manifest.json", "release.json", "terms.json", "trends.csv"]
+DATES = ("--opt-in-until", "+3d", "--reports-until", "+10d")
+SMALL = ("--minimum-opt-in", "1", "--minimum-clients", "1")
+OPT_IN, CLIENTS = 30, 40
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    with Service(tmp_path_factory.mktemp("collector") / "data") as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def told(service: Service) -> dict[str, str]:
+    """The environment of an operator."""
+    code, token, _ = blendp("token", "create", "--name", "me", "--data", str(service.data))
+    assert code == 0
+    return {"BLENDP_SERVER": service.url, "BLENDP_TOKEN": token.strip()}
+
+
+def succeed(told: dict[str, str], *arguments: str) -> str:
+    code, shown, errors = blendp("campaign", *arguments, **told)
+    assert code == 0, errors
+    return shown
+
+
+def opt_in(service: Service, name: str, tokens: list[str]) -> None:
+    with httpx.Client(base_url=f"{service.url}/v1/campaigns/{name}") as client:
+        terms = Terms.from_bytes(Envelope.from_bytes(client.get("/terms").content).payload).sha256
+        for number, token in enumerate(tokens):
+            query = "weather" if number % 3 else "news"
+            body = json.dumps({"terms": terms, "records": [{"query": query, "url": f"http://{query}.org"}]})
+            headers = {"Authorization": f"Bearer {token}", "Content-Type": OPT_IN_TYPE}
+            assert client.put("/opt-in", content=body, headers=headers).status_code == 201
+
+
+def report(service: Service, name: str, count: int) -> None:
+    with httpx.Client(base_url=f"{service.url}/v1/campaigns/{name}") as client:
+        manifest = Manifest.from_bytes(Envelope.from_bytes(client.get("/manifest").content).payload)
+        head_list = HeadList.from_bytes(client.get("/list").content)
+        made = []
+        for number in range(count):
+            one = make_report(
+                [("weather", "http://weather.org")],
+                head_list,
+                manifest.terms.epsilon,
+                manifest.query_share or 0.0,
+                ReleaseRandom(),
+            )
+            name_of = number.to_bytes(16, "big")
+            made.append(UploadedReport(name_of, name_of, QUESTION_NUMBER[one.question], one.data))
+        body = write_binary_batch(manifest.sha256, made)
+        for outcome in ("accepted", "duplicate"):
+            answer = client.post("/reports", content=body, headers={"Content-Type": BATCH_BINARY})
+            assert answer.json() == {"outcomes": [outcome] * count}
+
+
+@pytest.fixture(scope="module")
+def released(service: Service, told: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A campaign that went the whole way, looked at on every step."""
+    name, folder = "trends-1", tmp_path_factory.mktemp("way")
+    strong = ("--epsilon", "6", "--delta", "1e-4", "--expected-clients", "5000", "--size", "5")
+    code, shown, errors = blendp(
+        "campaign", "create", name, "--title", "What [people] ask", *DATES, *strong, "--minimum-opt-in", "30",
+        "--minimum-clients", "40", **told,
+    )  # fmt: skip
+    assert code == 0, errors
+    today = datetime.datetime.now(datetime.UTC).date()
+    assert f"opt-in from {today} to {today + datetime.timedelta(3)}" in shown
+    assert "--minimum-clients 40 is below 100" in errors
+    assert "--delta" not in errors
+
+    out = folder / "tokens.txt"
+    succeed(told, "enrol", name, "--count", str(OPT_IN), "--out", str(out))
+    assert out.stat().st_mode & 0o777 == 0o600
+    tokens = out.read_text().splitlines()
+    assert len(set(tokens)) == OPT_IN
+    assert blendp("campaign", "enrol", name, "--count", "1", "--out", str(out), **told)[0] == 4
+    (extra,) = succeed(told, "enrol", name, "--count", "1").splitlines()
+    assert extra.startswith("blendp-in-")
+
+    opt_in(service, name, tokens[:-1])
+    code, shown, errors = blendp("campaign", "publish", name, **told)
+    assert (code, shown, errors) == (6, "", "Error: 1 more opt-in people are needed: 29 of 30 are there.\n")
+    opt_in(service, name, tokens[-1:])
+    shown = succeed(told, "status", name)
+    assert "What [people] ask" in shown
+    assert f"{'█' * 24} 30 people of at least 30; until {today + datetime.timedelta(3)}, 3 days left" in shown
+    assert "31 tokens, 1 not used yet" in shown
+    assert "spent by nobody yet" in shown
+
+    shown = succeed(told, "publish", name)
+    assert "30 opt-in people made a list of 2 records" in shown
+    assert "missing" in succeed(told, "status", name)
+    assert blendp("campaign", "release", name, **told)[0] == 6
+    assert blendp("campaign", "export", name, "--out", str(folder / "early"), **told)[0] == 6
+    report(service, name, CLIENTS)
+    shown = succeed(told, "status", name)
+    assert "reporting: the list is public" in shown
+    assert "accepted             40" in shown
+    assert shown.count("50.0 %") == 2
+    assert "2 records of 2 queries" in shown
+    assert "spent by the opt-in people and 40 clients" in shown
+
+    shown = succeed(told, "release", name)
+    assert "the result of 40 clients is public" in shown
+    assert "released" in succeed(told, "status", name)
+    assert not (folder / "early").exists()
+    return name
+
+
+def public_key(service: Service) -> str:
+    return str(httpx.get(f"{service.url}/v1/keys").json()["keys"][-1]["key"])
+
+
+def test_an_export_is_verified_and_whole(service: Service, told: dict[str, str], released: str, tmp_path: Path) -> None:
+    out, key = tmp_path / "out", public_key(service)
+    code, _, errors = blendp("campaign", "export", released, "--key", key, "--out", str(out), **told)
+    assert (code, errors) == (0, "")
+    assert sorted(path.name for path in out.iterdir()) == FILES
+    manifest = Manifest.from_bytes(Envelope.from_bytes((out / "manifest.json").read_bytes()).payload)
+    manifest.require_list(HeadList.from_bytes((out / "head_list.json").read_bytes()))
+    release = json.loads(Envelope.from_bytes((out / "release.json").read_bytes()).payload)
+    with (out / "estimates.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == ["query", "url", "probability", "std_error", "low", "high", "weight_opt_in"]
+    assert (rows[0]["query"], rows[-1]["query"], rows[-1]["url"]) == ("weather", "*", "*")
+    assert float(rows[0]["probability"]) == release["estimates"][0]["probability"]
+    assert (out / "trends.csv").read_text().splitlines()[0] == "query,probability,std_error,low,high"
+    assert blendp("campaign", "export", released, "--out", str(out), **told)[0] == 4
+    code, _, errors = blendp("campaign", "export", released, "--out", str(out), "--overwrite", **told)
+    assert code == 0
+    assert "not verified" in errors
+
+
+def test_an_export_that_no_known_key_signed_is_refused(told: dict[str, str], released: str, tmp_path: Path) -> None:
+    strange = SigningKey.new().public.text
+    code, _, errors = blendp("campaign", "export", released, "--key", strange, "--out", str(tmp_path / "out"), **told)
+    assert code == 6
+    assert "No trusted key signed" in errors
+    assert blendp("campaign", "export", released, "--key", "8f0c", "--out", str(tmp_path / "out"), **told)[0] == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_documents_that_do_not_fit_are_refused(told: dict[str, str], released: str) -> None:
+    with OperatorClient(told["BLENDP_SERVER"], told["BLENDP_TOKEN"]) as client:
+        export = client.export(released)
+    good = Documents.of_export(export)
+    assert good.result(released)["campaign"] == released
+    others = Terms.from_bytes(good.terms.payload).to_bytes().replace(b"What [people] ask", b"What is asked")
+    forged = Envelope(good.terms.media_type, others, good.terms.signatures)
+    for bad in (
+        Documents(forged, good.manifest, good.release, good.head_list),
+        Documents(good.terms, good.manifest, good.release, good.head_list.replace(b"weather", b"whether")),
+        Documents(good.terms, good.manifest, good.manifest, good.head_list),
+    ):
+        with pytest.raises(SignatureError):
+            bad.result(released)
+    with pytest.raises(SignatureError, match="campaign"):
+        good.result("another")
+
+
+def test_after_rotation_the_old_key_leads_to_the_new(
+    service: Service, told: dict[str, str], released: str, tmp_path: Path
+) -> None:
+    old = public_key(service)
+    code, new, _ = blendp("key", "rotate", "--data", str(service.data))
+    assert code == 0
+    assert new.strip() == public_key(service) != old
+    for key in (old, new.strip()):
+        done = blendp("campaign", "export", released, "--key", key, "--out", str(tmp_path / key[:4]), **told)
+        assert done[0] == 0, done
+
+
+def test_refusals_have_exit_codes_of_their_own(service: Service, told: dict[str, str], tmp_path: Path) -> None:
+    _, reader, _ = blendp("token", "create", "--name", "r", "--scope", "read", "--data", str(service.data))
+    file = tmp_path / "token"
+    file.write_text(reader)
+    new = ("create", "refused", "--title", "x")
+    wrong = {**told, "BLENDP_TOKEN": "blendp-op-000000000000-" + "0" * 64}
+    closed = {**told, "BLENDP_SERVER": "http://127.0.0.1:9"}
+    for arguments, environment, code, words in (
+        (("status", "nothing"), told, 6, "There is no campaign 'nothing'."),
+        ((*new, *DATES), wrong, 6, "not valid"),
+        ((*new, *DATES, "--token-file", str(file)), told, 6, "'manage'"),
+        ((*new, *DATES, "--token-file", str(tmp_path / "none")), told, 5, "No such file"),
+        ((*new, *DATES), {**told, "BLENDP_TOKEN": ""}, 2, "--token-file"),
+        ((*new, *DATES), {**told, "BLENDP_TOKEN": "two words"}, 2, "(not shown)"),
+        ((*new, *DATES), closed, 5, "cannot be reached"),
+        ((*new, *DATES, "--server", "http://collector.example.org"), told, 2, "https"),
+        ((*new, *DATES, "--epsilon", "-1"), told, 2, "--epsilon"),
+        ((*new, "--opt-in-until", "soon", "--reports-until", "+3d"), told, 2, "--opt-in-until"),
+        ((*new, "--opt-in-until", "+3d", "--reports-until", "+2d"), told, 2, "--reports-until"),
+        ((*new, "--opens", "2020-01-01", *DATES), told, 2, "opt_in_until"),
+        (("status", "../keys"), told, 2, "campaign"),
+        (("delete", "nothing"), told, 2, "--yes"),
+        (("delete", "nothing", "--yes"), told, 6, "There is no campaign"),
+    ):
+        ended, shown, errors = blendp("campaign", *arguments, **environment)
+        assert (ended, shown) == (code, ""), (arguments, errors)
+        *_, last = errors.splitlines()
+        assert words in last
+        assert last.startswith("Error: ")
+
+
+def test_a_careless_campaign_is_cautioned_compared_and_deleted(
+    service: Service, told: dict[str, str], released: str
+) -> None:
+    code, shown, errors = blendp(
+        "campaign", "create", "careless", "--title", "x", *DATES, *SMALL, "--delta", "1e-3", "--json", **told
+    )
+    assert code == 0
+    assert len(json.loads(shown)["terms_sha256"]) == 64
+    assert [line.split()[0] for line in errors.splitlines()] == ["--delta", "--minimum-opt-in", "--minimum-clients"]
+    opt_in(service, "careless", succeed(told, "enrol", "careless", "--count", "1").splitlines())
+    code, shown, errors = blendp("campaign", "publish", "careless", "--json", **told)
+    assert json.loads(shown)["records"] == 0
+    assert "No record passed" in errors
+    assert f"since {released}: 0 added, 2 removed, 0 kept" in succeed(told, "status", "careless")
+    assert json.loads(succeed(told, "status", "careless", "--json"))["state"] == "reporting"
+    assert list((service.data / "keys").glob("campaign-careless.*"))
+    assert succeed(told, "delete", "careless", "--yes") == "careless is deleted.\n"
+    assert blendp("campaign", "status", "careless", **told)[0] == 6
+    assert not list((service.data / "keys").glob("campaign-careless.*"))
+
+
+def test_deleting_asks_first(told: dict[str, str]) -> None:
+    succeed(told, "create", "doomed", "--title", "x", *DATES)
+    for answer, state in (("n", 200), ("y", 404)):
+        theirs, ours = pty.openpty()
+        command = [sys.executable, "-m", "blendp", "campaign", "delete", "doomed"]
+        os.write(theirs, f"{answer}\n".encode())
+        done = subprocess.run(command, env=PATH | told, stdin=ours, capture_output=True, text=True, check=True)
+        os.close(theirs)
+        os.close(ours)
+        assert "Delete everything of doomed for good?" in done.stderr
+        assert done.stdout.strip() == ("Nothing was deleted." if answer == "n" else "doomed is deleted.")
+        assert httpx.get(f"{told['BLENDP_SERVER']}/v1/campaigns/doomed/terms").status_code == state
+    code, _, errors = blendp("campaign", "create", "doomed", "--title", "x", *DATES, **told)
+    assert code == 6
+    assert "name another" in errors
+
+
+def answering(status: int, **how: Any) -> OperatorClient:
+    return OperatorClient(
+        "https://x.org", "token", transport=httpx.MockTransport(lambda _: httpx.Response(status, **how))
+    )
+
+
+def test_the_client_tells_problems_from_strangers() -> None:
+    problem = {"type": "urn:blendp:problem:too-few", "status": 409, "detail": "7 more are needed.", "missing": 7}
+    with pytest.raises(OperatorError, match="7 more") as caught:
+        answering(409, json=problem).publish("x")
+    assert (caught.value.status, caught.value.slug, caught.value.missing) == (409, "too-few", 7)
+    with pytest.raises(OperatorError) as caught:
+        answering(502, json={"type": "about:blank", "title": "Bad gateway", "status": 502}).publish("x")
+    assert (caught.value.slug, caught.value.detail, caught.value.missing) == ("http-502", "Bad gateway", None)
+    for status, how in ((200, {"text": "<html>"}), (302, {"text": ""}), (404, {"json": {}}), (200, {"json": [1]})):
+        with pytest.raises(ConnectionError, match="not as a collector does"):
+            answering(status, **how).status("x")

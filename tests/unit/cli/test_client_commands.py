@@ -1,0 +1,213 @@
+"""``blendp client`` as a person meets it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from typer.testing import CliRunner
+
+from blendp.cli.app import app
+from blendp.cli.client import COMMANDS, options
+from blendp.client import Http
+from blendp.client import device as device_module
+from tests.unit.client.fake_collector import CAMPAIGN, NOW, TERMS, TOKEN, URL, FakeCollector
+
+RUNNER = CliRunner()
+
+
+class Person:
+    """A folder, a collector, and commands."""
+
+    def __init__(self, folder: Path, fake: FakeCollector) -> None:
+        self.folder, self.fake = folder, fake
+        self.records = folder / "mine.csv"
+        self.records.write_text("query,url\nQuery  3,http://site-0.org/\n\nother,http://else.org\n")
+        self.where = ("--server", URL, "--key", fake.key.public.text)
+
+    def blendp(self, *arguments: str, given: str | None = None) -> tuple[int, str, str]:
+        env = {"COLUMNS": "100", "BLENDP_DEVICE": str(self.folder / "device")}
+        done = RUNNER.invoke(app, ["client", *arguments], env=env, input=given)
+        if done.exception is not None and not isinstance(done.exception, SystemExit):
+            raise done.exception
+        return done.exit_code, " ".join(done.stdout.split()), done.stderr
+
+    def json(self, *arguments: str) -> Any:
+        code, shown, told = self.blendp(*arguments, "--json")
+        assert (code, told) == (0, "")
+        return json.loads(shown)
+
+
+@pytest.fixture
+def person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Person:
+    fake = FakeCollector(dataclasses.replace(TERMS, opt_in_records=2))
+    monkeypatch.setattr(options, "Http", lambda: Http(httpx.MockTransport(fake._answer)))
+    init = device_module.Device.__init__
+
+    def at_noon(self: Any, *arguments: Any, **told: Any) -> None:
+        init(self, *arguments, **told, clock=lambda: NOW)
+
+    monkeypatch.setattr(device_module.Device, "__init__", at_noon)
+    return Person(tmp_path, fake)
+
+
+def test_a_whole_life(person: Person) -> None:
+    assert person.blendp("consent") == (0, "Consent: off (nothing is made or sent).", "")
+    code, _, told = person.blendp("take-part", CAMPAIGN, *person.where)
+    assert code == 2
+    assert "consent = 'off' is not allowed: it must be local or opt-in" in told
+    assert not person.fake.requests
+    assert person.json("consent", "local")["consent"] == "local"
+
+    code, shown, _ = person.blendp("look", CAMPAIGN, *person.where)
+    assert code == 0
+    for words in ("What is searched for", "(ε = 4, δ = 0)", "12 records, made by 200", "witnesses 0", "No witness"):
+        assert words in shown
+    code, shown, _ = person.blendp("take-part", CAMPAIGN, "--records", str(person.records))
+    assert code == 0
+    assert "Remaining for life: ε = 6, δ = 1e-05." in shown
+    first = person.json("take-part", CAMPAIGN)
+    assert first == person.json("take-part", CAMPAIGN)
+    assert not person.fake.writes
+
+    (item,) = person.json("show")
+    assert (item["state"], json.loads(item["payload"])["data"]) == ("waiting", first["data"])
+    assert person.blendp("send") == (0, "Sent 1, refused 0, dropped 0; 0 still waiting.", "")
+    assert person.fake.writes[0].content == item["payload"].encode()
+    shown = person.blendp("show")[1]
+    assert "fate sent (accepted), attempts: 1" in shown
+    assert item["payload"].replace(" ", "") in shown.replace(" ", "")
+
+    code, shown, _ = person.blendp("explain", CAMPAIGN)
+    assert code == 0
+    assert "sends exactly this report with a probability of" in shown
+    assert "Named:" in shown
+    told = person.json("explain", CAMPAIGN)
+    assert told["within_epsilon"] is True
+    assert sum(len(group["cells"]) for group in told["likelihoods"]) == person.fake.head_list.cells
+
+    ledger = person.json("ledger")
+    assert ledger["spent"] == {"epsilon": 4.0, "delta": 0.0}
+    assert [entry["campaign"] for entry in ledger["entries"]] == [CAMPAIGN]
+    assert "ε = 1, δ = 1e-05 remain" in person.blendp("ledger", "--lower-cap", "5")[1]
+    code, _, told = person.blendp("ledger", "--lower-cap", "6")
+    assert code == 2
+    assert "never raised" in told
+
+    code, shown, _ = person.blendp("forget", CAMPAIGN)
+    assert code == 0
+    assert "Sent 1" in shown
+    assert not person.fake.reports
+    assert "holds nothing of this device" in person.blendp("forget", CAMPAIGN)[1]
+    assert person.json("consent", "off") == {
+        "consent": "off",
+        "deletions": {"sent": 0, "refused": 0, "dropped": 0, "waiting": 0, "next_due": None},
+    }
+
+
+def test_opt_in_people_enrol_with_a_token_from_a_file(person: Person) -> None:
+    token, where = person.folder / "token", f"{URL}/v1/campaigns/{CAMPAIGN}/manifest"
+    token.write_text(TOKEN + "\n")
+    person.fake.served[where] = None
+    arguments = ("enrol", CAMPAIGN, "--token-file", str(token), "--records", str(person.records))
+    person.blendp("consent", "opt-in")
+    assert "not published yet" in person.blendp("look", CAMPAIGN, *person.where)[1]
+    assert person.json("look", CAMPAIGN)["published"] is None
+    code, shown, told = person.blendp(*arguments)
+    assert (code, told) == (0, "")
+    assert "enrolled on 2026-11-06" in shown
+    assert person.json(*arguments)["group"] == "opt-in"
+    text = person.blendp("show")[1]
+    assert "query 3" in text
+    assert TOKEN not in text
+    assert person.json("send", "--wait")["sent"] == 1
+    assert list(person.fake.opt_in) == [TOKEN]
+    assert "payload wiped" in person.blendp("show")[1]
+    code, shown, _ = person.blendp("consent", "off")
+    assert "Deletion requests: Sent 1" in shown
+    assert not person.fake.opt_in
+    assert "payload none" in person.blendp("show")[1]
+
+
+def test_records_come_from_standard_input_too(person: Person) -> None:
+    person.blendp("consent", "local")
+    assert person.blendp("take-part", CAMPAIGN, *person.where, "--records", "-", given="query 1,http://a\n")[0] == 0
+
+
+def test_a_refusal_has_a_code_of_its_own_and_bad_files_another(person: Person) -> None:
+    stranger = FakeCollector().key.public.text
+    code, _, told = person.blendp("look", CAMPAIGN, "--server", URL, "--key", stranger)
+    assert code == 6
+    assert "do not use it" in told
+    assert person.blendp("look", CAMPAIGN, *person.where, "--least-records", "13")[0] == 6
+    for text in (b"a,b,c\n", b"\xff\n", b'"open'):
+        person.records.write_bytes(text)
+        code, _, told = person.blendp("take-part", CAMPAIGN, *person.where, "--records", str(person.records))
+        assert code == 3
+        assert "query,url" in told
+    assert person.blendp("take-part", CAMPAIGN, *person.where, "--records", str(person.folder))[0] == 3
+    arguments = ("enrol", CAMPAIGN, *person.where, "--records", "-", "--token-file")
+    assert person.blendp(*arguments, str(person.folder / "none"), given="")[0] == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("look", CAMPAIGN), "--server = None"),
+        (("look", CAMPAIGN, "--server", "http://far.example"), "--server = 'http://far.example'"),
+        (("look", CAMPAIGN, "--server", URL), "--key = None"),
+        (("look", CAMPAIGN, "--server", URL, "--key", "ab"), "--key = 'ab'"),
+        (("look", "No Name", "--server", URL, "--trust-on-first-use"), "campaign = 'No Name'"),
+        (("forget", CAMPAIGN), "nothing to forget"),
+        (("explain", CAMPAIGN), "made none"),
+        (("ledger", "--lower-delta", "0"), "--lower-delta"),
+        (("consent", "maybe"), "maybe"),
+    ],
+)
+def test_wrong_parameters_are_told(person: Person, arguments: tuple[str, ...], words: str) -> None:
+    code, _, told = person.blendp(*arguments)
+    assert code == 2
+    assert words in told
+
+
+def test_what_the_system_does_not_give(person: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    def away(request: httpx.Request) -> httpx.Response:
+        raise httpx.ConnectError("away", request=request)
+
+    device = person.folder / "broken"
+    device.mkdir()
+    (device / "device.sqlite").write_text("no database " * 100)
+    code, _, told = person.blendp("show", "--device", str(device))
+    assert code == 5
+    assert "cannot be used" in told
+    monkeypatch.setattr(options, "Http", lambda: Http(httpx.MockTransport(away)))
+    code, _, told = person.blendp("look", CAMPAIGN, *person.where)
+    assert code == 5
+    assert "cannot be reached" in told
+
+
+def test_a_device_that_did_nothing_says_so(person: Person) -> None:
+    assert "Nothing has left this device" in person.blendp("show")[1]
+    assert "Spent ε = 0" in person.blendp("ledger")[1]
+    assert person.json("send")["waiting"] == 0
+
+
+def test_silence_is_told(person: Person) -> None:
+    fake = person.fake
+    fake.terms = dataclasses.replace(fake.terms, participation=1e-15)
+    fake.change_manifest(terms=fake.terms)
+    person.blendp("consent", "local")
+    assert "keeps silent" in person.blendp("take-part", CAMPAIGN, *person.where)[1]
+    assert "drawn each device takes part" in person.blendp("look", CAMPAIGN)[1]
+    assert person.json("take-part", CAMPAIGN)["silent"] is True
+
+
+@pytest.mark.parametrize("name", list(COMMANDS))
+def test_every_command_has_help_and_examples(name: str) -> None:
+    done = RUNNER.invoke(app, ["client", name, "--help"], env={"COLUMNS": "160"})
+    assert done.exit_code == 0
+    assert f"blendp client {name}" in " ".join(done.stdout.split())

@@ -1,0 +1,426 @@
+"""What a device does, once, and with whose leave."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import stat
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from blendp.client import Consent, Device, OverspentError
+from blendp.client.personal import campaign_records
+from blendp.client.store import FILE, Store
+from blendp.errors import ParameterError, RandomnessError
+from blendp.headlist import HeadList
+from blendp.privacy import Budget
+from blendp.randomness import SimulationRandom
+from blendp.wire import ReportForms
+from blendp.wire.install import deletion_key, pseudonym
+from blendp.wire.reports import read_report
+from tests.support import KnownKey
+from tests.unit.client.fake_collector import CAMPAIGN, LIST, NOW, RECORDS, TERMS, TOKEN, URL, Clock, FakeCollector
+
+OPT_IN = dataclasses.replace(TERMS, opt_in_records=3)
+MANY: list[tuple[str, str | None]] = [(f"Query {i}", f"http://site.org/{i}") for i in range(10)]
+
+
+def test_nothing_happens_before_consent(tmp_path: Path) -> None:
+    fake = FakeCollector()
+    with fake.device(tmp_path, Clock(), consent=None) as device:
+        assert device.consent is Consent.OFF
+        with pytest.raises(ParameterError, match="consent = 'off'"):
+            device.take_part(CAMPAIGN, RECORDS)
+        with pytest.raises(ParameterError, match="consent = 'off'"):
+            device.enrol(CAMPAIGN, TOKEN, RECORDS)
+        assert device.send().waiting == 0
+        assert not fake.requests
+        device.set_consent(Consent.LOCAL)
+        with pytest.raises(ParameterError, match="consent = 'local' is not allowed: it must be opt-in"):
+            device.enrol(CAMPAIGN, TOKEN, RECORDS)
+        assert not fake.requests
+        assert device.items == ()
+
+
+def test_a_report_is_drawn_once_kept_and_sent(tmp_path: Path) -> None:
+    fake, clock = FakeCollector(), Clock()
+    with fake.device(tmp_path, clock) as device:
+        done = device.take_part(CAMPAIGN, RECORDS)
+        assert not fake.writes
+        (entry,) = device.ledger.entries
+        assert (entry.campaign, entry.group, entry.budget) == (CAMPAIGN, "client", Budget(4.0))
+        asked = len(fake.requests)
+        assert device.take_part(CAMPAIGN, [("something", "else")]) == done
+        assert len(fake.requests) == asked
+        summary = device.send()
+        assert (summary.sent, summary.waiting, summary.next_due) == (1, 0, None)
+        assert device.send().sent == 0
+        (item,) = device.items
+    (request,) = fake.writes
+    assert request.headers["content-type"] == "application/vnd.blendp.report.v1+json"
+    assert "authorization" not in request.headers
+    assert request.content == item.body
+    assert (item.state, item.reason, item.attempts) == ("sent", "accepted", 1)
+    assert done.report_id is not None
+    (row,) = read_report(done.report_id.hex(), request.content).rows
+    assert row is not None
+    assert ReportForms.of(TERMS, LIST).possible(row[2], row[3])
+    with Device(tmp_path) as again:
+        key = deletion_key(again._store.secret, CAMPAIGN)
+        assert again.participation(CAMPAIGN) == done
+    assert row[1] == pseudonym(key)
+
+
+def test_published_reports_are_cells(tmp_path: Path) -> None:
+    terms = dataclasses.replace(TERMS, method="published", delta=1e-6)
+    fake = FakeCollector(terms, query_share=0.85)
+    with fake.device(tmp_path, Clock()) as device:
+        done = device.take_part(CAMPAIGN, RECORDS)
+        assert device.ledger.entries[0].budget == Budget(4.0, 1e-6)
+        assert device.send().sent == 1
+    assert done.question == 2
+    assert done.data is not None
+    assert ReportForms.of(terms, LIST).possible(2, done.data)
+
+
+def test_one_level_campaigns_take_queries(tmp_path: Path) -> None:
+    terms = dataclasses.replace(TERMS, levels=1, epsilon=30.0)
+    head_list = HeadList.of_records([(f"query {i}", None) for i in range(12)], levels=1)
+    fake = FakeCollector(terms, head_list)
+    with fake.device(tmp_path, Clock(), cap=Budget(40)) as device:
+        device.take_part(CAMPAIGN, [("QUERY  3", None)])
+        assert ("query 3", None) in device.explain(CAMPAIGN).named
+
+
+def test_texts_are_brought_to_the_campaigns_form() -> None:
+    two, one = TERMS, dataclasses.replace(TERMS, levels=1)
+    records: list[tuple[str, str | None]] = [
+        (" A  b", "HTTP://X.org/"), ("c", None), ("", "http://x"), ("d", " # "), ("e\0", "http://x"),
+        ("f", "\ud800"), ("g" * 9000, "http://x"),
+    ]  # fmt: skip
+    assert campaign_records(records, two) == [("a b", "http://x.org")]
+    assert [query for query, _ in campaign_records(records, one)] == ["a b", "c", "d", "f"]
+    assert campaign_records([("E\u0301 ", "U")], dataclasses.replace(two, normalise="none")) == [("\u00c9 ", "U")]
+    with pytest.raises(ParameterError, match="pairs"):
+        campaign_records(["ab"], two)  # type: ignore[list-item]
+
+
+def test_the_records_are_nowhere_on_the_device(tmp_path: Path) -> None:
+    fake = FakeCollector()
+    with fake.device(tmp_path, Clock()) as device:
+        device.take_part(CAMPAIGN, [("my very own secret", "http://secret.example")])
+        device.send()
+    held = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    assert b"very own" not in held
+    assert b"secret.example" not in held
+
+
+def test_silence_is_drawn_once_and_costs_nothing(tmp_path: Path) -> None:
+    fake = FakeCollector(dataclasses.replace(TERMS, participation=0.25))
+    silent = 0
+    for number in range(60):
+        with fake.device(tmp_path / str(number), Clock(), random=KnownKey(number)) as device:
+            done = device.take_part(CAMPAIGN, RECORDS)
+            silent += done.silent
+            assert len(device.items) == len(device.ledger.entries) == (not done.silent)
+            if number < 10:
+                assert [device.take_part(CAMPAIGN, RECORDS) for _ in range(5)] == [done] * 5
+            if done.silent:
+                with pytest.raises(ParameterError, match="silence tells nothing"):
+                    device.explain(CAMPAIGN)
+                assert device.forget(CAMPAIGN).waiting == 0
+                assert device.items == ()
+    assert 35 < silent < 55
+
+
+def test_late_campaigns_are_refused(tmp_path: Path) -> None:
+    fake, clock = FakeCollector(), Clock()
+    with fake.device(tmp_path, clock) as device:
+        clock.now = NOW + 24 * 86_400
+        device.look(CAMPAIGN)
+        clock.now += 86_400
+        with pytest.raises(ParameterError, match="until 2026-11-30"):
+            device.take_part(CAMPAIGN, RECORDS)
+        assert not device.ledger.entries
+
+
+def test_the_cap_is_hard_and_for_life(tmp_path: Path) -> None:
+    clock, fakes = Clock(), [FakeCollector(dataclasses.replace(TERMS, campaign=f"c{i}")) for i in range(3)]
+    with fakes[0].device(tmp_path, clock) as device:
+        assert device.ledger.cap == Budget(10.0, 1e-5)
+        device.lower_cap(Budget(9.0))
+        with pytest.raises(ParameterError, match="never raised"):
+            device.lower_cap(Budget(10.0))
+        device.take_part("c0", RECORDS)
+        device.forget("c0")
+    with fakes[1].device(tmp_path, clock, cap=Budget(50)) as device:
+        assert device.ledger.cap == Budget(9.0)
+        device.take_part("c1", RECORDS)
+    with fakes[2].device(tmp_path, clock) as device:
+        with pytest.raises(OverspentError, match="Difference"):
+            device.take_part("c2", RECORDS)
+        assert device.participation("c2") is None
+        assert [entry.campaign for entry in device.ledger.entries] == ["c0", "c1"]
+
+
+def enrolled(fake: FakeCollector, folder: Path, clock: Clock, **options: Any) -> Device:
+    device = fake.device(folder, clock, consent=Consent.OPT_IN, **options)
+    device.enrol(CAMPAIGN, TOKEN, MANY)
+    return device
+
+
+def test_opt_in_records_are_few_drawn_fairly_and_wiped_once_they_arrived(tmp_path: Path) -> None:
+    drawn: Counter[str] = Counter()
+    for number in range(40):
+        fake, clock = FakeCollector(OPT_IN), Clock()
+        device = enrolled(fake, tmp_path / str(number), clock, random=KnownKey(number))
+        (item,) = device.items
+        assert item.body is not None
+        sent = json.loads(item.body)
+        assert sent["terms"] == OPT_IN.sha256
+        assert len({record["query"] for record in sent["records"]}) == 3
+        drawn.update(record["url"] for record in sent["records"])
+        assert device.enrol(CAMPAIGN, TOKEN, []) == device.participation(CAMPAIGN)
+        assert device.send().sent == 1
+        assert fake.opt_in == {TOKEN: item.body}
+        assert fake.writes[0].headers["content-type"] == "application/vnd.blendp.opt-in.v1+json"
+        assert device.items[0].body is None
+        assert device.ledger.entries[0].budget == OPT_IN.budget
+        device.close()
+        assert b"site.org/" not in (tmp_path / str(number) / FILE).read_bytes()
+    assert len(drawn) == 10
+    assert all(3 <= count <= 24 for count in drawn.values())
+
+
+def test_enrolment_has_its_days_its_size_and_its_token(tmp_path: Path) -> None:
+    fake, clock = FakeCollector(OPT_IN), Clock()
+    with fake.device(tmp_path, clock, consent=Consent.OPT_IN) as device:
+        for token in ("", "two words", "ünicode", "line\n", "x" * 513):
+            with pytest.raises(ParameterError, match="hidden"):
+                device.enrol(CAMPAIGN, token, MANY)
+        with pytest.raises(ParameterError, match="at least one usable record"):
+            device.enrol(CAMPAIGN, TOKEN, [("a query alone", None)])
+        for days in (-6, 6):
+            clock.now = NOW + days * 86_400
+            with pytest.raises(ParameterError, match="open to opt-in people"):
+                device.enrol(CAMPAIGN, TOKEN, MANY)
+        assert not device.ledger.entries
+
+
+def test_nobody_is_in_both_groups(tmp_path: Path) -> None:
+    fake, clock = FakeCollector(OPT_IN), Clock()
+    with enrolled(fake, tmp_path / "a", clock) as device, pytest.raises(ParameterError, match="both groups"):
+        device.take_part(CAMPAIGN, RECORDS)
+    with fake.device(tmp_path / "b", clock, consent=Consent.OPT_IN) as device:
+        device.take_part(CAMPAIGN, RECORDS)
+        with pytest.raises(ParameterError, match="both groups"):
+            device.enrol(CAMPAIGN, TOKEN, MANY)
+
+
+def test_forgetting_deletes_what_was_sent_and_keeps_the_cost(tmp_path: Path) -> None:
+    fake, clock = FakeCollector(), Clock()
+    with fake.device(tmp_path, clock) as device:
+        device.take_part(CAMPAIGN, RECORDS)
+        device.send()
+        assert fake.reports
+        assert device.forget(CAMPAIGN).waiting == 0
+        assert not fake.reports
+        assert [(item.kind, item.reason) for item in device.items] == [("report", "accepted"), ("deletion", "deleted")]
+        assert len(device.ledger.entries) == 1
+        device.forget(CAMPAIGN)
+        assert len(device.items) == 2
+        done = device.take_part(CAMPAIGN, RECORDS)
+        assert done == device.participation(CAMPAIGN)
+        assert device.send().sent == 0
+        with pytest.raises(ParameterError, match="nothing to forget"):
+            device.forget("unknown")
+
+
+def test_what_was_never_sent_is_dropped_without_a_word(tmp_path: Path) -> None:
+    fake = FakeCollector()
+    with fake.device(tmp_path, Clock()) as device:
+        device.take_part(CAMPAIGN, RECORDS)
+        device.forget(CAMPAIGN)
+        assert device.send().sent == 0
+        assert [(item.state, item.reason) for item in device.items] == [("dropped", "forgotten")]
+    assert not fake.writes
+
+
+def test_what_may_have_arrived_is_deleted_too(tmp_path: Path) -> None:
+    """The collector took the report, but its answer got lost."""
+    fake = FakeCollector()
+    fake.failures = [httpx.ReadTimeout("lost")]
+    with fake.device(tmp_path, Clock()) as device:
+        device.take_part(CAMPAIGN, RECORDS)
+        device.send()
+        device.forget(CAMPAIGN)
+        assert [item.kind for item in device.items] == ["report", "deletion"]
+        assert device.items[0].state == "dropped"
+    assert fake.deleted
+
+
+def test_a_refused_deletion_may_be_asked_for_again(tmp_path: Path) -> None:
+    fake = FakeCollector()
+    with fake.device(tmp_path, Clock()) as device:
+        device.take_part(CAMPAIGN, RECORDS)
+        device.send()
+        fake.failures = [httpx.Response(403)]
+        assert device.forget(CAMPAIGN).waiting == 0
+        assert device.items[-1].state == "refused"
+        device.forget(CAMPAIGN)
+        assert device.items[-1].state == "sent"
+
+
+def test_opt_in_records_are_deleted_with_the_token_which_is_then_wiped(tmp_path: Path) -> None:
+    fake, clock = FakeCollector(OPT_IN), Clock()
+    device = enrolled(fake, tmp_path, clock)
+    device.send()
+    device.forget(CAMPAIGN)
+    assert fake.writes[-1].method == "DELETE"
+    assert fake.writes[-1].headers["authorization"] == f"Bearer {TOKEN}"
+    assert not fake.opt_in
+    device.close()
+    assert TOKEN.encode() not in (tmp_path / FILE).read_bytes()
+
+
+def test_consent_off_stops_clears_and_deletes_even_later(tmp_path: Path) -> None:
+    clock = Clock()
+    sent, unsent = FakeCollector(), FakeCollector(dataclasses.replace(TERMS, campaign="unsent", epsilon=1.0))
+    with sent.device(tmp_path, clock) as device:
+        device.take_part(CAMPAIGN, RECORDS)
+        device.send()
+    with unsent.device(tmp_path, clock) as device:
+        device.take_part("unsent", RECORDS)
+    sent.failures = [httpx.ConnectError("away")]
+    with sent.device(tmp_path, clock, consent=None) as device:
+        summary = device.set_consent(Consent.OFF)
+        assert (device.consent, summary.waiting) == (Consent.OFF, 1)
+        fates = {(item.campaign, item.kind): (item.state, item.reason) for item in device.items}
+        assert fates == {
+            (CAMPAIGN, "report"): ("sent", "accepted"),
+            ("unsent", "report"): ("dropped", "consent withdrawn"),
+            (CAMPAIGN, "deletion"): ("waiting", "network"),
+        }
+        assert sent.reports
+        assert device.send(wait=True).waiting == 0
+        assert not sent.reports
+        assert len(device.ledger.entries) == 2
+    assert not unsent.writes
+
+
+def test_less_consent_withdraws_only_what_it_no_longer_covers(tmp_path: Path) -> None:
+    clock = Clock()
+    other = FakeCollector(dataclasses.replace(TERMS, campaign="clients", epsilon=1.0))
+    with other.device(tmp_path, clock) as device:
+        device.take_part("clients", RECORDS)
+        device.send()
+    fake = FakeCollector(OPT_IN)
+    with enrolled(fake, tmp_path, clock) as device:
+        device.send()
+        device.set_consent(Consent.LOCAL)
+        assert not fake.opt_in
+        assert other.reports
+        assert device.items[-1].kind == "opt-in-deletion"
+
+
+def test_consent_withdrawn_by_another_process_holds_at_the_last_moment(tmp_path: Path) -> None:
+    fake = FakeCollector()
+    with fake.device(tmp_path, Clock()) as device, fake.device(tmp_path, Clock()) as other:
+        device.take_part(CAMPAIGN, RECORDS)
+        other._store.set_consent(Consent.OFF)
+        assert device.send().dropped == 1
+    assert not fake.writes
+
+
+def test_two_processes_draw_once(tmp_path: Path) -> None:
+    fake = FakeCollector()
+    with fake.device(tmp_path, Clock()) as one, fake.device(tmp_path, Clock(), random=KnownKey(9)) as two:
+        look = one.look
+
+        def slow(campaign: str) -> Any:
+            seen = look(campaign)
+            two.take_part(CAMPAIGN, RECORDS)
+            return seen
+
+        one.look = slow  # type: ignore[method-assign]
+        assert one.take_part(CAMPAIGN, RECORDS) == two.take_part(CAMPAIGN, RECORDS)
+        assert len(one.items) == len(one.ledger.entries) == 1
+
+
+def test_only_the_owner_can_read_the_device(tmp_path: Path) -> None:
+    folder = tmp_path / "deep" / "device"
+    with FakeCollector().device(folder, Clock()) as device:
+        device.take_part(CAMPAIGN, RECORDS)
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert stat.S_IMODE((folder / FILE).stat().st_mode) == 0o600
+    folder.chmod(0o755)
+    (folder / FILE).chmod(0o644)
+    with Device(folder) as device:
+        assert device._store._one("PRAGMA synchronous")[0] == 2
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert stat.S_IMODE((folder / FILE).stat().st_mode) == 0o600
+
+
+def test_a_folder_that_holds_other_things_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "photo.jpg").write_text("")
+    tmp_path.chmod(0o755)
+    with pytest.raises(ParameterError, match="holds nothing else"):
+        Device(tmp_path)
+    assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o755
+
+
+def test_a_device_of_a_later_version_is_left_alone(tmp_path: Path) -> None:
+    with Device(tmp_path) as device:
+        device._store._run("PRAGMA user_version = 2")
+    with pytest.raises(ParameterError, match="another version"):
+        Device(tmp_path)
+
+
+def test_nothing_secret_is_in_what_is_printed(tmp_path: Path) -> None:
+    fake = FakeCollector(OPT_IN)
+    with enrolled(fake, tmp_path, Clock()) as device:
+        device.send()
+        fake.failures = [httpx.ConnectError("away")]
+        device.forget(CAMPAIGN)
+        key = deletion_key(device._store.secret, CAMPAIGN)
+        shown = repr(
+            [device, device.participation(CAMPAIGN), device.items, device.ledger, device._store, device._outbox,
+             fake.collector(), device.look(CAMPAIGN)]
+        )  # fmt: skip
+        for secret in (TOKEN, device._store.secret.hex(), repr(device._store.secret)[2:-1], key.hex(), "site.org/"):
+            assert secret not in shown
+
+
+def test_simulated_randomness_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(RandomnessError):
+        Device(tmp_path, random=SimulationRandom(1))  # type: ignore[arg-type]
+
+
+def test_servers_are_remembered(tmp_path: Path) -> None:
+    fake = FakeCollector()
+    with fake.device(tmp_path, Clock()) as device:
+        assert device.server() is None
+        device.look(CAMPAIGN)
+    with Device(tmp_path) as device:
+        for found in (device.server(), device.server(URL), device.server(campaign=CAMPAIGN)):
+            assert found is not None
+            assert (found.url, found.trust.keys) == (URL, ((fake.key.public, None),))
+        assert device.server("https://unknown.example") is None
+
+
+def test_a_step_that_fails_leaves_nothing(tmp_path: Path) -> None:
+    store = Store(tmp_path, Budget(1))
+
+    def fail() -> None:
+        with store.whole():
+            store.set_consent(Consent.LOCAL)
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
+    assert store.consent is Consent.OFF
+    store.close()

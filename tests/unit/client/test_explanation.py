@@ -1,0 +1,156 @@
+"""What a report tells: equal to the randomiser's whole channel, cell by cell."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import defaultdict
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from blendp.client import explain, make_report
+from blendp.errors import ParameterError
+from blendp.headlist import HeadList
+from blendp.mechanisms import TwoStage
+from blendp.randomness import Random
+from blendp.wire import Manifest, ReportForms, UploadedReport
+from blendp.wire.reports import QUESTION_NUMBER
+from tests.support import branches
+from tests.unit.client.fake_collector import CAMPAIGN, RECORDS, TERMS, Clock, FakeCollector
+
+SMALL = HeadList.of_records([("a", "1"), ("a", "2"), ("b", "1"), ("c", "1")])
+FLAT = HeadList.of_records([("a", None), ("b", None)], levels=1)
+EMPTY = HeadList(())
+
+
+def manifest(head_list: HeadList, share: float = 0.3, **terms: object) -> Manifest:
+    told = dataclasses.replace(TERMS, levels=head_list.levels, **terms)  # type: ignore[arg-type]
+    return Manifest(told, head_list.sha256, head_list.records, 200, share, "2026-11-05")
+
+
+def report(question: int, data: bytes) -> UploadedReport:
+    return UploadedReport(bytes(16), bytes(16), question, data)
+
+
+def every_report(told: Manifest, head_list: HeadList) -> list[UploadedReport]:
+    forms = ReportForms.of(told.terms, head_list).forms
+    return [report(q, n.to_bytes(form.width, "big")) for q, form in forms.items() for n in range(form.limit)]
+
+
+def number(told: UploadedReport) -> int:
+    """A report as one number."""
+    return told.question << 64 | int.from_bytes(told.data, "big")
+
+
+@pytest.fixture
+def no_release(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let devices draw along every path of decisions."""
+    for module in ("client.reports", "mechanisms.subset_selection.subset_selection"):
+        monkeypatch.setattr(f"blendp.{module}.require_release", lambda _: None)
+
+
+@pytest.mark.usefixtures("no_release")
+@pytest.mark.parametrize("head_list", [SMALL, FLAT, EMPTY], ids=["two levels", "one level", "empty"])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
+def test_blendp_equals_every_path_of_the_device(head_list: HeadList, epsilon: float) -> None:
+    told = manifest(head_list, epsilon=epsilon)
+    channel = []
+    for query, url in head_list.labels:
+        records = [] if query is None else [(query, "unlisted" if url is None and head_list.levels == 2 else url)]
+
+        def draw(random: Random, records: list[tuple[str, str | None]] = records) -> int:
+            made = make_report(records, head_list, epsilon, 0.3, random)  # type: ignore[arg-type]
+            return number(report(QUESTION_NUMBER[made.question], made.data))
+
+        row: defaultdict[int, Fraction] = defaultdict(Fraction)
+        for outcome, probability in branches(draw):
+            row[outcome] += probability
+        channel.append(row)
+    for one in every_report(told, head_list):
+        found = explain(one, told, head_list)
+        assert list(found.probabilities) == [row[number(one)] for row in channel]
+        assert found.within_epsilon
+        assert 1 <= found.ratio <= Fraction(np.exp(epsilon) * (1 + 1e-15))
+
+
+@pytest.mark.parametrize(
+    ("head_list", "delta", "beyond"), [(SMALL, 1e-3, False), (FLAT, 1e-6, True), (SMALL, 0.0, False), (EMPTY, 0, False)]
+)
+def test_published_equals_every_path_of_the_device(head_list: HeadList, delta: float, beyond: bool) -> None:
+    """Two stages waste epsilon, so only a list of one level goes beyond it, as delta allows."""
+    told = manifest(head_list, 0.85, method="published", epsilon=2.0, delta=delta)
+    randomiser = TwoStage(told.terms.client_budget, head_list.cells_per_query, 0.85)
+    channel = []
+    for cell in range(head_list.cells):
+        row: defaultdict[int, Fraction] = defaultdict(Fraction)
+        for outcome, probability in branches(lambda r, cell=cell: int(randomiser.draw(np.array([cell]), r)[0])):  # type: ignore[misc]
+            row[outcome] += probability
+        channel.append(row)
+    for one in every_report(told, head_list):
+        found = explain(one, told, head_list)
+        assert list(found.probabilities) == [row[int.from_bytes(one.data, "big")] for row in channel]
+        assert found.within_epsilon != beyond
+
+
+def test_each_cell_is_in_one_group_and_the_likeliest_come_first() -> None:
+    for told in (manifest(SMALL), manifest(SMALL, 0.85, method="published")):
+        for one in every_report(told, SMALL):
+            found = explain(one, told, SMALL)
+            cells = np.concatenate([group.cells for group in found.likelihoods])
+            assert sorted(cells.tolist()) == list(range(SMALL.cells))
+            assert found.likelihoods[0].probability == max(found.probabilities)
+
+
+def test_beliefs_move_no_further_than_the_ratio_allows() -> None:
+    told = manifest(SMALL, epsilon=1.0)
+    found = explain(every_report(told, SMALL)[0], told, SMALL)
+    for prior in (Fraction(0), Fraction(1, 100), Fraction(1, 2), Fraction(1)):
+        after = found.posterior(prior)
+        if prior not in (0, 1):
+            assert after / (1 - after) == found.ratio * prior / (1 - prior)
+        else:
+            assert after == prior
+    with pytest.raises(ParameterError, match="prior"):
+        found.posterior(1.5)
+
+
+def test_words_are_for_the_person() -> None:
+    told = manifest(SMALL)
+    query, *_, record = every_report(told, SMALL)
+    assert "the query of one of your records" in explain(query, told, SMALL).sentences[0]
+    text = " ".join(explain(record, told, SMALL).sentences)
+    for words in ("sends exactly this report with a probability of", "times as likely", "e^4", "1 %", "never proves"):
+        assert words in text
+    lone = manifest(EMPTY)
+    assert "tells nothing" in explain(every_report(lone, EMPTY)[0], lone, EMPTY).sentences[1]
+    published = manifest(FLAT, 0.85, method="published", delta=1e-3)
+    text = " ".join(explain(every_report(published, FLAT)[0], published, FLAT).sentences)
+    assert "but for a probability of 0.001" in text
+
+
+def test_reports_of_other_campaigns_are_refused() -> None:
+    told, published = manifest(SMALL), manifest(SMALL, 0.85, method="published")
+    with pytest.raises(ParameterError, match="head list"):
+        explain(report(0, b"\0"), told, FLAT)
+    for other, one in ((told, report(2, b"\0")), (published, report(0, b"\0")), (published, report(2, b"\xff"))):
+        with pytest.raises(ParameterError):
+            explain(one, other, SMALL)
+    with pytest.raises(ParameterError, match="question that is asked"):
+        explain(every_report(told, SMALL)[0], manifest(SMALL, 0.0), SMALL)
+
+
+def test_a_device_explains_its_own_report(tmp_path: Path) -> None:
+    fake = FakeCollector()
+    with fake.device(tmp_path, Clock()) as device:
+        done = device.take_part(CAMPAIGN, RECORDS)
+        fake.requests.clear()
+        found = device.explain(CAMPAIGN)
+        assert not fake.requests
+        assert done.question is not None
+        assert done.data is not None
+        alone = explain(report(done.question, done.data), fake.manifest, fake.head_list)
+        assert found.probabilities == alone.probabilities
+        with pytest.raises(ParameterError, match="made none"):
+            device.explain("unknown")

@@ -1,0 +1,198 @@
+"""What waits, and when it is tried again."""
+
+from __future__ import annotations
+
+import dataclasses
+from email.utils import formatdate
+from pathlib import Path
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from blendp.client import Device, Http, outbox
+from blendp.client.backoff import FIRST, LONGEST, MOST_WAIT, delay, retry_after
+from blendp.client.store import Participation
+from blendp.wire.problems import PROBLEMS, RETRYABLE
+from tests.unit.client.fake_collector import CAMPAIGN, NOW, RECORDS, TERMS, Clock, FakeCollector, problem
+
+
+@given(
+    st.integers(min_value=1, max_value=10_000),
+    st.floats(min_value=0, max_value=1, exclude_max=True),
+    st.floats(min_value=0, max_value=1e6),
+)
+def test_delays_keep_their_bounds(attempts: int, u: float, asked: float) -> None:
+    found = delay(attempts, u, asked)
+    assert asked <= found <= asked + min(LONGEST, FIRST * 2 ** min(attempts - 1, 99))
+
+
+def test_delays_double_up_to_an_hour_with_full_jitter() -> None:
+    assert [delay(n, 1.0) for n in (1, 2, 3, 10, 11, 99)] == [5, 10, 20, 2560, 3600, 3600]
+    assert delay(5, 0.0) == 0
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [(None, 0), ("0", 0), (" 120 ", 120), ("9" * 400, MOST_WAIT), ("-5", 0), ("1.5", 0), ("soon", 0), ("²", 0), ("", 0),
+     (formatdate(NOW + 90, usegmt=True), 90), (formatdate(NOW - 90, usegmt=True), 0),
+     (formatdate(NOW + 1e9, usegmt=True), MOST_WAIT), ("Fri, 06 Nov 2026 99:00:00 GMT", 0)],
+)  # fmt: skip
+def test_retry_after_in_seconds_and_as_a_date(header: str | None, seconds: float) -> None:
+    assert retry_after(header, NOW) == seconds
+
+
+@given(st.text(max_size=40))
+def test_no_retry_after_stops_a_device(header: str) -> None:
+    assert 0 <= retry_after(header, NOW) <= MOST_WAIT
+
+
+def test_retries_are_the_same_bytes(tmp_path: Path) -> None:
+    fake, clock = FakeCollector(), Clock()
+    fake.failures = [
+        httpx.ConnectError("away"), httpx.ReadTimeout("slow"), *(httpx.Response(status) for status in RETRYABLE),
+        httpx.Response(503, content=b" " * (2 << 20)), httpx.RemoteProtocolError("cut"),
+    ]  # fmt: skip
+    tries = len(fake.failures) + 1
+    with fake.device(tmp_path, clock) as device:
+        device.take_part(CAMPAIGN, RECORDS)
+        summary = device.send(wait=True, patience=1e5)
+        (item,) = device.items
+    assert (summary.sent, summary.waiting, item.attempts, item.reason) == (1, 0, tries, "accepted")
+    assert len({(request.method, str(request.url), request.content) for request in fake.writes}) == 1
+    assert len(fake.writes) == tries
+    assert clock.slept == [0.5 * min(LONGEST, FIRST * 2**n) for n in range(tries - 1)]
+
+
+def test_retry_after_is_a_lower_bound(tmp_path: Path) -> None:
+    fake, clock = FakeCollector(), Clock()
+    fake.failures = [
+        problem("rate-limited", retry_after="100"),
+        problem("busy", retry_after=formatdate(NOW + 1000, usegmt=True)),
+    ]
+    with fake.device(tmp_path, clock) as device:
+        device.take_part(CAMPAIGN, RECORDS)
+        first = device.send()
+        assert first.next_due is not None
+        assert first.next_due >= NOW + 100
+        assert device.items[0].reason == "rate-limited"
+        assert device.send() == dataclasses.replace(first)
+        assert len(fake.writes) == 1
+        clock.now = first.next_due
+        second = device.send()
+        assert second.next_due is not None
+        assert second.next_due >= NOW + 1000
+        clock.now = second.next_due
+        assert device.send().sent == 1
+
+
+@pytest.mark.parametrize("slug", [slug for slug, told in PROBLEMS.items() if not told.retryable])
+def test_other_answers_are_final(tmp_path: Path, slug: str) -> None:
+    fake, clock = FakeCollector(), Clock()
+    fake.failures = [problem(slug)]
+    with fake.device(tmp_path, clock) as device:
+        device.take_part(CAMPAIGN, RECORDS)
+        summary = device.send(wait=True)
+        assert (summary.refused, summary.waiting) == (1, 0)
+        assert (device.items[0].state, device.items[0].reason) == ("refused", slug)
+    assert len(fake.writes) == 1
+    assert not clock.slept
+
+
+@pytest.mark.parametrize("body", [b"", b"[]", b'{"type": "urn:blendp:problem:<b>"}', b'{"type": 7}', b"[" * 100_000])
+def test_answers_without_a_known_problem_are_told_by_status(tmp_path: Path, body: bytes) -> None:
+    fake = FakeCollector()
+    fake.failures = [httpx.Response(418, content=body)]
+    with fake.device(tmp_path, Clock()) as device:
+        device.take_part(CAMPAIGN, RECORDS)
+        device.send()
+        assert device.items[0].reason == "http-418"
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [(b'{"outcome":"duplicate"}', "duplicate"), (b"", "taken"), (b'{"outcome":"\x1b[2J"}', "taken"), (b"{}", "taken")],
+)
+def test_what_a_collector_says_of_what_it_took_is_kept_in_known_words(tmp_path: Path, body: bytes, reason: str) -> None:
+    fake = FakeCollector()
+    fake.failures = [httpx.Response(200, content=body)]
+    with fake.device(tmp_path, Clock()) as device:
+        device.take_part(CAMPAIGN, RECORDS)
+        assert device.send().sent == 1
+        assert device.items[0].reason == reason
+
+
+def test_what_is_too_old_is_dropped_but_deletions_are_not(tmp_path: Path) -> None:
+    fake, clock = FakeCollector(), Clock()
+    with fake.device(tmp_path, clock) as device:
+        device.take_part(CAMPAIGN, RECORDS)
+        clock.now += MOST_WAIT + 1
+        assert device.send().dropped == 1
+        assert (device.items[0].state, device.items[0].reason) == ("dropped", "too old")
+        done = device.participation(CAMPAIGN)
+        assert done is not None
+        device._outbox.add(done, "deletion", "POST", "deletions", "application/json", b'{"deletion_key":"00"}')
+        clock.now += MOST_WAIT + 1
+        assert device.send().sent == 1
+
+
+def test_beyond_the_quota_the_oldest_are_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outbox, "MOST_ITEMS", 3)
+    fake = FakeCollector()
+    with fake.device(tmp_path, Clock()) as device:
+        for number in range(5):
+            done = Participation(f"c{number}", "client", "2026-11-06", "https://collector.example")
+            device._outbox.add(done, "report", "PUT", "reports/00", "application/json", b"{}")
+            device._outbox.add(done, "deletion", "POST", "deletions", "application/json", b"{}")
+        reports = [item for item in device.items if item.kind == "report"]
+        assert [item.state for item in reports] == ["dropped"] * 2 + ["waiting"] * 3
+        assert {item.reason for item in reports[:2]} == {"quota"}
+        assert all(item.state == "waiting" for item in device.items if item.kind == "deletion")
+
+
+def test_waiting_ends_when_patience_does(tmp_path: Path) -> None:
+    fake, clock = FakeCollector(), Clock()
+    fake.failures = [httpx.ConnectError("away")] * 1000
+    with fake.device(tmp_path, clock) as device:
+        device.take_part(CAMPAIGN, RECORDS)
+        summary = device.send(wait=True, patience=600)
+        assert summary.waiting == 1
+        assert summary.next_due is not None
+        assert clock.now <= NOW + 600 < summary.next_due
+        clock.now = NOW + MOST_WAIT - 9000
+        assert device.send(wait=True, patience=1e9).dropped == 1
+        assert clock.now - NOW < MOST_WAIT + 2 * LONGEST
+
+
+def test_waiting_counts_all_rounds(tmp_path: Path) -> None:
+    clock, fakes = Clock(), [FakeCollector(dataclasses.replace(TERMS, campaign=name)) for name in ("a", "b")]
+    for fake in fakes:
+        with fake.device(tmp_path, clock) as device:
+            device.take_part(fake.terms.campaign, RECORDS)
+    answers = iter([httpx.Response(201), problem("busy"), httpx.Response(201)])
+    with Device(
+        tmp_path, http=Http(httpx.MockTransport(lambda _: next(answers))), clock=clock, sleep=clock.sleep
+    ) as both:
+        summary = both.send(wait=True)
+    assert (summary.sent, summary.waiting) == (2, 0)
+
+
+def test_an_item_is_claimed_by_one_process(tmp_path: Path) -> None:
+    fake, clock = FakeCollector(), Clock()
+    with fake.device(tmp_path, clock) as one, fake.device(tmp_path, clock) as two:
+        one.take_part(CAMPAIGN, RECORDS)
+        (item,) = two.items
+        fake.failures = [httpx.ConnectError("away")]
+        one.send()
+        two._outbox._try(item)
+    assert len(fake.writes) == 1
+
+
+def test_a_campaign_bound_to_another_manifest_is_told(tmp_path: Path) -> None:
+    fake = FakeCollector(dataclasses.replace(TERMS, campaign="a"))
+    with fake.device(tmp_path, Clock()) as device:
+        device.take_part("a", RECORDS)
+        fake.change_manifest(query_share=0.1)
+        device.send()
+        assert device.items[0].reason == "wrong-list"
