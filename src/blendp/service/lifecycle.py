@@ -88,6 +88,8 @@ class Lifecycle:
             if not enough:
                 raise _too_few(terms.minimum_opt_in - people, "opt-in people", people, terms.minimum_opt_in)
             with self.store.reading() as connection:
+                if not self._unchanged(connection, found, "listing", held=False):
+                    continue
                 log = self.opt_in.log(connection, found, terms)
             marks = np.ones(people, dtype=np.bool_)
             listed = make_list(log, parameters_of(terms), opt_in=marks, random=self.random())
@@ -119,6 +121,8 @@ class Lifecycle:
             if not enough:
                 raise _too_few(terms.minimum_clients - clients, "clients", clients, terms.minimum_clients)
             with self.store.reading() as connection:
+                if not self._unchanged(connection, found, "closing", held=False):
+                    continue
                 manifest = Manifest.from_bytes(payload(connection, found.number, "manifest") or b"")
                 listed = Listed.from_bytes(payload(connection, found.number, "listed") or b"")
                 reports = counted(connection, found.number, manifest.terms, listed)
@@ -192,9 +196,9 @@ class Lifecycle:
             }
         )
 
-    def _unchanged(self, connection: Connection, before: Found, state: str) -> bool:
-        """Whether the campaign is as it was; nobody can change it before this transaction ends."""
-        now = find(connection, before.name, self.store)
+    def _unchanged(self, connection: Connection, before: Found, state: str, *, held: bool = True) -> bool:
+        """Whether the campaign is as it was; if held, nobody can change it before this transaction ends."""
+        now = find(connection, before.name, self.store if held else None)
         if now.state != state:
             raise Refused("wrong-state", f"The campaign {before.name!r} is {now.state} by now: look at its status.")
         return now.revision == before.revision

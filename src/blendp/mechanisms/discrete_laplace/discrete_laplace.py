@@ -37,7 +37,7 @@ class DiscreteLaplace:
         if not Fraction(1, _LARGEST_SCALE) <= self.rate <= 100:
             raise ParameterError(
                 "noise scale",
-                float(1 / self.rate) if self.rate > 0 else math.inf,
+                float(1 / self.rate) if self.rate > 1e-300 else math.inf,
                 f"from 0.01 to {_LARGEST_SCALE}",
                 "The scale is 2 x records per user / epsilon: raise epsilon or take fewer records from each user.",
             )

@@ -109,6 +109,7 @@ class Guard:
             self._serving -= 1
         if endpoint.cross_origin:
             response.headers["access-control-allow-origin"] = "*"
+            response.headers["access-control-expose-headers"] = "etag, retry-after"
         self.secure(response)
         seconds = time.perf_counter() - started
         self._collector.metrics.request(endpoint.method, endpoint.path, response.status_code, seconds)

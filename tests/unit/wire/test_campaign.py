@@ -1,0 +1,235 @@
+"""Terms and manifests: one form of bytes, and nothing in it that nobody could keep."""
+
+import json
+from dataclasses import asdict, replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from blendp.errors import ParameterError
+from blendp.headlist import HeadList
+from blendp.wire import Manifest, Terms
+from blendp.wire.canonical import canonical, of_hex, sha256
+
+TERMS = Terms("trends-2026-11", "What people search", "2026-11-01", "2026-11-20", "2026-11-30")
+LIST = HeadList.of_records([("a", "http://a"), ("a", "http://b"), ("b", "http://c")])
+MANIFEST = Manifest(TERMS, LIST.sha256, 3, 100, 0.35, "2026-11-20")
+
+TERMS_BYTES = (
+    b'{"campaign":"trends-2026-11","delta":1e-06,"epsilon":4.0,"expected_clients":10000,"format":"blendp/terms/1",'
+    b'"levels":2,"method":"blendp","minimum_clients":1000,"minimum_opt_in":100,"normalise":"blendp-1",'
+    b'"opens":"2026-11-01","opt_in_records":1,"opt_in_until":"2026-11-20","participation":1.0,'
+    b'"reports_until":"2026-11-30","size":50,"title":"What people search"}'
+)
+
+days = st.dates().map(lambda day: day.isoformat())
+any_terms = st.builds(
+    lambda three, **fields: Terms(opens=three[0], opt_in_until=three[1], reports_until=three[2], **fields),
+    st.lists(days, min_size=3, max_size=3).map(sorted),
+    campaign=st.from_regex(r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?", fullmatch=True),
+    title=st.text(min_size=1, max_size=200).filter(str.isprintable),
+    method=st.sampled_from(["blendp", "published"]),
+    epsilon=st.floats(0, 50, exclude_min=True),
+    delta=st.floats(0, 1, exclude_max=True),
+    levels=st.sampled_from([1, 2]),
+    normalise=st.sampled_from(["blendp-1", "none"]),
+    size=st.none() | st.integers(1, 10**9),
+    opt_in_records=st.integers(1, 10**9),
+    minimum_opt_in=st.integers(1, 10**9),
+    minimum_clients=st.integers(1, 10**9),
+    expected_clients=st.integers(1, 10**9),
+    participation=st.floats(0, 1, exclude_min=True),
+)
+any_manifest = any_terms.flatmap(
+    lambda terms: st.builds(
+        Manifest,
+        terms=st.just(terms),
+        list_sha256=st.binary(min_size=32, max_size=32).map(bytes.hex),
+        records=st.integers(0, 10**6),
+        opt_in_people=st.integers(terms.minimum_opt_in, 10**10),
+        query_share=st.floats(0, 1),
+        published=days,
+    )
+)
+
+WRONG_TERMS: dict[str, list[Any]] = {
+    "campaign": ["", "A", "a_b", "-a", "a-", "a" * 65, "a\n", "ä", "a/b", None, 1],
+    "title": ["", "a" * 201, "a\nb", "a\0", "\ud800", None, 1],
+    "opens": [
+        "",
+        "2026-11-31",
+        "2026-1-01",
+        "20261101",
+        "2026-11-01T00:00",
+        "２０２６-11-01",
+        None,
+        20261101,
+        "2026-11-21",
+    ],
+    "opt_in_until": ["2026-10-31", "2026-12-01", None],
+    "reports_until": ["2026-11-19", "never", None],
+    "method": ["BLENDP", "", None, [], {}],
+    "epsilon": [0, -1, 50.1, float("inf"), float("nan"), 10**400, True, "4", None],
+    "delta": [-1e-9, 1, 2, float("nan"), 10**400, True, "0", None],
+    "levels": [0, 3, 1.0, 2.0, True, "2", None, []],
+    "normalise": ["", "NFC", None, {}],
+    "size": [0, -1, 1.5, True, "50", 10**9 + 1, 10**400],
+    "opt_in_records": [0, 1.0, True, None, 10**400],
+    "minimum_opt_in": [0, 1.0, True, None, 10**400],
+    "minimum_clients": [0, 1.0, True, None, 10**400],
+    "expected_clients": [0, 1.0, True, None, 10**9 + 1, 10**400],
+    "participation": [0, 1.01, -1, True, "1", None, 10**400],
+}
+WRONG_MANIFEST: dict[str, list[Any]] = {
+    "terms": [None, [], "terms", 1],
+    "list_sha256": ["", "ab" * 31, "AB" * 32, "ab" * 32 + "\n", None, 1],
+    "records": [-1, 1.0, True, None],
+    "opt_in_people": [99, 0, 100.0, True, None],
+    "query_share": [-0.1, 1.1, float("nan"), 10**400, None, "0.5", True],
+    "published": ["", "2026-02-30", None],
+}
+
+
+def test_terms_byte_for_byte() -> None:
+    assert TERMS.to_bytes() == TERMS_BYTES
+    assert Terms.from_bytes(TERMS_BYTES) == TERMS
+    assert TERMS.sha256 == sha256(TERMS_BYTES)
+
+
+@given(any_terms)
+def test_terms_round_trip(terms: Terms) -> None:
+    assert Terms.from_bytes(terms.to_bytes()) == terms
+    assert Terms.from_bytes(terms.to_bytes()).sha256 == terms.sha256
+
+
+@given(any_manifest)
+def test_manifest_round_trip(manifest: Manifest) -> None:
+    data = manifest.to_bytes()
+    assert Manifest.from_bytes(data) == manifest
+    assert manifest.sha256 == sha256(data)
+
+
+def test_every_field_has_wrong_values_in_these_tests() -> None:
+    assert set(WRONG_TERMS) == set(asdict(TERMS))
+    assert set(WRONG_MANIFEST) == set(asdict(MANIFEST))
+
+
+@pytest.mark.parametrize(("name", "value"), [(name, one) for name, some in WRONG_TERMS.items() for one in some])
+def test_wrong_terms_are_refused(name: str, value: Any) -> None:
+    with pytest.raises(ParameterError):
+        replace(TERMS, **{name: value})
+    if value == value and value not in (float("inf"), "\ud800"):  # others have no canonical bytes
+        with pytest.raises(ParameterError):
+            Terms.from_bytes(canonical({**json.loads(TERMS_BYTES), name: value}))
+        with pytest.raises(ParameterError):
+            Manifest.from_bytes(canonical({**plain(MANIFEST), "terms": {**asdict(TERMS), name: value}}))
+
+
+@pytest.mark.parametrize(("name", "value"), [(name, one) for name, some in WRONG_MANIFEST.items() for one in some])
+def test_wrong_manifests_are_refused(name: str, value: Any) -> None:
+    if name != "terms":
+        with pytest.raises(ParameterError):
+            replace(MANIFEST, **{name: value})
+    if value == value:
+        with pytest.raises(ParameterError):
+            Manifest.from_bytes(canonical({**plain(MANIFEST), name: value}))
+
+
+def plain(document: Terms | Manifest) -> dict[str, Any]:
+    value: dict[str, Any] = json.loads(document.to_bytes())
+    return value
+
+
+@pytest.mark.parametrize("document", [TERMS, MANIFEST], ids=["terms", "manifest"])
+def test_exactly_the_fields(document: Terms | Manifest) -> None:
+    value = plain(document)
+    for name in value:
+        with pytest.raises(ParameterError):
+            type(document).from_bytes(canonical({other: value[other] for other in value if other != name}))
+    with pytest.raises(ParameterError):
+        type(document).from_bytes(canonical({**value, "more": 1}))
+    with pytest.raises(ParameterError):
+        type(document).from_bytes(canonical({**value, "format": "blendp/terms/2"}))
+
+
+def test_terms_within_a_manifest_have_no_format_of_their_own() -> None:
+    """Else two documents of different bytes would be one manifest."""
+    for form in ("blendp/terms/1", "anything"):
+        with pytest.raises(ParameterError):
+            Manifest.from_bytes(canonical({**plain(MANIFEST), "terms": {**asdict(TERMS), "format": form}}))
+
+
+@pytest.mark.parametrize("document", [TERMS, MANIFEST], ids=["terms", "manifest"])
+def test_canonical_bytes_alone(document: Terms | Manifest) -> None:
+    data, value = document.to_bytes(), plain(document)
+    for other in (
+        data + b"\n",
+        b" " + data,
+        b"\xef\xbb\xbf" + data,
+        json.dumps(value).encode(),
+        json.dumps(value, separators=(",", ":")).encode("utf-16"),
+        json.dumps(dict(reversed(value.items())), separators=(",", ":")).encode(),
+        data.replace(b'{"', b'{"format":"x","', 1),
+        data.replace(b"2026", b"\\u0032026", 1),
+        data.replace(b":4.0", b":4.00"),
+        data[:-1],
+        b"",
+        b"null",
+        b"[]",
+        b"[" * 100_000,
+        b"1" * 5000,
+        b'{"a":NaN}',
+        b"\xff",
+    ):
+        with pytest.raises(ParameterError):
+            type(document).from_bytes(other)
+
+
+def test_one_is_not_the_other() -> None:
+    with pytest.raises(ParameterError):
+        Manifest.from_bytes(TERMS.to_bytes())
+    with pytest.raises(ParameterError):
+        Terms.from_bytes(MANIFEST.to_bytes())
+
+
+def test_budgets() -> None:
+    assert (TERMS.budget.epsilon, TERMS.budget.delta) == (4.0, 1e-6)
+    assert TERMS.client_budget.delta == 0
+    assert replace(TERMS, method="published").client_budget.delta == 1e-6
+
+
+def test_the_list_of_a_manifest() -> None:
+    MANIFEST.require_list(LIST)
+    other = HeadList.of_records([("a", "http://a")])
+    for manifest, given_list in [
+        (MANIFEST, other),
+        (replace(MANIFEST, records=2), LIST),
+        (replace(MANIFEST, terms=replace(TERMS, levels=1)), LIST),
+    ]:
+        with pytest.raises(ParameterError):
+            manifest.require_list(given_list)
+
+
+@given(st.binary(max_size=40))
+def test_hexadecimal_digits_have_one_spelling(data: bytes) -> None:
+    assert of_hex(data.hex(), "data") == data
+    for other in (data.hex().upper(), data.hex() + " ", data.hex() + "0", "0x" + data.hex(), data.hex() + "zz"):
+        if other != data.hex():
+            with pytest.raises(ParameterError):
+                of_hex(other, "data")
+    with pytest.raises(ParameterError):
+        of_hex(data.hex(), "data", len(data) + 1)
+
+
+@given(st.binary(max_size=60) | st.text(max_size=60).map(lambda text: text.encode("utf-8", "replace")))
+def test_a_head_list_is_read_or_refused(data: bytes) -> None:
+    with pytest.raises(ParameterError):
+        HeadList.from_bytes(data)
+
+
+def test_a_head_list_that_only_its_depth_or_digits_spoil() -> None:
+    for data in (b"[" * 100_000, b"1" * 5000, b'{"format":' * 50_000):
+        with pytest.raises(ParameterError):
+            HeadList.from_bytes(data)

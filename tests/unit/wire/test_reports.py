@@ -1,0 +1,327 @@
+"""Reports as they travel, byte for byte, and which of them a randomiser can have made."""
+
+import struct
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from blendp.errors import ParameterError
+from blendp.headlist import HeadList
+from blendp.mechanisms import SubsetSelection
+from blendp.wire import ReportForms, Terms, UploadedReport
+from blendp.wire.reports import (
+    MOST_REPORTS,
+    QUESTION_NUMBER,
+    QUESTIONS,
+    ReportForm,
+    Upload,
+    data_matrix,
+    read_binary_batch,
+    read_json_batch,
+    read_report,
+    write_binary_batch,
+    write_json_batch,
+    write_report,
+)
+
+MANIFEST = "ab" * 32
+ID, NAME = b"\x01" * 16, b"\x02" * 16
+FIRST = UploadedReport(ID, NAME, 0, b"\x05")
+SECOND = UploadedReport(b"\x03" * 16, b"\x04" * 16, 1, b"\x00\x07")
+
+reports = st.builds(
+    UploadedReport,
+    st.binary(min_size=16, max_size=16),
+    st.binary(min_size=16, max_size=16),
+    st.integers(0, 2),
+    st.binary(min_size=1, max_size=5),
+)
+hashes = st.binary(min_size=32, max_size=32).map(bytes.hex)
+
+
+def row(report: UploadedReport) -> tuple[bytes, bytes, int, bytes]:
+    return report.report_id, report.pseudonym, report.question, report.data
+
+
+REPORT_VECTOR = (
+    b'{"data":"05","manifest":"abababababababababababababababababababababababababababababababab",'
+    b'"pseudonym":"02020202020202020202020202020202","question":"query"}'
+)
+BATCH_VECTOR = (
+    b'{"manifest":"abababababababababababababababababababababababababababababababab","reports":['
+    b'{"data":"05","id":"01010101010101010101010101010101","pseudonym":"02020202020202020202020202020202",'
+    b'"question":"query"},'
+    b'{"data":"0007","id":"03030303030303030303030303030303","pseudonym":"04040404040404040404040404040404",'
+    b'"question":"record"}]}'
+)
+BINARY_VECTOR = bytes.fromhex(
+    "626c5231 abababababababababababababababababababababababababababababababab"
+    "00 0001 00000001 01010101010101010101010101010101 02020202020202020202020202020202 05"
+    "01 0002 00000001 03030303030303030303030303030303 04040404040404040404040404040404 0007"
+)
+
+
+def test_json_report_vector() -> None:
+    assert write_report(MANIFEST, FIRST) == REPORT_VECTOR
+    assert read_report("01" * 16, REPORT_VECTOR) == Upload(MANIFEST, [row(FIRST)])
+
+
+def test_json_batch_vector() -> None:
+    assert write_json_batch(MANIFEST, [FIRST, SECOND]) == BATCH_VECTOR
+    assert read_json_batch(BATCH_VECTOR) == Upload(MANIFEST, [row(FIRST), row(SECOND)])
+
+
+def test_binary_batch_vector() -> None:
+    assert write_binary_batch(MANIFEST, [FIRST, SECOND]) == BINARY_VECTOR
+    assert read_binary_batch(BINARY_VECTOR) == Upload(MANIFEST, [row(FIRST), row(SECOND)])
+
+
+@given(hashes, st.lists(reports, min_size=1, max_size=12))
+def test_batches_round_trip(manifest: str, some: list[UploadedReport]) -> None:
+    told = Upload(manifest, [row(report) for report in some])
+    assert read_binary_batch(write_binary_batch(manifest, some)) == told
+    assert read_json_batch(write_json_batch(manifest, some)) == told
+
+
+@given(hashes, reports)
+def test_report_round_trip(manifest: str, report: UploadedReport) -> None:
+    assert read_report(report.report_id.hex(), write_report(manifest, report)) == Upload(manifest, [row(report)])
+
+
+def test_reports_of_one_kind_share_a_section() -> None:
+    some = [UploadedReport(bytes([number]) * 16, NAME, 0, b"\x05") for number in range(4)]
+    assert len(write_binary_batch(MANIFEST, some)) == 36 + 7 + 4 * 33
+    assert len(write_binary_batch(MANIFEST, [*some, SECOND, *some])) == 36 + 7 + 4 * 33 + 7 + 34 + 7 + 4 * 33
+
+
+def test_data_is_cut_at_no_zero() -> None:
+    zeros = UploadedReport(b"\0" * 16, b"\0" * 16, 2, b"\0\0\0")
+    assert read_binary_batch(write_binary_batch(MANIFEST, [zeros])).rows == [row(zeros)]
+
+
+def test_truncated_binary_batches_are_refused() -> None:
+    """But for a cut between two sections, which HTTP itself would notice."""
+    between = 36 + 7 + 33
+    for length in range(len(BINARY_VECTOR)):
+        if length == between:
+            assert read_binary_batch(BINARY_VECTOR[:length]).rows == [row(FIRST)]
+            continue
+        with pytest.raises(ParameterError):
+            read_binary_batch(BINARY_VECTOR[:length])
+
+
+def test_truncated_json_is_refused() -> None:
+    for length in range(len(BATCH_VECTOR)):
+        with pytest.raises(ParameterError):
+            read_json_batch(BATCH_VECTOR[:length])
+    for length in range(len(REPORT_VECTOR)):
+        with pytest.raises(ParameterError):
+            read_report("01" * 16, REPORT_VECTOR[:length])
+
+
+HEAD = "626c5231" + "ab" * 32
+ONE = "01" * 16 + "02" * 16
+
+
+@pytest.mark.parametrize(
+    "vector",
+    [
+        "",
+        "626c5231",
+        "626c5232" + "ab" * 32 + "00 0001 00000001" + ONE + "05",
+        "7b7d",
+        HEAD,
+        HEAD + "00",
+        HEAD + "00 0001 00000000",
+        HEAD + "00 0000 00000001" + ONE,
+        HEAD + "00 0000 00000000",
+        HEAD + "03 0001 00000001" + ONE + "05",
+        HEAD + "ff 0001 00000001" + ONE + "05",
+        HEAD + "00 0001 00000002" + ONE + "05",
+        HEAD + "00 0002 00000001" + ONE + "05",
+        HEAD + "00 0001 00000001" + ONE + "0500",
+        HEAD + "00 0001 00000001" + ONE + "05" + "00 0001 00000000",
+        HEAD + "00 ffff ffffffff" + ONE + "05",
+        HEAD + "00 0001 ffffffff" + ONE + "05",
+        HEAD + "00 0100 01000000" + ONE + "05",
+        "00" + HEAD + "00 0001 00000001" + ONE + "05",
+    ],
+)
+def test_bad_binary_vectors(vector: str) -> None:
+    with pytest.raises(ParameterError):
+        read_binary_batch(bytes.fromhex(vector))
+
+
+def test_as_many_reports_as_allowed_and_no_more() -> None:
+    def body(*counts: int) -> bytes:
+        sections = (struct.pack(">BHI", 0, 1, count) + bytes(33) * count for count in counts)
+        return bytes.fromhex(HEAD) + b"".join(sections)
+
+    assert len(read_binary_batch(body(MOST_REPORTS)).rows) == MOST_REPORTS
+    assert len(read_binary_batch(body(1, MOST_REPORTS - 1)).rows) == MOST_REPORTS
+    for counts in ((MOST_REPORTS + 1,), (1, MOST_REPORTS), (MOST_REPORTS, 1)):
+        with pytest.raises(ParameterError):
+            read_binary_batch(body(*counts))
+    assert len(read_json_batch(write_json_batch(MANIFEST, [FIRST] * MOST_REPORTS)).rows) == MOST_REPORTS
+    for some in ([], [FIRST] * (MOST_REPORTS + 1)):
+        with pytest.raises(ParameterError):
+            read_json_batch(write_json_batch(MANIFEST, some))
+        with pytest.raises(ParameterError):
+            read_binary_batch(write_binary_batch(MANIFEST, some))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b'"05"', b'"5"'),
+        (b'"05"', b'"0A"'),
+        (b'"05"', b'"0 5"'),
+        (b'"05"', b"5"),
+        (b'"05"', b"null"),
+        (b'"05"', b'"\xff"'),
+        (b'"05"', b'"\\ud800"'),
+        (b'"query"', b'"Query"'),
+        (b'"query"', b'""'),
+        (b'"query"', b"0"),
+        (b'"0202', b'"02'),
+        (b'"0202', b'"020202'),
+        (b'"0202', b'"zz02'),
+        (b'"data":"05",', b""),
+        (b'"manifest"', b'"manifest2"'),
+        (b'"manifest":"', b'"manifest":1,"x":"'),
+        (b'{"data"', b'{"more":1,"data"'),
+        (b'{"data"', b'[{"data"'),
+        (b'{"data"', b'\xef\xbb\xbf{"data"'),
+        (b'"query"}', b'"query"}}'),
+        (b'"query"}', b'"query",}'),
+    ],
+)
+def test_bad_json_reports(old: bytes, new: bytes) -> None:
+    changed = REPORT_VECTOR.replace(old, new, 1)
+    assert changed != REPORT_VECTOR
+    with pytest.raises(ParameterError):
+        read_report("01" * 16, changed)
+
+
+@pytest.mark.parametrize("name", ["", "01" * 15, "01" * 17, "AB" * 16, "zz" * 16, "0" * 31, " " + "01" * 16])
+def test_bad_report_ids(name: str) -> None:
+    with pytest.raises(ParameterError):
+        read_report(name, REPORT_VECTOR)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b'"data":"05"', b'"data":"5"'),
+        (b'"data":"05"', b'"data":"0A"'),
+        (b'"id":"01', b'"id":"'),
+        (b'"id":"01', b'"id":"ZZ'),
+        (b'"pseudonym":"02', b'"pseudonym":"0202'),
+        (b'"question":"query"', b'"question":"Query"'),
+    ],
+)
+def test_a_bad_report_of_a_batch_spoils_no_other(old: bytes, new: bytes) -> None:
+    assert read_json_batch(BATCH_VECTOR.replace(old, new, 1)) == Upload(MANIFEST, [None, row(SECOND)])
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"null",
+        b"[]",
+        b"{}",
+        b'{"manifest":"x"}',
+        b'{"reports":[]}',
+        b'{"manifest":"x","reports":[]}',
+        b'{"manifest":"x","reports":null}',
+        b'{"manifest":"x","reports":{}}',
+        b'{"manifest":"x","reports":[null]}',
+        b'{"manifest":"x","reports":[{}]}',
+        b'{"manifest":1,"reports":[]}',
+        BATCH_VECTOR[:-1] + b',"more":1}',
+        BATCH_VECTOR.replace(b'{"data":"05"', b'{"more":1,"data":"05"'),
+        BATCH_VECTOR.replace(b'"data":"05"', b'"data":5'),
+        BATCH_VECTOR + b" {}",
+        b"[" * 100_000,
+        b'{"manifest":' + b"[" * 100_000,
+        BINARY_VECTOR,
+    ],
+)
+def test_bad_json_batches(body: bytes) -> None:
+    with pytest.raises(ParameterError):
+        read_json_batch(body)
+
+
+@pytest.mark.parametrize(
+    ("report_id", "pseudonym", "question"),
+    [(b"", NAME, 0), (ID + b"\0", NAME, 0), (ID, NAME[1:], 0), (ID, NAME, 3), (ID, NAME, -1)],
+)
+def test_what_is_no_report(report_id: bytes, pseudonym: bytes, question: int) -> None:
+    with pytest.raises(ParameterError):
+        UploadedReport(report_id, pseudonym, question, b"\5")
+
+
+def test_matrix() -> None:
+    assert data_matrix([b"\1\2", b"\3\4"], 2).tolist() == [[1, 2], [3, 4]]
+    assert data_matrix([], 2).shape == (0, 2)
+    assert data_matrix([b"\1"], 1).dtype == np.uint8
+
+
+def terms(method: str, epsilon: float) -> Terms:
+    return Terms("c1", "T", "2026-11-01", "2026-11-20", "2026-11-30", method=method, epsilon=epsilon)
+
+
+def head_list(queries: int, urls: int) -> HeadList:
+    return HeadList.of_records((f"q{query:04}", f"u{url:04}") for query in range(queries) for url in range(urls))
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 12), st.integers(1, 5), st.sampled_from([0.5, 1.0, 4.0, 8.0]), st.data())
+def test_possible_is_what_can_be_decoded(queries: int, urls: int, epsilon: float, data: st.DataObject) -> None:
+    known = head_list(queries, urls)
+    forms = ReportForms.of(terms("blendp", epsilon), known)
+    assert set(forms.forms) == {QUESTION_NUMBER["query"], QUESTION_NUMBER["record"]}
+    for question, items in (("query", queries + 1), ("record", known.cells)):
+        randomiser = SubsetSelection(epsilon, items)
+        number, width = QUESTION_NUMBER[question], randomiser.report_bytes
+        last = (randomiser.subsets - 1).to_bytes(width, "big")
+        tried = [bytes(width), last, b"\xff" * width, b"", last + b"\0", b"\0" + last, last[:-1]]
+        if randomiser.subsets < 256**width:
+            tried.append(randomiser.subsets.to_bytes(width, "big"))
+        for sent in [*tried, *data.draw(st.lists(st.binary(min_size=width, max_size=width), max_size=5))]:
+            try:
+                fine = bool(randomiser.decode(sent))
+            except ParameterError:
+                fine = False
+            assert forms.possible(number, sent) is fine
+
+
+@pytest.mark.parametrize(("queries", "urls"), [(0, 1), (1, 1), (20, 11), (17, 14), (16, 15), (300, 1)])
+def test_possible_cells_of_the_published_method(queries: int, urls: int) -> None:
+    known = head_list(queries, urls)
+    forms = ReportForms.of(terms("published", 4.0), known)
+    cell = QUESTION_NUMBER["cell"]
+    width = 1 if known.cells <= 256 else 2
+    assert set(forms.forms) == {cell}
+    for number in {0, known.cells - 1}:
+        assert forms.possible(cell, number.to_bytes(width, "big"))
+    assert not forms.possible(cell, b"")
+    assert not forms.possible(cell, bytes(width + 1))
+    if known.cells < 256**width:
+        assert not forms.possible(cell, known.cells.to_bytes(width, "big"))
+
+
+def test_questions_that_are_not_asked() -> None:
+    blendp, published = (ReportForms.of(terms(method, 4.0), head_list(2, 2)) for method in ("blendp", "published"))
+    assert not blendp.possible(QUESTION_NUMBER["cell"], b"\0")
+    assert not any(published.possible(QUESTION_NUMBER[name], b"\0") for name in ("query", "record"))
+    assert not blendp.possible(len(QUESTIONS), b"\0")
+
+
+@pytest.mark.parametrize(("width", "limit"), [(1, 0), (1, -1), (1, 257), (0, 2), (2, 65537)])
+def test_forms_that_do_not_fit(width: int, limit: int) -> None:
+    with pytest.raises(ParameterError):
+        ReportForm(width, limit)
