@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 
+import psycopg
 import pytest
 
 from tests.service.postgres import Postgres, temporary_folder
@@ -14,6 +15,8 @@ from tests.service.postgres import Postgres, temporary_folder
 def postgres() -> Iterator[Postgres]:
     """A PostgreSQL server; tests that use it are of the xdist group "postgres"."""
     server = Postgres(temporary_folder())
+    with psycopg.connect(server.url("postgres"), autocommit=True) as connection:  # or a start after a crash takes long
+        connection.execute("ALTER SYSTEM SET recovery_init_sync_method = 'syncfs'")
     yield server
     server.stop()
     shutil.rmtree(server.folder)

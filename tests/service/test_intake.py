@@ -61,7 +61,7 @@ def _intake(store: Store | _Gate, seen: Counter[str], most_waiting: int = 1000) 
     def observe(outcome: str, count: int) -> None:
         seen[outcome] += count
 
-    made = Intake(cast(Store, store), on(), most_waiting=most_waiting, observe=observe)
+    made = Intake(cast(Store, store), on(), most_waiting=most_waiting, observe=observe, show=lambda _waiting: None)
     made.start()
     return made
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 from dataclasses import dataclass, field
 
@@ -14,6 +15,7 @@ from blendp.service.refusal import Refused
 from blendp.service.store.schema import campaign, document, signature
 from blendp.service.store.store import Store
 from blendp.wire.campaign import MANIFEST_TYPE, RELEASE_TYPE, TERMS_TYPE, Manifest, Terms
+from blendp.wire.canonical import require_day
 from blendp.wire.envelope import Envelope, Signature
 from blendp.wire.reports import PSEUDONYM_BYTES, ReportForms
 
@@ -40,6 +42,7 @@ class Reporting:
     manifest_sha256: str
     forms: ReportForms
     pseudonym_key: bytes = field(repr=False)
+    until: datetime.date
 
 
 def keyed(pseudonym: bytes, key: bytes) -> bytes:
@@ -143,5 +146,6 @@ class Book:
             raise Refused("late", f"The campaign {name!r} takes no more reports.")
         manifest = Manifest.from_bytes(manifest_bytes)
         forms = ReportForms.of(manifest.terms, head_list)
-        self._open[name] = Reporting(found.number, manifest.terms, manifest.sha256, forms, key)
+        until = require_day("reports_until", manifest.terms.reports_until)
+        self._open[name] = Reporting(found.number, manifest.terms, manifest.sha256, forms, key, until)
         return self._open[name]

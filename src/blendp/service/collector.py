@@ -20,7 +20,6 @@ from blendp.service.settings import Settings
 from blendp.service.store import Store, open_store
 from blendp.service.store.reports import Row, delete_report
 from blendp.service.tokens import OperatorTokens
-from blendp.wire.canonical import require_day
 from blendp.wire.install import pseudonym
 from blendp.wire.reports import Upload
 
@@ -54,7 +53,7 @@ class Collector:
         opt_in, metrics = OptIn(store, files, clock), Metrics()
         lifecycle = Lifecycle(store, files, keys, opt_in, clock)
         lifecycle.tidy()
-        intake = Intake(store, clock, most_waiting=settings.most_waiting, observe=metrics.report)
+        intake = Intake(store, clock, most_waiting=settings.most_waiting, observe=metrics.report, show=metrics.waiting)
         tokens = OperatorTokens(store, clock)
         book = Book(store, files)
         return cls(settings, clock, store, files, keys, tokens, opt_in, lifecycle, book, intake, metrics)
@@ -82,7 +81,7 @@ class Collector:
             raise Refused(
                 "wrong-list", f"These reports are not bound to manifest {reporting.manifest_sha256}: fetch it again."
             )
-        if self.clock() > require_day("reports_until", reporting.terms.reports_until):
+        if self.clock() > reporting.until:
             self.intake.note(reporting.number, "late", len(upload.rows))
             raise Refused("late", f"Reports were taken until {reporting.terms.reports_until}.")
         outcomes, rows, places = [""] * len(upload.rows), [], []
@@ -94,6 +93,8 @@ class Collector:
             else:
                 places.append(place)
                 rows.append((row[0], keyed(row[1], reporting.pseudonym_key), row[2], row[3]))
+        if len(rows) == len(outcomes):
+            return await self._submit(reporting.number, rows)
         self._note_refused(reporting.number, outcomes)
         if rows:
             for place, outcome in zip(places, await self._submit(reporting.number, rows), strict=True):
@@ -106,8 +107,6 @@ class Collector:
         except Refused as refusal:
             self.metrics.report(refusal.problem.slug, len(rows))
             raise
-        finally:
-            self.metrics.waiting(self.intake.waiting)
         return outcomes
 
     def _note_refused(self, number: int, outcomes: list[str]) -> None:

@@ -8,28 +8,20 @@ by as many as there are. The line is bounded: who finds it full is asked to come
 from __future__ import annotations
 
 import asyncio
-import os
 import threading
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Connection
 
 from blendp.service.clock import Clock
 from blendp.service.refusal import Refused
-from blendp.service.store.reports import Row, insert_reports
-from blendp.service.store.schema import campaign as campaign_table
-from blendp.service.store.schema import intake as intake_table
+from blendp.service.store.reports import Row, count_intake, insert_reports, state_for_reports
 from blendp.service.store.store import Store, refusal_of
 
 MOST_IN_GROUP = 20_000
 """Reports that one transaction keeps, so that nobody waits long for others."""
-
-SLOTS = 16
-"""Rows that processes share out among them to count in, so that none waits for another's commit."""
 
 _FLUSH_SECONDS = 1.0
 _RETRY_SECONDS = 2
@@ -38,7 +30,7 @@ Observer = Callable[[str, int], None]
 """Told an outcome and how many reports had it."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class _Waiting:
     campaign: int
     rows: Sequence[Row]
@@ -50,12 +42,15 @@ class _Waiting:
 class Intake:
     """The line in front of the store, and the one thread that empties it."""
 
-    def __init__(self, store: Store, clock: Clock, *, most_waiting: int, observe: Observer) -> None:
+    def __init__(
+        self, store: Store, clock: Clock, *, most_waiting: int, observe: Observer, show: Callable[[int], None]
+    ) -> None:
         """An empty line; :meth:`start` opens it."""
         self._store = store
         self._clock = clock
         self._most_waiting = most_waiting
         self._observe = observe
+        self._show = show
         self._line: deque[_Waiting] = deque()
         self._waiting = 0
         self._refused: Counter[tuple[int, str]] = Counter()
@@ -91,7 +86,8 @@ class Intake:
                 raise Refused("busy", "More reports are in line than may wait: try again.", retry_after=_RETRY_SECONDS)
             self._line.append(waiting)
             self._waiting += len(rows)
-            self._changed.notify()
+            if len(self._line) == 1:  # else the thread has been told
+                self._changed.notify()
         return await waiting.answer
 
     def note(self, campaign: int, outcome: str, count: int = 1) -> None:
@@ -147,8 +143,7 @@ class Intake:
 
     def _outcomes(self, connection: Connection, number: int, rows: Sequence[Row]) -> list[str]:
         """Insert, unless the campaign takes no reports; its state cannot change before the transaction ends."""
-        query = sa.select(campaign_table.c.state).where(campaign_table.c.number == number)
-        state = connection.execute(self._store.locked(query, shared=True)).scalar_one_or_none()
+        state = state_for_reports(connection, number)
         if state != "reporting":
             return ["late" if state in ("closing", "released") else "wrong-state"] * len(rows)
         return insert_reports(connection, number, rows)
@@ -161,6 +156,8 @@ class Intake:
         """Tell everybody, waking each event loop once."""
         with self._changed:
             self._waiting -= sum(len(waiting.rows) for waiting in group)
+            left = self._waiting
+        self._show(left)
         by_loop: dict[asyncio.AbstractEventLoop, list[_Waiting]] = defaultdict(list)
         for waiting in group:
             by_loop[waiting.loop].append(waiting)
@@ -185,15 +182,3 @@ def _by_campaign(group: list[_Waiting]) -> dict[int, list[_Waiting]]:
     for waiting in group:
         apart[waiting.campaign].append(waiting)
     return dict(sorted(apart.items()))
-
-
-def count_intake(connection: Connection, day: str, counts: Counter[tuple[int, str]]) -> None:
-    """Add to the numbers of a day."""
-    insert = (sqlite if connection.dialect.name == "sqlite" else postgresql).insert(intake_table)
-    own = {"day": day, "slot": os.getpid() % SLOTS}
-    values = [
-        {**own, "campaign": number, "outcome": outcome, "count": count}
-        for (number, outcome), count in sorted(counts.items())
-    ]
-    sum_ = {"count": intake_table.c.count + insert.excluded.count}
-    connection.execute(insert.on_conflict_do_update(index_elements=list(intake_table.primary_key), set_=sum_), values)

@@ -28,7 +28,7 @@ from blendp.service.keyring import KeyRing, KnownKey
 from blendp.service.opt_in import OptIn
 from blendp.service.private_files import PrivateFiles
 from blendp.service.refusal import Refused
-from blendp.service.store.reports import count_reports, read_reports
+from blendp.service.store.reports import close_door, count_reports, read_reports
 from blendp.service.store.schema import campaign, document, enrolment, intake, report, signature
 from blendp.service.store.store import Store
 from blendp.wire.campaign import Manifest, Terms
@@ -112,6 +112,7 @@ class Lifecycle:
         """Compute the result from the reports, sign it, and delete reports and pseudonyms."""
         while True:
             with self.store.writing() as connection:
+                close_door(connection, find(connection, name).number)
                 found = find(connection, name, self.store)
                 _require_state(found, ("reporting", "closing"), "released")
                 terms = terms_of(connection, found.number)
@@ -142,6 +143,7 @@ class Lifecycle:
     def delete(self, name: str) -> None:
         """Delete everything of a campaign but its name."""
         with self.store.writing() as connection:
+            close_door(connection, find(connection, name).number)
             found = find(connection, name, self.store)
             _delete(connection, found.number, (report, enrolment, intake, signature, document))
             set_state(connection, found.number, "deleted")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest, multiprocess
 
@@ -29,15 +30,18 @@ class Metrics:
             registry=self._registry,
             multiprocess_mode="livesum",
         )
+        self._of_outcome = cache(self._reports.labels)
+        self._of_request = cache(self._requests.labels)
+        self._of_route = cache(self._seconds.labels)
 
     def report(self, outcome: str, count: int) -> None:
         """So many reports had this outcome."""
-        self._reports.labels(outcome).inc(count)
+        self._of_outcome(outcome).inc(count)
 
     def request(self, method: str, route: str, status: int, seconds: float) -> None:
         """A request was answered."""
-        self._requests.labels(method, route, str(status)).inc()
-        self._seconds.labels(route).observe(seconds)
+        self._of_request(method, route, status).inc()
+        self._of_route(route).observe(seconds)
 
     def waiting(self, count: int) -> None:
         """So many reports are in line."""

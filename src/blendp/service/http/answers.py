@@ -19,6 +19,7 @@ SAFE = {
     "referrer-policy": "no-referrer",
     "x-content-type-options": "nosniff",
 }
+_RAW_SAFE = tuple((name.encode("latin-1"), value.encode("latin-1")) for name, value in SAFE.items())
 _RETRY_SECONDS = 30
 IMMUTABLE = "public, max-age=86400, immutable"
 """For what never changes once it is there."""
@@ -29,7 +30,16 @@ def answer(
 ) -> Response:
     """A value as JSON, or bytes as they are."""
     body = value if isinstance(value, bytes) else msgspec.json.encode(value)
-    return Response(body, status, {**SAFE, **(headers or {})}, media_type)
+    return Response(body, status, {**SAFE, **headers}, media_type) if headers else _Safe(body, status, media_type)
+
+
+class _Safe(Response):
+    """An answer with the safe headers alone, which are not put together again for each."""
+
+    def __init__(self, body: bytes, status: int, media_type: str) -> None:
+        self.body, self.status_code, self.media_type, self.background = body, status, media_type, None
+        own = ((b"content-length", b"%d" % len(body)), (b"content-type", media_type.encode("latin-1")))
+        self.raw_headers = [*_RAW_SAFE, *own]
 
 
 def problem(refused: Refused) -> Response:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from functools import partial
 
 from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from blendp.service.collector import Collector
 from blendp.service.http import operator, public
@@ -24,10 +24,6 @@ from blendp.service.refusal import Refused
 
 _HOUSEKEEPING_SECONDS = 60
 _OPENAPI_PATH = "/v1/openapi.json"
-_UNKNOWN = {
-    404: ("not-found", "There is nothing at this address."),
-    405: ("method-not-allowed", "This address does not know the method."),
-}
 _PREFLIGHT = {"access-control-allow-headers": "authorization, content-type", "access-control-max-age": "86400"}
 
 
@@ -51,6 +47,8 @@ def make_app(open_collector: Callable[[], Collector]) -> Starlette:
         collector = await in_thread(open_collector)
         collector.intake.start()
         app.state.guard = Guard(collector)
+        gc.collect()
+        gc.freeze()  # what is there by now stays: no later collection need look at it
         housekeeping = asyncio.create_task(_keep_house(collector))
         try:
             yield
@@ -59,9 +57,18 @@ def make_app(open_collector: Callable[[], Collector]) -> Starlette:
             await in_thread(collector.intake.stop)
             await in_thread(collector.close)
 
-    app = Starlette(routes=_routes(), lifespan=lifespan, exception_handlers={HTTPException: _unknown})
+    app = _App(routes=_routes(), lifespan=lifespan)
     app.router.redirect_slashes = False
+    app.router.default = _Address({})
     return app
+
+
+class _App(Starlette):
+    """Without the layers that make answers of exceptions: the guard does, and every report would pay for them."""
+
+    def build_middleware_stack(self) -> ASGIApp:
+        """The router alone."""
+        return self.router
 
 
 async def _keep_house(collector: Collector) -> None:
@@ -72,41 +79,54 @@ async def _keep_house(collector: Collector) -> None:
 
 
 def _routes() -> list[Route]:
+    """Those of reports come first, since they are tried in order."""
     by_path: dict[str, dict[str, Endpoint]] = defaultdict(dict)
     for endpoint in ENDPOINTS:
         by_path[endpoint.path][endpoint.method] = endpoint
-    return [
-        Route(path, partial(_dispatch, methods), methods=[*methods, "OPTIONS"]) for path, methods in by_path.items()
-    ]
+    paths = sorted(by_path, key=lambda path: "/reports" not in path)
+    return [Route(path, _Address(by_path[path])) for path in paths]
 
 
-async def _dispatch(methods: dict[str, Endpoint], request: Request) -> Response:
-    guard: Guard = request.app.state.guard
-    if request.method == "OPTIONS":
-        response = _preflight(methods)
+class _Address:
+    """All methods of an address; none where there is nothing."""
+
+    def __init__(self, methods: dict[str, Endpoint]) -> None:
+        self._methods = methods
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        response = await self._response(Request(scope, receive))
+        await response(scope, receive, send)
+
+    async def _response(self, request: Request) -> Response:
+        guard: Guard = request.app.state.guard
+        method = request.method
+        endpoint = self._methods.get("GET" if method == "HEAD" else method)
+        if endpoint is not None:
+            return await guard.serve(endpoint, request)
+        response = self._without_endpoint(method)
         guard.secure(response)
         return response
-    method = "GET" if request.method == "HEAD" else request.method
-    return await guard.serve(methods[method], request)
+
+    def _without_endpoint(self, method: str) -> Response:
+        if not self._methods:
+            return problem(Refused("not-found", "There is nothing at this address."))
+        if method == "OPTIONS":
+            return _preflight(self._methods)
+        response = problem(Refused("method-not-allowed", "This address does not know the method."))
+        response.headers["allow"] = _known(self._methods)
+        return response
+
+
+def _known(methods: dict[str, Endpoint]) -> str:
+    return ", ".join(sorted({*methods, "OPTIONS", *(("HEAD",) if "GET" in methods else ())}))
 
 
 def _preflight(methods: dict[str, Endpoint]) -> Response:
     """Which methods pages of other origins may use: those that need no operator."""
     allowed = sorted(method for method, endpoint in methods.items() if endpoint.cross_origin)
-    known = {*methods, "OPTIONS", *(("HEAD",) if "GET" in methods else ())}
-    headers = {"allow": ", ".join(sorted(known))}
+    headers = {"allow": _known(methods)}
     if allowed:
         headers |= {"access-control-allow-origin": "*", "access-control-allow-methods": ", ".join(allowed)}
         headers |= _PREFLIGHT
     return answer(b"", 204, headers=headers)
-
-
-async def _unknown(request: Request, error: Exception) -> Response:
-    status = error.status_code if isinstance(error, HTTPException) else 500
-    slug, detail = _UNKNOWN.get(status, ("malformed", "The request is not as the documentation says."))
-    response = problem(Refused(slug, detail))
-    if status == 405 and isinstance(error, HTTPException):
-        response.headers["allow"] = ", ".join(sorted((error.headers or {}).get("Allow", "").split(", ")))
-    guard: Guard = request.app.state.guard
-    guard.secure(response)
-    return response

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from itertools import islice
 
 import sqlalchemy as sa
@@ -25,7 +28,38 @@ _INSERT_POSTGRESQL = """
          AS sent (report_id, pseudonym, question, data, place)
     ORDER BY place ON CONFLICT DO NOTHING RETURNING report_id, pseudonym
 """
+_STATE = "SELECT state FROM campaign WHERE number = {0}"
+_COUNT = """
+    INSERT INTO intake (campaign, day, outcome, slot, count) VALUES ({0}, {0}, {0}, {0}, {0})
+    ON CONFLICT (campaign, day, outcome, slot) DO UPDATE SET count = intake.count + excluded.count
+"""
+_MARK = {"sqlite": "?", "postgresql": "%s"}
+_DOOR = 7235602
 _AT_A_TIME = 500
+
+SLOTS = 16
+"""Rows that processes share out among them to count in, so that none waits for another's commit."""
+
+
+def state_for_reports(connection: Connection, campaign: int) -> str | None:
+    """A campaign's state, which cannot stop to be ``reporting`` before this transaction ends."""
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql("SELECT pg_advisory_xact_lock_shared(%s, %s)", (_DOOR, campaign))
+    found = connection.exec_driver_sql(_STATE.format(_MARK[connection.dialect.name]), (campaign,)).first()
+    return None if found is None else str(found[0])
+
+
+def close_door(connection: Connection, campaign: int) -> None:
+    """Wait until no transaction keeps reports of a campaign, and let none begin before this transaction ends."""
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql("SELECT pg_advisory_xact_lock(%s, %s)", (_DOOR, campaign))
+
+
+def count_intake(connection: Connection, day: str, counts: Counter[tuple[int, str]]) -> None:
+    """Add to the numbers of a day, by campaign and outcome."""
+    slot = os.getpid() % SLOTS
+    rows = [(number, day, outcome, slot, count) for (number, outcome), count in sorted(counts.items())]
+    connection.exec_driver_sql(_COUNT.format(_MARK[connection.dialect.name]), rows)
 
 
 def insert_reports(connection: Connection, campaign: int, rows: Sequence[Row]) -> list[str]:
@@ -50,15 +84,14 @@ def insert_reports(connection: Connection, campaign: int, rows: Sequence[Row]) -
 def _insert_sqlite(connection: Connection, campaign: int, rows: Sequence[Row]) -> list[bool]:
     """All at once; where some are not new, one by one, to see which."""
     values = [(campaign, *row) for row in rows]
-    with connection.begin_nested() as savepoint:
-        if connection.exec_driver_sql(_INSERT_SQLITE, values).rowcount == len(rows):
-            return [True] * len(rows)
-        savepoint.rollback()
-    cursor = connection.connection.cursor()
-    try:
+    with closing(connection.connection.cursor()) as cursor:
+        if len(rows) > 1:
+            cursor.execute("SAVEPOINT reports")
+            if cursor.executemany(_INSERT_SQLITE, values).rowcount == len(rows):
+                cursor.execute("RELEASE reports")
+                return [True] * len(rows)
+            cursor.execute("ROLLBACK TO reports")
         return [cursor.execute(_INSERT_SQLITE, value).rowcount == 1 for value in values]
-    finally:
-        cursor.close()
 
 
 def _insert_postgresql(connection: Connection, campaign: int, rows: Sequence[Row]) -> list[bool]:

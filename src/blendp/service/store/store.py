@@ -21,6 +21,14 @@ from blendp.service.store.migrations import migrate
 _BUSY_SECONDS = 10
 _RETRY_SECONDS = 5
 _DISK_FULL = "53100"
+_PRAGMAS = (
+    "journal_mode=WAL",
+    "synchronous=FULL",
+    "foreign_keys=ON",
+    "secure_delete=ON",
+    "cache_size=-65536",
+    "wal_autocheckpoint=8000",
+)
 
 
 @dataclass(frozen=True)
@@ -58,9 +66,9 @@ class Store:
         except (DBAPIError, sa.exc.TimeoutError) as error:
             raise refusal_of(error) from error
 
-    def locked(self, query: sa.Select[Any], *, shared: bool = False) -> sa.Select[Any]:
+    def locked(self, query: sa.Select[Any]) -> sa.Select[Any]:
         """The query, made to hold its rows until the transaction ends; the embedded database has one writer anyway."""
-        return query if self.embedded else query.with_for_update(read=shared)
+        return query if self.embedded else query.with_for_update(key_share=True)
 
     def forget_deleted(self) -> None:
         """Have the database overwrite what was deleted, where it keeps old pages or rows for a while."""
@@ -91,7 +99,6 @@ def open_store(settings: Settings) -> Store:
     engine = sa.create_engine(
         settings.database_url,
         hide_parameters=True,
-        pool_pre_ping=True,
         pool_timeout=_BUSY_SECONDS,
         connect_args={"timeout": _BUSY_SECONDS} if embedded else {"connect_timeout": _BUSY_SECONDS},
     )
@@ -124,7 +131,7 @@ def _is_full(error: BaseException | None) -> bool:
 def _set_up_sqlite(connection: Any, _record: Any) -> None:
     """Write-ahead log, every commit on the disk, deleted content overwritten; transactions begin when we say so."""
     connection.isolation_level = None
-    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "secure_delete=ON"):
+    for pragma in _PRAGMAS:
         connection.execute(f"PRAGMA {pragma}").close()
 
 

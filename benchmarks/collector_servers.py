@@ -1,0 +1,245 @@
+"""Servers for the collector's benchmark: a campaign that takes reports, fresh for every run, and who serves it."""
+
+from __future__ import annotations
+
+import datetime
+import http.client
+import itertools
+import json
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+import psycopg
+
+from benchmarks.peers.environment import ROOT
+from blendp.headlist import HeadList
+from blendp.service.campaigns import find, payload
+from blendp.service.collector import Collector
+from blendp.service.settings import Settings
+from blendp.wire.campaign import Manifest
+from blendp.wire.reports import QUESTION_NUMBER, ReportForm, ReportForms
+
+CAMPAIGN = "load"
+OPT_IN_PEOPLE, OPT_IN_RECORDS, POOL = 200, 10, 500
+PRODUCT, FLOOR, NAIVE = "product", "floor", "naive floor"
+
+_SERVE = """
+import sys
+from pathlib import Path
+from blendp.service.server import serve
+from blendp.service.settings import Settings
+data, database, workers = sys.argv[1:]
+serve(Settings(Path(data), database=database or None, workers=int(workers), rate=0, port=0))
+"""
+_STARTING_SECONDS, _STOPPING_SECONDS = 30.0, 15.0
+_TUNED = ("cache_size", "wal_autocheckpoint", "mmap_size", "temp_store")
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True)
+class Place:
+    """A folder of keys and, unless there is a PostgreSQL database, of the embedded one."""
+
+    data: Path
+    database: str | None = None
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A campaign whose list is public, to be copied for every run."""
+
+    place: Place
+    number: int
+    manifest: str
+    possible: list[list[str]]
+    impossible: list[str]
+    tuning: str
+    """How the collector tunes the embedded database, for the floor to do the same."""
+
+    names: Iterator[int]
+
+    @contextmanager
+    def copy(self) -> Iterator[Place]:
+        """The same again, and gone afterwards."""
+        name = f"run{next(self.names)}"
+        data = self.place.data.with_name(name)
+        shutil.copytree(self.place.data, data)
+        try:
+            if self.place.database is None:
+                yield Place(data)
+                return
+            with _database_of(self.place.database, name) as url:
+                yield Place(data, url)
+        finally:
+            shutil.rmtree(data)
+
+
+def prepare(place: Place) -> Prepared:
+    """Make a campaign up to the point where it takes reports."""
+    collector = Collector.open(Settings(place.data, database=place.database))
+    try:
+        manifest = _publish(collector)
+        with collector.store.reading() as connection:
+            number = find(connection, CAMPAIGN).number
+            head_list = HeadList.from_bytes(payload(connection, number, "list") or b"")
+            tuned = _TUNED if collector.store.embedded else ()
+            tuning = [f"{name}={connection.exec_driver_sql(f'PRAGMA {name}').scalar_one()}" for name in tuned]
+    finally:
+        collector.close()
+    forms = ReportForms.of(manifest.terms, head_list).forms
+    asked = [forms[QUESTION_NUMBER[name]] for name in ("query", "record")]
+    return Prepared(
+        place=place,
+        number=number,
+        manifest=manifest.sha256,
+        possible=[[_data(form, secrets.randbelow(form.limit)) for _ in range(POOL)] for form in asked],
+        impossible=[_impossible(form) for form in asked],
+        tuning=",".join(tuning),
+        names=itertools.count(),
+    )
+
+
+def _publish(collector: Collector) -> Manifest:
+    today = collector.clock()
+    until = (today + datetime.timedelta(days=30)).isoformat()
+    terms = collector.lifecycle.create(
+        {
+            "campaign": CAMPAIGN,
+            "title": "Load",
+            "opens": today.isoformat(),
+            "opt_in_until": until,
+            "reports_until": until,
+            "delta": 1e-4,
+            "minimum_opt_in": OPT_IN_PEOPLE,
+        }
+    )
+    for place, token in enumerate(collector.opt_in.enrol(CAMPAIGN, OPT_IN_PEOPLE)):
+        item = place % OPT_IN_RECORDS
+        records = [{"query": f"query {item}", "url": f"https://{item}.example.org"}]
+        body = msgspec.json.encode({"terms": terms.sha256, "records": records})
+        collector.opt_in.receive(CAMPAIGN, token, body)
+    return collector.lifecycle.publish(CAMPAIGN)
+
+
+def _data(form: ReportForm, value: int) -> str:
+    return value.to_bytes(form.width, "big").hex()
+
+
+def _impossible(form: ReportForm) -> str:
+    """The first number that is too large, or one more byte if all numbers are possible."""
+    return _data(form, form.limit) if form.limit < 256**form.width else "00" * (form.width + 1)
+
+
+@contextmanager
+def _database_of(template: str, name: str) -> Iterator[str]:
+    base, _, options = template.partition("?")
+    root, _, held = base.rpartition("/")
+    with psycopg.connect(f"{root}/postgres?{options}", autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{name}" TEMPLATE "{held}"'.encode())
+        connection.execute("CHECKPOINT")
+    try:
+        yield f"{root}/{name}?{options}"
+    finally:
+        with psycopg.connect(f"{root}/postgres?{options}", autocommit=True) as connection:
+            connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)'.encode())
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server process, with those it started."""
+
+    process: subprocess.Popen[bytes]
+    host: str
+    port: int
+
+    def pids(self) -> list[int]:
+        """Its processes; all of them are its children, none theirs."""
+        tasks = Path(f"/proc/{self.process.pid}/task")
+        children = [int(pid) for task in tasks.iterdir() for pid in (task / "children").read_text().split()]
+        return [self.process.pid, *children]
+
+    def megabytes(self, name: str) -> float:
+        """Memory of all its processes: VmRSS now, VmHWM at its peak."""
+        return sum(_status(pid, name) for pid in self.pids()) / 1000
+
+    def processor_seconds(self) -> float:
+        """Processor time of all its processes so far."""
+        used = 0
+        for pid in self.pids():
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            used += int(fields[11]) + int(fields[12])
+        return used / _TICKS
+
+
+def _status(pid: int, name: str) -> float:
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith(name + ":"):
+            return float(line.split()[1])
+    return 0.0
+
+
+@contextmanager
+def serving(side: str, prepared: Prepared, place: Place, workers: int) -> Iterator[Server]:
+    """The collector or a floor, on a free port, from when it answers."""
+    database = place.database or ""
+    if side == PRODUCT:
+        command = ["-c", _SERVE, str(place.data), database, str(workers)]
+    else:
+        grouped = "0" if side == NAIVE else "1"
+        told = (str(place.data), database, str(workers), str(prepared.number), grouped, prepared.tuning)
+        command = ["-m", "benchmarks.collector_floor", *told]
+    journal = place.data / "journal"
+    with journal.open("wb") as lines:
+        process = subprocess.Popen([sys.executable, *command], cwd=ROOT, stderr=lines)
+    try:
+        server = Server(process, *_address(process, journal))
+        _await_ready(server, workers)
+        yield server
+    finally:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(_STOPPING_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _address(process: subprocess.Popen[bytes], journal: Path) -> tuple[str, int]:
+    end = time.monotonic() + _STARTING_SECONDS
+    while time.monotonic() < end and process.poll() is None:
+        for line in journal.read_text().splitlines():
+            if line.startswith("{") and (url := json.loads(line).get("url")):
+                host, _, port = url.rpartition("://")[2].rpartition(":")
+                return host, int(port)
+        time.sleep(0.02)
+    raise RuntimeError(f"the server did not start: {journal.read_text()[-1000:]}")
+
+
+def _await_ready(server: Server, workers: int) -> None:
+    """Until it answers, and as many processes hold the application as there are workers."""
+    end = time.monotonic() + _STARTING_SECONDS
+    while True:
+        connection = http.client.HTTPConnection(server.host, server.port, timeout=_STARTING_SECONDS)
+        try:
+            connection.request("GET", "/health/ready")
+            if connection.getresponse().status == 200:
+                break
+        except OSError:
+            pass
+        finally:
+            connection.close()
+        if time.monotonic() > end:
+            raise RuntimeError("the server is not ready")
+        time.sleep(0.05)
+    if workers > 1:
+        time.sleep(1.0)
