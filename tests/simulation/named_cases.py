@@ -1,0 +1,481 @@
+"""Sequences worth a name: the classic ones, and those that once failed."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from blendp.wire.reports import UploadedReport
+from tests.service import faults
+from tests.simulation.servers import Answer, Client
+from tests.simulation.world import (
+    BINARY,
+    FORMS,
+    IMPOSSIBLE,
+    JSON,
+    KINDS,
+    MALFORMED,
+    MINIMUM_CLIENTS,
+    NEW,
+    OTHER_BYTES,
+    REPLAY,
+    SAME_INSTALL,
+    SINGLE,
+    World,
+)
+
+
+def published(world: World, people: int = 4) -> None:
+    for person in range(people):
+        world.opt_in(person)
+    world.publish()
+    assert world.model.state == "reporting"
+
+
+def ready(world: World) -> None:
+    published(world)
+    world.upload(BINARY, [NEW] * MINIMUM_CLIENTS)
+
+
+def released(world: World) -> None:
+    world.release()
+    assert world.model.state == "released"
+
+
+def whole_flow(world: World) -> None:
+    for form in FORMS:
+        world.upload(form, [NEW])
+    world.publish()
+    published(world)
+    for form in FORMS:
+        world.send_rubbish(form)
+        world.upload(form, [NEW], right_manifest=False)
+        for kind in KINDS:
+            world.upload(form, [kind])
+        world.upload(form, KINDS, 2)
+    world.rotate_keys(5)
+    released(world)
+    world.publish()
+    world.release()
+    for form in FORMS:
+        world.upload(form, [REPLAY, NEW])
+    world.restart()
+    for form in FORMS:
+        world.upload(form, [REPLAY, NEW])
+    world.next_campaign()
+    ready(world)
+    released(world)
+    world.delete_campaign()
+    world.delete_campaign()
+    world.upload(JSON, [NEW])
+
+
+def replay_across_restart(world: World) -> None:
+    ready(world)
+    world.restart(graceful=False)
+    world.upload(BINARY, [REPLAY] * 3)
+    world.restart()
+    world.upload(SINGLE, [REPLAY])
+    released(world)
+
+
+def crash_before_commit_then_retry_is_accepted(world: World) -> None:
+    published(world)
+    world.die_at(faults.BEFORE_COMMIT)
+    world.upload(BINARY, [NEW] * 3)
+    assert not world.model.reports
+    again(world, "accepted")
+    released(world)
+
+
+def crash_after_commit_then_retry_is_duplicate(world: World) -> None:
+    published(world)
+    world.die_at(faults.AFTER_COMMIT)
+    world.upload(BINARY, [NEW] * 3)
+    assert len(world.model.reports) == 3
+    again(world, "duplicate")
+    released(world)
+
+
+def again(world: World, due: str) -> None:
+    """All that was sent, once more."""
+    body, kind, path = world.body(BINARY, [(NEW, report) for report in world.sent])
+    answer = world.server.client.ask("POST", path, body, kind)
+    assert answer.json == {"outcomes": [due] * len(world.sent)}
+    for report in world.sent:
+        world.model.keep(report)
+    world.check()
+
+
+def crash_around_opt_in(world: World) -> None:
+    for person, place in enumerate((faults.BEFORE_COMMIT, faults.AFTER_COMMIT)):
+        world.die_at(place)
+        world.opt_in(person)
+        assert world.model.people[person][0] == ("unused", "used")[person]
+        world.opt_in(person)
+        world.die_at(place)
+        world.withdraw(person)
+        world.withdraw(person)
+        world.opt_in(person)
+    world.opt_in(2)
+    world.opt_in(3)
+    world.publish()
+    world.opt_in(4)
+    world.publish()
+    assert world.model.state == "reporting"
+
+
+def crash_everywhere_in_publish(world: World) -> None:
+    for person in range(4):
+        world.opt_in(person)
+    for place, times, state in (
+        (faults.BEFORE_COMMIT, 1, "opt-in"),
+        (faults.AFTER_COMMIT, 1, "listing"),
+        (faults.BEFORE_COMMIT, 2, "listing"),
+    ):
+        world.die_at(place, times)
+        world.publish()
+        assert world.model.state == state
+        world.opt_in(0)
+        world.opt_in(5)
+        world.upload(SINGLE, [NEW])
+    world.withdraw(3)
+    world.die_at(faults.AFTER_COMMIT, 2)
+    world.publish()
+    assert world.model.state == "reporting"
+    assert world.manifest
+    assert world.manifest.opt_in_people == 4
+    world.publish()
+
+
+def too_few_after_withdrawal_while_listing(world: World) -> None:
+    for person in range(3):
+        world.opt_in(person)
+    world.die_at(faults.AFTER_COMMIT)
+    world.publish()
+    assert world.model.state == "listing"
+    world.withdraw(0)
+    world.publish()
+    assert world.model.state == "opt-in"
+    world.opt_in(4)
+    world.publish()
+    assert world.model.state == "reporting"
+
+
+def crash_before_opt_in_key_is_destroyed(world: World) -> None:
+    for person in range(3):
+        world.opt_in(person)
+    world.die_at(faults.DESTROY_KEY)
+    world.publish()
+    assert world.model.state == "reporting"
+
+
+def crash_everywhere_in_release(world: World) -> None:
+    ready(world)
+    for place, times, state in (
+        (faults.BEFORE_COMMIT, 1, "reporting"),
+        (faults.AFTER_COMMIT, 1, "closing"),
+        (faults.BEFORE_COMMIT, 2, "closing"),
+    ):
+        world.die_at(place, times)
+        world.release()
+        assert world.model.state == state
+        world.upload(JSON, [REPLAY])
+    world.die_at(faults.AFTER_COMMIT, 2)
+    world.release()
+    assert world.model.state == "released"
+    world.release()
+
+
+def crash_before_pseudonym_key_is_destroyed(world: World) -> None:
+    ready(world)
+    world.die_at(faults.DESTROY_KEY)
+    released(world)
+
+
+def crash_before_deleted_reports_are_overwritten(world: World) -> None:
+    """Reports that the release deleted stay in no file, even if the process died before it had them overwritten."""
+    ready(world)
+    world.die_at(faults.FORGET)
+    released(world)
+
+
+def crash_in_deletion_of_a_campaign(world: World) -> None:
+    ready(world)
+    for place in (faults.BEFORE_COMMIT, faults.AFTER_COMMIT):
+        world.die_at(place)
+        world.delete_campaign()
+    assert world.model.state == "deleted"
+    world.next_campaign()
+    ready(world)
+    world.die_at(faults.FORGET)
+    world.delete_campaign()
+    assert world.model.state == "deleted"
+
+
+def crash_while_a_report_is_deleted(world: World) -> None:
+    ready(world)
+    for place in (faults.BEFORE_COMMIT, faults.AFTER_COMMIT):
+        world.die_at(place)
+        world.delete_report(0)
+    assert len(world.model.counted) == MINIMUM_CLIENTS - 1
+    world.upload(BINARY, [REPLAY] * 3)
+    world.upload(SINGLE, [SAME_INSTALL], 0)
+    world.release()
+    world.upload(SINGLE, [NEW])
+    released(world)
+
+
+def deletion_while_closing(world: World) -> None:
+    """The result is computed without the report; if too few are left, the campaign takes reports again."""
+    ready(world)
+    world.upload(SINGLE, [NEW])
+    world.die_at(faults.AFTER_COMMIT)
+    world.release()
+    assert world.model.state == "closing"
+    world.delete_report(0)
+    world.die_at(faults.BEFORE_COMMIT, 2)
+    world.release()
+    world.delete_report(1)
+    world.release()
+    assert world.model.state == "reporting"
+    world.upload(SINGLE, [NEW])
+    released(world)
+
+
+def duplicate_ids_in_a_batch(world: World) -> None:
+    published(world)
+    _, first = world.made(NEW, 0)
+    _, second = world.made(NEW, 0)
+    world.sent = [first]
+    _, other = world.made(OTHER_BYTES, 0)
+    _, same_install = world.made(SAME_INSTALL, 0)
+    for form in (JSON, BINARY):
+        world.send(form, [(NEW, one) for one in (first, first, other, same_install, second, first)])
+    world.upload(BINARY, [NEW])
+    released(world)
+
+
+def taken_install_with_an_id_that_another_takes(world: World) -> None:
+    """In one batch, an id comes first from an install that has reported, then from a new one: only the second counts.
+
+    PostgreSQL told the first that it was accepted.
+    """
+    ready(world)
+    _, taken = world.made(SAME_INSTALL, 0)
+    _, fresh = world.made(NEW, 0)
+    same_id = UploadedReport(taken.report_id, fresh.pseudonym, fresh.question, fresh.data)
+    for form in (JSON, BINARY):
+        world.send(form, [(SAME_INSTALL, taken), (NEW, same_id)])
+    released(world)
+
+
+def last_day_and_the_day_after(world: World) -> None:
+    world.opt_in(0)
+    world.days_pass(10)
+    for person in range(4):
+        world.opt_in(person)
+    world.days_pass(1)
+    for person in range(6):
+        world.opt_in(person)
+    world.publish()
+    world.upload(BINARY, [NEW] * 3)
+    world.days_pass(9)
+    world.upload(BINARY, [NEW] * 3)
+    world.days_pass(1)
+    for form in FORMS:
+        world.upload(form, [NEW, REPLAY])
+        world.upload(form, [REPLAY])
+    world.delete_report(0)
+    released(world)
+
+
+def keys_rotate_and_retire(world: World) -> None:
+    ready(world)
+    world.rotate_keys(0)
+    world.rotate_keys(3)
+    world.days_pass(4)
+    world.restart()
+    world.rotate_keys(30)
+    released(world)
+    world.days_pass(40)
+    world.restart()
+    world.rotate_keys(1)
+
+
+def malformed_reports_spoil_no_other(world: World) -> None:
+    published(world)
+    world.upload(JSON, [NEW, MALFORMED, IMPOSSIBLE, NEW, MALFORMED, NEW])
+    assert len(world.model.reports) == 3
+    released(world)
+
+
+def disk_full_then_replays(world: World) -> None:
+    """A full disk is told as such for new reports and for such as were sent before, and then it goes on."""
+    ready(world)
+    world.control.full = True
+    try:
+        for number in range(60):
+            kinds = [NEW] * 20 if number % 2 else [REPLAY, *([NEW] * 19)]
+            world.upload(BINARY, kinds)
+    finally:
+        world.control.full = False
+    world.upload(BINARY, [REPLAY, NEW])
+    world.restart(graceful=False)
+    released(world)
+
+
+def database_dies_in_between(world: World) -> None:
+    ready(world)
+    world.database_restart()
+    world.upload(BINARY, [REPLAY, NEW, REPLAY])
+    world.database_restart()
+    released(world)
+    world.database_restart()
+
+
+def release_while_batches_are_in_flight(world: World) -> None:
+    """Whatever was acknowledged before the door closed counts; whatever was not is late."""
+    ready(world)
+    batches = [[world.made(NEW, 0) for _ in range(20)] for _ in range(12)]
+    world.sent += [report for batch in batches for _, report in batch]
+    start = threading.Barrier(len(batches) + 1)
+
+    def send(batch: list[tuple[str, UploadedReport]]) -> Answer:
+        client = Client(world.server.port)
+        body, kind, path = world.body(BINARY, batch)
+        start.wait()
+        answer = client.ask("POST", path, body, kind)
+        client.close()
+        return answer
+
+    with ThreadPoolExecutor(len(batches)) as pool:
+        waiting = [pool.submit(send, batch) for batch in batches]
+        start.wait()
+        told = world.server.client.ask("POST", f"{world.path}/release", token=world.token)
+        answers = [one.result() for one in waiting]
+    assert told.status == 200, told
+    for batch, answer in zip(batches, answers, strict=True):
+        outcomes = answer.json.get("outcomes") or [answer.problem] * len(batch)
+        assert set(outcomes) in ({"accepted"}, {"late"})
+        if outcomes[0] == "accepted":
+            for _, report in batch:
+                world.model.keep(report)
+    counted = world.model.counted
+    assert told.json["clients"] == len(counted)
+    world.model.state, world.model.reports, world.model.people = "released", {}, {}
+    world.model.documents.add("release")
+    world.check()
+    world.check_release(counted)
+
+
+def deletions_while_releasing(world: World) -> None:
+    """People delete their reports while the result is computed: whoever was told so does not count."""
+    published(world)
+    world.upload(BINARY, [NEW] * 40)
+    first = world.installs - 39
+    asked = [world.deletion(install) for install in range(first, first + 20)]
+
+    def delete(body: bytes) -> bool:
+        client = Client(world.server.port)
+        answer = client.ask("POST", f"{world.path}/deletions", body, "application/json")
+        client.close()
+        return bool(answer.json["deleted"])
+
+    with ThreadPoolExecutor(4) as pool:
+        release = pool.submit(world.server.client.ask, "POST", f"{world.path}/release", token=world.token)
+        deleted = list(pool.map(delete, asked))
+    told = release.result()
+    assert told.status == 200, told
+    for install, gone in zip(range(first, first + 20), deleted, strict=True):
+        if gone:
+            owner = world.install(install)
+            next(one for one in world.model.reports.values() if one.report.pseudonym == owner).deleted = True
+    counted = world.model.counted
+    assert told.json["clients"] == len(counted) == 40 - sum(deleted)
+    world.model.state, world.model.reports, world.model.people = "released", {}, {}
+    world.model.documents.add("release")
+    world.check()
+    world.check_release(counted)
+
+
+def two_releases_at_once(world: World) -> None:
+    """One of them releases; both tell the same, or the other is refused."""
+    ready(world)
+    counted = world.model.counted
+
+    def release(_number: int) -> Answer:
+        client = Client(world.server.port)
+        answer = client.ask("POST", f"{world.path}/release", token=world.token)
+        client.close()
+        return answer
+
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(release, range(4)))
+    assert sorted((one.status, one.problem) for one in answers) == [(200, None), *([(409, "wrong-state")] * 3)], answers
+    world.model.state, world.model.reports, world.model.people = "released", {}, {}
+    world.model.documents.add("release")
+    world.check()
+    world.check_release(counted)
+
+
+def same_report_at_once(world: World) -> None:
+    """Many connections, and all workers there are, get the same reports at once: each is accepted once."""
+    published(world)
+    batch = [world.made(NEW, 0) for _ in range(10)]
+    orders = [batch, batch[::-1]] * 5
+    start = threading.Barrier(len(orders))
+
+    def send(reports: list[tuple[str, UploadedReport]]) -> list[str]:
+        client = Client(world.server.port)
+        body, kind, path = world.body(BINARY, reports)
+        start.wait()
+        answer = client.ask("POST", path, body, kind)
+        while answer.status == 503:
+            answer = client.ask("POST", path, body, kind)
+        client.close()
+        return [str(one) for one in json.loads(answer.body)["outcomes"]]
+
+    for _, report in batch:
+        world.model.keep(report)
+    with ThreadPoolExecutor(len(orders)) as pool:
+        outcomes = list(pool.map(send, orders))
+    by_report = [
+        [told[place] if one is batch else told[-1 - place] for one, told in zip(orders, outcomes, strict=True)]
+        for place in range(len(batch))
+    ]
+    for told in by_report:
+        assert sorted(told) == ["accepted", *["duplicate"] * 9]
+    world.check()
+    released(world)
+
+
+CASES: tuple[Callable[[World], None], ...] = (
+    whole_flow,
+    replay_across_restart,
+    crash_before_commit_then_retry_is_accepted,
+    crash_after_commit_then_retry_is_duplicate,
+    crash_around_opt_in,
+    crash_everywhere_in_publish,
+    too_few_after_withdrawal_while_listing,
+    crash_before_opt_in_key_is_destroyed,
+    crash_everywhere_in_release,
+    crash_before_pseudonym_key_is_destroyed,
+    crash_before_deleted_reports_are_overwritten,
+    crash_in_deletion_of_a_campaign,
+    crash_while_a_report_is_deleted,
+    deletion_while_closing,
+    duplicate_ids_in_a_batch,
+    taken_install_with_an_id_that_another_takes,
+    last_day_and_the_day_after,
+    keys_rotate_and_retire,
+    malformed_reports_spoil_no_other,
+    disk_full_then_replays,
+    database_dies_in_between,
+    release_while_batches_are_in_flight,
+    deletions_while_releasing,
+    two_releases_at_once,
+    same_report_at_once,
+)

@@ -1,0 +1,89 @@
+"""A process that has imported everything, and starts collectors by forking: a restart takes a moment.
+
+Lines of JSON come in, a line of JSON answers each. When no more come, all that were started are killed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import uvicorn
+
+from blendp.methods import Parameters
+from blendp.methods.listed import hybrid_list_maker
+from blendp.service.collector import Collector
+from blendp.service.http import make_app
+from blendp.service.journal import start_journal
+from blendp.service.settings import Settings
+from tests.service.faults import Control, install
+
+
+def main() -> None:
+    hybrid_list_maker(Parameters(epsilon=8.0, delta=0.05, size=50, opt_in_records=2), 2)  # those of World
+    pa.array(["slow for the first time"])
+    started: set[int] = set()
+    for line in sys.stdin:
+        asked = json.loads(line)
+        if asked["do"] == "start":
+            pid = os.fork()
+            if not pid:
+                serve(asked)
+            started.add(pid)
+            told = {"pid": pid}
+        else:
+            flags = os.WNOHANG if asked["do"] == "poll" else 0
+            pid, status = os.waitpid(asked["pid"], flags) if asked["pid"] in started else (asked["pid"], 0)
+            if pid:
+                started.discard(pid)
+            told = {"gone": int(pid > 0), "status": status}
+        print(json.dumps(told), flush=True)
+    for pid in started:
+        os.kill(pid, signal.SIGKILL)
+
+
+def serve(asked: dict[str, Any]) -> None:
+    """Be a collector, and never return."""
+    status = 1
+    try:
+        log = os.open(asked["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        for target, source in ((0, nothing), (1, log), (2, log)):
+            os.dup2(source, target)
+        control = Control(Path(asked["control"]))
+        install(control)
+        start_journal()
+        settings = Settings(Path(asked["data"]), database=asked["database"], rate=0, workers=asked["workers"])
+        app = make_app(lambda: Collector.open(settings, control.clock))
+        config = uvicorn.Config(
+            app,
+            http="httptools",
+            access_log=False,
+            log_config=None,
+            timeout_keep_alive=600,
+            timeout_graceful_shutdown=10,
+        )
+        server = uvicorn.Server(config)
+        server.run(sockets=[bound_socket(asked["port"])])
+        status = 0 if server.started else 3
+    finally:
+        os._exit(status)
+
+
+def bound_socket(port: int) -> socket.socket:
+    """A socket that shares its port: with one that keeps the port for a test, and with other workers'."""
+    made = socket.socket()
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    made.bind(("127.0.0.1", port))
+    return made
+
+
+if __name__ == "__main__":
+    main()

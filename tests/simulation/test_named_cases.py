@@ -1,0 +1,58 @@
+"""Every named case on both databases, and those of several workers on PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.service.postgres import Postgres
+from tests.simulation.database import Databases
+from tests.simulation.named_cases import (
+    CASES,
+    deletions_while_releasing,
+    release_while_batches_are_in_flight,
+    same_report_at_once,
+    two_releases_at_once,
+)
+from tests.simulation.servers import Nursery
+from tests.simulation.world import World
+
+Case = Callable[[World], None]
+TOGETHER = (same_report_at_once, release_while_batches_are_in_flight, deletions_while_releasing, two_releases_at_once)
+
+
+@pytest.fixture(scope="module")
+def on_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Databases:
+    return Databases(tmp_path_factory.mktemp("sqlite"), None)
+
+
+@pytest.fixture(scope="module")
+def on_postgresql(tmp_path_factory: pytest.TempPathFactory, postgres: Postgres) -> Databases:
+    return Databases(tmp_path_factory.mktemp("postgres"), postgres)
+
+
+def run(case: Case, nursery: Nursery, databases: Databases, workers: int = 1) -> None:
+    world = World(nursery, databases, workers)
+    try:
+        case(world)
+        world.finish()
+    finally:
+        world.close()
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
+def test_on_sqlite(case: Case, nursery: Nursery, on_sqlite: Databases) -> None:
+    run(case, nursery, on_sqlite)
+
+
+@pytest.mark.xdist_group("postgres")
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
+def test_on_postgresql(case: Case, nursery: Nursery, on_postgresql: Databases) -> None:
+    run(case, nursery, on_postgresql)
+
+
+@pytest.mark.xdist_group("postgres")
+@pytest.mark.parametrize("case", TOGETHER, ids=lambda case: case.__name__)
+def test_by_two_workers(case: Case, nursery: Nursery, on_postgresql: Databases) -> None:
+    run(case, nursery, on_postgresql, workers=2)

@@ -1,0 +1,743 @@
+"""A collector and a model of it: every operation is told both, and both must agree on the answer and on what is held.
+
+An operation that gets no answer has happened whole, up to one of its steps, or not at all: the model takes what it
+finds after the restart, if it is one of these.
+"""
+
+from __future__ import annotations
+
+import copy
+import datetime
+import hashlib
+import json
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from blendp.estimate import Arm, Split
+from blendp.headlist import HeadList
+from blendp.mechanisms import SubsetSelection
+from blendp.methods import Listed, conclude
+from blendp.report import release_card, rows_for_json
+from blendp.service.campaigns import SIGNED
+from blendp.service.collector import KEYS_FOLDER, Collector
+from blendp.service.opt_in import OPT_IN_TYPE
+from blendp.service.settings import Settings
+from blendp.service.tokens import enrolment_hash
+from blendp.wire.campaign import Manifest, Terms
+from blendp.wire.envelope import Envelope
+from blendp.wire.install import deletion_key, pseudonym
+from blendp.wire.keys import Trust
+from blendp.wire.problems import PROBLEMS
+from blendp.wire.reports import (
+    BATCH_BINARY,
+    BATCH_JSON,
+    REPORT_JSON,
+    ReportForms,
+    UploadedReport,
+    write_binary_batch,
+    write_json_batch,
+    write_report,
+)
+from tests.simulation.database import Databases, Rows, rows_of
+from tests.simulation.servers import Answer, Client, NoAnswer, Nursery, Server
+
+MINIMUM_OPT_IN = MINIMUM_CLIENTS = 3
+PEOPLE = 8
+PARAMETERS = {"epsilon": 8.0, "delta": 0.05, "opt_in_records": 2}
+SINGLE, JSON, BINARY = FORMS = ("single", "json", "binary")
+NEW, REPLAY, OTHER_BYTES, SAME_INSTALL, IMPOSSIBLE, MALFORMED = KINDS = (
+    "new",
+    "replay",
+    "other-bytes",
+    "same-install",
+    "impossible",
+    "malformed",
+)
+"""What a report of an upload is, next to those that were sent before."""
+
+_STATUS = {"accepted": 201, "duplicate": 200}
+_TOO_MANY_WRONG_TOKENS = 8
+
+
+@dataclass
+class Held:
+    """A report that was kept."""
+
+    report: UploadedReport
+    deleted: bool = False
+
+
+@dataclass
+class Model:
+    """What must be true of a campaign."""
+
+    name: str
+    state: str = "opt-in"
+    reports: dict[bytes, Held] = field(default_factory=dict)
+    people: dict[int, tuple[str, int]] = field(default_factory=dict)
+    """The state of each person's token, and which records were sent."""
+    documents: set[str] = field(default_factory=lambda: {"terms"})
+    sealed: bool = True
+    """Whether records are still held."""
+    accepted: int = 0
+    """Reports that were new, ever."""
+
+    def keep(self, report: UploadedReport) -> bool:
+        """Keep a report if it is new."""
+        pseudonyms = {held.report.pseudonym for held in self.reports.values()}
+        if report.report_id in self.reports or report.pseudonym in pseudonyms:
+            return False
+        self.reports[report.report_id] = Held(report)
+        self.accepted += 1
+        return True
+
+    def fate(self, report: UploadedReport) -> str:
+        """What becomes of a report that is not new."""
+        held = self.reports.get(report.report_id)
+        if held is None:
+            return "over-quota"
+        if held.deleted:
+            return "deleted"
+        return "duplicate" if held.report == report else "conflict"
+
+    @property
+    def counted(self) -> list[UploadedReport]:
+        """The reports that must count."""
+        return [held.report for held in self.reports.values() if not held.deleted]
+
+    @property
+    def opt_in_people(self) -> int:
+        return sum(state == "used" for state, _ in self.people.values())
+
+
+class World:
+    """A collector in a process of its own, its model, and what clients and operators do to it."""
+
+    def __init__(
+        self, nursery: Nursery, databases: Databases, workers: int = 1, today: datetime.date | None = None
+    ) -> None:
+        folder, database = databases.new()
+        self.databases = databases
+        self.postgres = databases.postgres
+        self.server = Server(nursery, folder, database, workers)
+        self.control = self.server.control
+        self.control.today = today or self.control.today
+        self.closed = False
+        self.told: Counter[str] = Counter()
+        self.steps = 0
+        self.sent: list[UploadedReport] = []
+        self.installs = 0
+        self.known: set[str] = set()
+        """Campaigns that the process has looked up since it started; it may forget those that are closed."""
+        self.wrong_tokens = 0
+        self.seen: dict[tuple[str, str], bytes] = {}
+        """The bytes of every document since it was seen first."""
+        self.rotations = 0
+        self.names = 0
+        self.forms: ReportForms | None = None
+        self.manifest: Manifest | None = None
+        self.listed: Listed | None = None
+        self.token = databases.token
+        self.trust = self.first = Trust.of(databases.first_key)
+        self.server.start()
+        self.create()
+
+    def _by_hand(self) -> Collector:
+        """The collector as the operator's commands open it, next to the one that serves."""
+        settings = Settings(self.server.data, database=self.server.database)
+        return Collector.open(settings, self.control.clock)
+
+    @property
+    def today(self) -> datetime.date:
+        return self.control.today
+
+    # Campaigns.
+
+    def create(self) -> None:
+        """A new campaign, the one before left behind."""
+        self.names += 1
+        self.control.die(None)
+        opens = self.today
+        self.opt_in_until, self.reports_until = (opens + datetime.timedelta(days=days) for days in (10, 20))
+        name = f"campaign-{self.names}"
+        fields = {
+            "campaign": name,
+            "title": "What people look for",
+            "opens": opens.isoformat(),
+            "opt_in_until": self.opt_in_until.isoformat(),
+            "reports_until": self.reports_until.isoformat(),
+            **PARAMETERS,
+            "minimum_opt_in": MINIMUM_OPT_IN,
+            "minimum_clients": MINIMUM_CLIENTS,
+            "expected_clients": 20,
+        }
+        path = "/v1/campaigns"
+        made = self._operator("POST", path, fields)
+        assert made.status == 201, made
+        assert self._operator("POST", path, fields).problem == "conflict"
+        self.model = Model(name)
+        self.forms = self.manifest = self.listed = None
+        told = self._operator("POST", f"{self.path}/enrolments", {"count": PEOPLE})
+        assert told.status == 201, told
+        self.tokens: list[str] = told.json["tokens"]
+        self.model.people = dict.fromkeys(range(PEOPLE), ("unused", 0))
+        self.sent, self.terms_sha256 = [], made.json["terms_sha256"]
+
+    @property
+    def path(self) -> str:
+        return f"/v1/campaigns/{self.model.name}"
+
+    def _operator(self, method: str, path: str, body: object = None) -> Answer:
+        data, kind = (None, None) if body is None else (json.dumps(body).encode(), "application/json")
+        return self.server.client.ask(method, path, data, kind, self.token)
+
+    def publish(self) -> None:
+        def happen(model: Model) -> str:
+            if model.state not in ("opt-in", "listing"):
+                return "not-found" if model.state == "deleted" else "wrong-state"
+            if model.opt_in_people < MINIMUM_OPT_IN:
+                model.state = "opt-in"
+                return "too-few"
+            model.state, model.sealed = "reporting", False
+            model.documents |= {"manifest", "list", "listed"}
+            return "done"
+
+        def closed(model: Model) -> None:
+            if model.state == "opt-in" and model.opt_in_people >= MINIMUM_OPT_IN:
+                model.state = "listing"
+
+        people = self.model.opt_in_people
+        answer = self._do(lambda client: self._by(client, "POST", f"{self.path}/publish"), happen, closed)
+        if answer is not None and answer.status == 200:
+            assert answer.json["opt_in_people"] == people
+
+    def release(self) -> None:
+        def happen(model: Model) -> str:
+            if model.state not in ("reporting", "closing"):
+                return "not-found" if model.state == "deleted" else "wrong-state"
+            if len(model.counted) < MINIMUM_CLIENTS:
+                model.state = "reporting"
+                return "too-few"
+            model.state = "released"
+            model.documents.add("release")
+            model.reports, model.people = {}, {}
+            return "done"
+
+        def closed(model: Model) -> None:
+            if model.state == "reporting" and len(model.counted) >= MINIMUM_CLIENTS:
+                model.state = "closing"
+
+        counted, before = self.model.counted, self.model.state
+        answer = self._do(lambda client: self._by(client, "POST", f"{self.path}/release"), happen, closed)
+        if answer is not None and answer.status == 200:
+            assert answer.json["clients"] == len(counted)
+        if self.model.state == "released" and before != "released":
+            self.told["released"] += 1
+            self.check_release(counted)
+
+    def delete_campaign(self) -> None:
+        def happen(model: Model) -> str:
+            if model.state == "deleted":
+                return "not-found"
+            model.state = "deleted"
+            model.reports, model.people, model.documents, model.accepted = {}, {}, set(), 0
+            return "done"
+
+        self._do(lambda client: self._by(client, "DELETE", self.path), happen)
+
+    def next_campaign(self) -> None:
+        """Go on with another campaign, once this one is over."""
+        if self.model.state in ("released", "deleted"):
+            self._survive(self.create)
+            self.check()
+
+    def _by(self, client: Client, method: str, path: str) -> Answer:
+        return client.ask(method, path, token=self.token)
+
+    # Opt-in people.
+
+    def opt_in(self, person: int, records: int = 0) -> None:
+        """Send records; the same again if they are the same number, others if not."""
+        person %= PEOPLE
+
+        def happen(model: Model) -> str:
+            if model.state == "deleted":
+                return "not-found"
+            if person not in model.people:
+                return "unauthorised"
+            state, held = model.people[person]
+            if state == "deleted":
+                return "deleted"
+            if state == "used":
+                return "duplicate" if model.state == "opt-in" and held == records else "conflict"
+            if model.state != "opt-in" or self.today > self.opt_in_until:
+                return "late"
+            model.people[person] = ("used", records)
+            return "accepted"
+
+        sent = [
+            {"query": f"common {person % 2}", "url": "http://example.org/"},
+            {"query": self._marker(person, records), "url": "http://example.org/"},
+        ]
+        body = json.dumps({"terms": self.terms_sha256, "records": sent}).encode()
+        self._as_person(happen, "PUT", person, body)
+
+    def withdraw(self, person: int) -> None:
+        person %= PEOPLE
+
+        def happen(model: Model) -> str:
+            if model.state == "deleted":
+                return "not-found"
+            if person not in model.people:
+                return "unauthorised"
+            state, held = model.people[person]
+            if model.state not in ("opt-in", "listing"):
+                return "nothing"
+            model.people[person] = ("deleted", held)
+            return "done" if state == "used" else "nothing"
+
+        self._as_person(happen, "DELETE", person)
+
+    def _as_person(self, happen: Callable[[Model], str], method: str, person: int, body: bytes | None = None) -> None:
+        if not self.model.people and self.model.state != "deleted":
+            if self.wrong_tokens >= _TOO_MANY_WRONG_TOKENS:
+                return
+            self.wrong_tokens += 1
+        token, kind = self.tokens[person], OPT_IN_TYPE if body else None
+        self._do(lambda client: client.ask(method, f"{self.path}/opt-in", body, kind, token), happen)
+
+    def _marker(self, person: int, records: int) -> str:
+        return f"marker {self.model.name} {person} {records}"
+
+    # Clients.
+
+    def upload(self, form: str, kinds: Sequence[str], pick: int = 0, *, right_manifest: bool = True) -> None:
+        """Send reports: new ones, or such as were sent before, changed or not."""
+        if form == SINGLE:
+            kinds = kinds[:1]
+        if form == BINARY:
+            kinds = [IMPOSSIBLE if kind == MALFORMED else kind for kind in kinds]
+        self.send(form, [self.made(kind, pick + place) for place, kind in enumerate(kinds)], right_manifest)
+
+    def send(self, form: str, made: Sequence[tuple[str, UploadedReport]], right_manifest: bool = True) -> None:
+        """Send these reports of these kinds."""
+        reports = [report for _, report in made]
+        self.sent += [report for report in reports if report not in self.sent]
+        body, kind, path = self.body(form, made, right_manifest)
+
+        def happen(model: Model) -> list[str] | str:
+            spoilt = form == SINGLE and made[0][0] == MALFORMED
+            refusal = self._gate(model, spoilt, right_manifest)
+            if refusal:
+                return refusal
+            fates = [self._fate(model, *one) for one in made]
+            outcomes = [fate or model.fate(report) for fate, report in zip(fates, reports, strict=True)]
+            return outcomes[0] if form == SINGLE else outcomes
+
+        method = "PUT" if form == SINGLE else "POST"
+        self._do(lambda client: client.ask(method, path, body, kind), happen, or_else=_CLOSED.get(self.model.state))
+
+    def body(
+        self, form: str, made: Sequence[tuple[str, UploadedReport]], right_manifest: bool = True
+    ) -> tuple[bytes, str, str]:
+        """The body, its type, and where it is sent."""
+        manifest = self.manifest.sha256 if right_manifest and self.manifest else "00" * 32
+        reports = [report for _, report in made]
+        if form == SINGLE:
+            body, path = write_report(manifest, reports[0]), f"{self.path}/reports/{reports[0].report_id.hex()}"
+            return body[:-1] if made[0][0] == MALFORMED else body, REPORT_JSON, path
+        if form == BINARY:
+            return write_binary_batch(manifest, reports), BATCH_BINARY, f"{self.path}/reports"
+        batch = json.loads(write_json_batch(manifest, reports))
+        for (kind, _), report in zip(made, batch["reports"], strict=True):
+            if kind == MALFORMED:
+                report["id"] = report["id"].upper() + "G"
+        return json.dumps(batch).encode(), BATCH_JSON, f"{self.path}/reports"
+
+    def send_rubbish(self, form: str) -> None:
+        """A body that is none."""
+        kind = {SINGLE: REPORT_JSON, JSON: BATCH_JSON, BINARY: BATCH_BINARY}[form]
+        method, path = (
+            ("PUT", f"{self.path}/reports/{'0' * 32}") if form == SINGLE else ("POST", f"{self.path}/reports")
+        )
+        self._do(
+            lambda client: client.ask(method, path, b"blR1 rubbish", kind),
+            lambda model: self._gate(model, True, True),
+            or_else=_CLOSED.get(self.model.state),
+        )
+
+    def _gate(self, model: Model, spoilt: bool, right_manifest: bool) -> str:
+        """Why nothing of an upload is looked at; empty if it is."""
+        if model.name not in self.known:
+            if model.state in _CLOSED:
+                return _CLOSED[model.state]
+            self.known.add(model.name)
+        if spoilt:
+            return "malformed"
+        if not right_manifest:
+            return "wrong-list"
+        return "late" if self.today > self.reports_until else ""
+
+    @staticmethod
+    def _fate(model: Model, kind: str, report: UploadedReport) -> str:
+        """Empty if it is not new, and what it is shows when all others are kept."""
+        if kind in (MALFORMED, IMPOSSIBLE):
+            return kind
+        if model.state != "reporting":
+            return "wrong-state" if model.state == "deleted" else "late"
+        return "accepted" if model.keep(report) else ""
+
+    def made(self, kind: str, pick: int) -> tuple[str, UploadedReport]:
+        """A report of this kind; a new one if none was sent before."""
+        if kind in (REPLAY, OTHER_BYTES, SAME_INSTALL) and not self.sent:
+            kind = NEW
+        if kind in (NEW, IMPOSSIBLE, MALFORMED):
+            self.installs += 1
+            report = self._report(self._id(), self.install(self.installs), self.installs + pick)
+            if kind == IMPOSSIBLE:
+                report = UploadedReport(report.report_id, report.pseudonym, report.question, b"\xff" * 9)
+            return kind, report
+        before = self.sent[pick % len(self.sent)]
+        if len(before.data) == 9:
+            return IMPOSSIBLE, before
+        if kind == REPLAY:
+            return kind, before
+        self.installs += 1
+        if kind == SAME_INSTALL:
+            return kind, self._report(self._id(), before.pseudonym, pick)
+        return kind, self._report(before.report_id, before.pseudonym, 1 - before.question)
+
+    def _id(self) -> bytes:
+        return hashlib.sha256(f"report {self.names} {self.installs}".encode()).digest()[:16]
+
+    def _secret(self, install: int) -> bytes:
+        return hashlib.sha256(f"install {install}".encode()).digest()
+
+    def install(self, install: int) -> bytes:
+        return pseudonym(deletion_key(self._secret(install), self.model.name))
+
+    def _report(self, report_id: bytes, install: bytes, salt: int) -> UploadedReport:
+        question = salt % 2
+        form = self.forms.forms[question] if self.forms else None
+        number = int.from_bytes(hashlib.sha256(f"data {salt}".encode()).digest(), "big")
+        data = (number % form.limit).to_bytes(form.width, "big") if form else b"\0"
+        return UploadedReport(report_id, install, question, data)
+
+    def delete_report(self, install: int) -> None:
+        """A person wants the report of their install deleted."""
+        install = 1 + install % max(1, self.installs)
+        owner = self.install(install)
+
+        def happen(model: Model) -> str:
+            if model.state == "deleted":
+                return "not-found"
+            if model.state in ("reporting", "closing"):
+                for held in model.reports.values():
+                    if held.report.pseudonym == owner and not held.deleted:
+                        held.deleted = True
+                        return "done"
+            return "nothing"
+
+        body = self.deletion(install)
+        self._do(lambda client: client.ask("POST", f"{self.path}/deletions", body, "application/json"), happen)
+
+    def deletion(self, install: int) -> bytes:
+        """The request of an install to have its report deleted."""
+        return json.dumps({"deletion_key": deletion_key(self._secret(install), self.model.name).hex()}).encode()
+
+    # Operators, time and disasters.
+
+    def rotate_keys(self, overlap: int) -> None:
+        collector = self._by_hand()
+        collector.lifecycle.rotate_keys(overlap)
+        collector.close()
+        self.rotations += 1
+        self.check()
+
+    def days_pass(self, days: int) -> None:
+        self.control.today = self.today + datetime.timedelta(days=days)
+        self.check()
+
+    def die_at(self, place: str, times: int = 1) -> None:
+        """The process shall die when it comes to this place."""
+        self.control.die(place, times)
+        self.steps += 1
+
+    def restart(self, graceful: bool = True) -> None:
+        armed = self.control.armed
+        try:
+            self.server.stop() if graceful else self.server.kill()
+        except NoAnswer:
+            assert armed, self.server.told()
+        self._start()
+        self.check()
+
+    def unreachable(self, kinds: Sequence[str]) -> None:
+        """Reports are sent to a server that is not there: nothing is kept."""
+        self.server.kill()
+        for kind in kinds:
+            self.sent.append(self.made(kind, 0)[1])
+            try:
+                self.server.client.ask("PUT", f"{self.path}/reports/{'0' * 32}", b"", REPORT_JSON)
+            except NoAnswer:
+                continue
+            raise AssertionError("Who answered?")
+        self._start()
+        self.check()
+
+    def database_restart(self) -> None:
+        """The database dies and comes back; the collector goes on."""
+        if self.postgres is None:
+            self.restart(graceful=False)
+            return
+        self.postgres.stop()
+        if self.forms is not None and self.model.name in self.known and self.today <= self.reports_until:
+            body, kind, path = self.body(SINGLE, [self.made(NEW, 0)])
+            with suppress(NoAnswer):
+                answer = self.server.client.ask("PUT", path, body, kind)
+                assert (answer.status, answer.problem) == (503, "busy")
+        with suppress(NoAnswer):
+            assert self.server.client.ask("GET", "/health/ready").status == 503
+            assert self.server.client.ask("GET", "/health/live").status == 200
+        self.postgres.start()
+        self.check()
+
+    def disk_full(self, form: str, kinds: Sequence[str]) -> None:
+        """The disk is full while an upload comes: it is kept whole or not at all; then there is space again."""
+        self.control.full = True
+        try:
+            self.upload(form, kinds)
+        finally:
+            self.control.full = False
+        self.check()
+
+    # Both sides compared.
+
+    def _do(
+        self,
+        ask: Callable[[Client], Answer],
+        happen: Callable[[Model], str | list[str]],
+        *steps: Callable[[Model], None],
+        or_else: str | None = None,
+    ) -> Answer | None:
+        """Ask, and compare the answer with what the model says; without one, find out how far it came."""
+        after = copy.deepcopy(self.model)
+        possible = [copy.deepcopy(self.model)]
+        for step in steps:
+            possible.append(copy.deepcopy(possible[-1]))
+            step(possible[-1])
+        due = happen(after)
+        possible.append(after)
+        try:
+            answer = ask(self.server.client)
+        except NoAnswer:
+            assert self.server.died(), self.server.told()
+            self._start()
+            self.model = self._which(possible)
+            self.told["no answer"] += 1
+            self.check()
+            return None
+        if self.control.full and answer.problem == "storage-full":
+            assert answer.headers["retry-after"]
+        else:
+            if or_else and answer.problem == or_else:
+                due = or_else
+            assert_answer(answer, due)
+            self.model = after
+            self.told.update([due] if isinstance(due, str) else due)
+        self.check()
+        return answer
+
+    def _which(self, possible: Sequence[Model]) -> Model:
+        held = self._rows()
+        for model in possible:
+            if self._due(model) == held:
+                return model
+        raise AssertionError(
+            f"held {held}\nbut it must be one of\n" + "\n".join(str(self._due(one)) for one in possible)
+        )
+
+    def _start(self) -> None:
+        self.known.clear()
+        self.wrong_tokens = 0
+        armed = self.control.armed
+        try:
+            self.server.start()
+        except NoAnswer:
+            assert armed, self.server.told()
+            self.server.start()
+
+    def _rows(self) -> Rows | None:
+        return rows_of(self.server.data, self.server.database, self.model.name)
+
+    def _due(self, model: Model) -> Rows:
+        """What the database must hold."""
+        return Rows(
+            model.state,
+            {
+                report_id: (held.report.question, None if held.deleted else held.report.data)
+                for report_id, held in model.reports.items()
+            },
+            {
+                enrolment_hash(self.tokens[person]) or b"": (state, state == "used" and model.sealed)
+                for person, (state, _) in model.people.items()
+            },
+            frozenset(model.documents),
+            model.accepted,
+        )
+
+    def check(self) -> None:
+        """What must be true after every step."""
+        self.steps += 1
+        self._survive(self._check)
+
+    def _survive(self, work: Callable[[], None]) -> None:
+        """A process that is to die may do so while it writes down numbers, too."""
+        try:
+            work()
+        except NoAnswer:
+            assert self.server.died(), self.server.told()
+            self._start()
+            work()
+
+    def _check(self) -> None:
+        held, due = self._rows(), self._due(self.model)
+        assert held == due, f"held {held}\nbut it must be {due}"
+        self._check_documents()
+        self._check_files()
+        assert not self.server.failures()
+
+    def _check_documents(self) -> None:
+        """Documents never change, and whoever knows the first key can verify them all, followed late or always."""
+        keys = self.server.client.ask("GET", "/v1/keys").json
+        assert len(keys["keys"]) == self.rotations + 1
+        statements = [Envelope.from_bytes(json.dumps(one).encode()) for one in keys["statements"]]
+        self.trust = self.trust.following(statements, self.today)
+        late = self.first.following(statements, self.today)
+        for kind, media_type in SIGNED.items():
+            answer = self.server.client.ask("GET", f"{self.path}/{kind}")
+            if kind not in self.model.documents:
+                assert answer.problem == "not-found"
+                continue
+            envelope = Envelope.from_bytes(answer.body)
+            for trust in (self.trust, late):
+                data = envelope.verified(media_type, trust.on(self.today))
+                assert self.seen.setdefault((self.model.name, kind), data) == data
+        if "manifest" in self.model.documents and self.manifest is None:
+            self._read_manifest()
+
+    def _read_manifest(self) -> None:
+        self.manifest = Manifest.from_bytes(self.seen[self.model.name, "manifest"])
+        head_list = HeadList.from_bytes(self.server.client.ask("GET", f"{self.path}/list").body)
+        self.manifest.require_list(head_list)
+        terms = Terms.from_bytes(self.seen[self.model.name, "terms"])
+        assert self.manifest.terms == terms
+        self.forms = ReportForms.of(terms, head_list)
+        collector = self._by_hand()
+        with collector.store.reading() as connection:
+            query = "SELECT payload FROM document JOIN campaign ON number = campaign WHERE kind = 'listed' AND name = "
+            rows = connection.exec_driver_sql(f"{query} '{self.model.name}'")
+            self.listed = Listed.from_bytes(bytes(rows.scalar_one()))
+        collector.close()
+
+    def _check_files(self) -> None:
+        """No key outlives its use; no record is readable before the list is public, nor afterwards if not on it."""
+        keys = {
+            path.name for path in (self.server.data / KEYS_FOLDER).iterdir() if not path.name.startswith("signing-")
+        }
+        own = {f"campaign-{self.model.name}.{kind}.key": states for kind, states in _KEPT.items()}
+        assert keys == {name for name, states in own.items() if self.model.state in states}
+        listed = {query for query, _ in self.listed.found.head_list.labels} if self.listed else set()
+        raw = b"".join(path.read_bytes() for path in self.server.data.rglob("*") if path.is_file())
+        for person in range(PEOPLE):
+            for records in range(2):
+                marker = self._marker(person, records)
+                assert marker in listed or marker.encode() not in raw
+        if self.postgres is None and self.model.state in ("released", "deleted"):
+            for report in self.sent:
+                assert report.report_id not in raw, "A report's id is still on the disk."
+
+    def check_release(self, counted: Sequence[UploadedReport]) -> None:
+        """The result is that of the reports which must count, each taken apart here."""
+        assert self.listed
+        assert self.manifest
+        head_list, epsilon = self.listed.head_list, self.manifest.terms.epsilon
+        arms = []
+        for question, items in enumerate((head_list.queries + 1, head_list.cells)):
+            randomiser = SubsetSelection(epsilon, items)
+            supports = np.zeros(items, dtype=np.int64)
+            data = [report.data for report in counted if report.question == question]
+            for one in data:
+                supports[list(randomiser.decode(one))] += 1
+            arms.append(Arm(randomiser, len(data), supports))
+        split = Split(arms[0], arms[1], head_list.query_of_cell)
+        due = conclude(self.listed, split, query_share=self.manifest.query_share)
+        told = json.loads(self.seen[self.model.name, "release"])
+        assert told["card"]["users"]["client"] == len(counted)
+        assert told["estimates"] == json.loads(json.dumps(rows_for_json(due.records())))
+        assert told["trends"] == json.loads(json.dumps(rows_for_json(due.trends())))
+        assert told["card"]["users"] == json.loads(json.dumps(release_card(due)["users"]))
+        assert told["manifest_sha256"] == self.manifest.sha256
+
+    def finish(self) -> None:
+        """A last look, and the end."""
+        try:
+            self.control.die(None)
+            self.restart()
+            if self.model.state not in ("deleted",):
+                told = self._operator("GET", f"{self.path}/status").json
+                assert told["state"] == self.model.state
+                if self.model.state != "released":
+                    assert told["clients"]["reports"] == len(self.model.counted)
+            if self.model.state in ("reporting", "closing"):
+                self.release()
+            if self.model.state == "released":
+                self.publish()
+                self.release()
+                self.upload(JSON, [REPLAY, NEW])
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        if not self.closed:
+            self.closed = True
+            self.server.close()
+            self.databases.drop(self.server.database)
+
+    def integrity(self) -> None:
+        """SQLite's own look at its file."""
+        with closing(sqlite3.connect(self.server.data / "collector.db")) as connection:
+            assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+_CLOSED = {
+    "opt-in": "wrong-state",
+    "listing": "wrong-state",
+    "closing": "late",
+    "released": "late",
+    "deleted": "not-found",
+}
+"""What uploads are told in states that take none, by a process that does not remember the campaign from before."""
+
+_KEPT = {"opt-in": ("opt-in", "listing"), "pseudonym": ("opt-in", "listing", "reporting", "closing")}
+"""The keys of a campaign, and the states in which they are needed."""
+
+
+def assert_answer(answer: Answer, due: str | list[str]) -> None:
+    """Whether the answer is the one that is due."""
+    if isinstance(due, list):
+        assert (answer.status, answer.json) == (200, {"outcomes": due}), answer
+    elif due in _STATUS:
+        assert (answer.status, answer.json) == (_STATUS[due], {"outcome": due}), answer
+    elif due == "nothing":
+        assert (answer.status, answer.json) == (200, {"deleted": False}), answer
+    elif due == "done":
+        assert answer.status == 200, answer
+        assert answer.json.get("deleted", True), answer
+    else:
+        assert (answer.status, answer.problem) == (PROBLEMS[due].status, due), answer
