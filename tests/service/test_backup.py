@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
-import shutil
 import sqlite3
 import subprocess
 import tarfile
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from threading import Event, Thread
@@ -22,18 +21,10 @@ from blendp.service.campaigns import find
 from blendp.service.collector import Collector
 from blendp.service.settings import Settings
 from blendp.service.status import overview
-from tests.service.postgres import Postgres, temporary_folder
+from tests.service.postgres import Postgres
 from tests.unit.cli.test_serve import blendp
 
 TERMS = {"title": "What is asked", "opens": "2026-01-01", "opt_in_until": "2100-01-01", "reports_until": "2100-01-02"}
-
-
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[Postgres]:
-    server = Postgres(temporary_folder())
-    yield server
-    server.stop()
-    shutil.rmtree(server.folder)
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.xdist_group("postgres"))])
@@ -100,6 +91,32 @@ def test_there_and_back(place: Places, tmp_path: Path) -> None:
     collector = Collector.open(new)
     assert [one["campaign"] for one in overview(collector.store)] == ["one", "two"]
     collector.close()
+
+
+def test_a_damaged_backup_replaces_nothing(place: Places, tmp_path: Path) -> None:
+    old, out = place.new(tmp_path / "old"), tmp_path / "backup.tar"
+    fill(old, *(f"campaign-{i}" for i in range(40)))
+    assert blendp("backup", *options(old), "--out", str(out))[0] == 0
+    held = bytearray(out.read_bytes())
+    middle = len(held) // 2
+    held[middle : middle + 400] = bytes(one ^ 255 for one in held[middle : middle + 400])
+    out.write_bytes(held)
+    code, _, told = blendp("restore", str(out), *options(old), "--overwrite")
+    assert code in (2, 3, 5), told
+    collector = Collector.open(old)
+    assert len(overview(collector.store)) == 40
+    collector.close()
+
+
+@pytest.mark.xdist_group("postgres")
+def test_a_database_in_use_is_not_replaced(postgres: Postgres, tmp_path: Path) -> None:
+    settings, out = Settings(tmp_path / "data", postgres.new_database()), tmp_path / "backup.tar"
+    fill(settings, "one")
+    assert blendp("backup", *options(settings), "--out", str(out))[0] == 0
+    collector = Collector.open(settings)
+    code, _, told = blendp("restore", str(out), *options(settings), "--overwrite")
+    collector.close()
+    assert (code, "stop the collector" in told) == (5, True)
 
 
 def test_keys_are_in_it_only_if_asked_for(place: Places, tmp_path: Path) -> None:
@@ -242,7 +259,7 @@ def test_existing_keys_are_not_replaced(tmp_path: Path) -> None:
 
 
 CARD: dict[str, Any] = {"format": FORMAT, "blendp": "1", "made": "2026-11-16", "schema": "0001", "database": "sqlite"}
-CARD |= {"with_keys": True, "keys": []}
+CARD |= {"with_keys": True, "keys": [], "sha256": hashlib.sha256(b"").hexdigest()}
 
 
 @pytest.mark.parametrize(

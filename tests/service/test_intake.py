@@ -201,3 +201,16 @@ def test_groups_are_bounded(store: Store) -> None:
     assert all(set(outcomes) == {"accepted"} for outcomes in asyncio.run(go()))
     line.stop()
     assert gate.transactions == 3
+
+
+def test_whoever_listens_to_numbers_cannot_stop_the_intake(store: Store) -> None:
+    def fail(*_: object) -> None:
+        raise OSError("no room for numbers")
+
+    line = Intake(store, on(), most_waiting=100, observe=fail, show=fail)
+    line.start()
+    assert asyncio.run(line.submit(1, _rows(0, 2))) == ["accepted"] * 2
+    assert asyncio.run(line.submit(1, _rows(2, 2))) == ["accepted"] * 2
+    assert line.alive
+    line.stop()
+    assert not line.alive

@@ -45,7 +45,7 @@ def _refusal(slug: str) -> Any:
 def _trusted(collector: Collector) -> tuple[VerifyKey, ...]:
     first = Trust.of(VerifyKey.of_text(collector.keys.known()[0].public))
     statements = [key.statement for key in collector.keys.known() if key.statement]
-    return first.following(statements, DAY).on(DAY)
+    return first.following(statements).on(DAY)
 
 
 def _document(collector: Collector, kind: str) -> Envelope:
@@ -55,15 +55,20 @@ def _document(collector: Collector, kind: str) -> Envelope:
 
 def _send(collector: Collector, count: int) -> list[bytes]:
     """Put reports of new installs into the store; the keys by which they can be deleted."""
-    campaign = collector.book.reporting("c1")
     keys = [deletion_key(f"install {i}".encode(), "c1") for i in range(count)]
+    assert set(_insert(collector, keys)) == {"accepted"}
+    return keys
+
+
+def _insert(collector: Collector, keys: list[bytes], first_id: int = 0) -> list[str]:
+    campaign = collector.book.reporting("c1")
+    width = campaign.forms.forms[1].width
     rows = [
-        (i.to_bytes(16, "big"), keyed(pseudonym(key), campaign.pseudonym_key), 1, bytes(campaign.forms.forms[1].width))
-        for i, key in enumerate(keys)
+        (i.to_bytes(16, "big"), keyed(pseudonym(key), campaign.pseudonym_key), 1, bytes(width))
+        for i, key in enumerate(keys, first_id)
     ]
     with collector.store.writing() as connection:
-        assert set(insert_reports(connection, campaign.number, rows)) == {"accepted"}
-    return keys
+        return insert_reports(connection, campaign.number, rows)
 
 
 def test_terms_are_signed_and_stay(collector: Collector) -> None:
@@ -152,6 +157,7 @@ def test_deletion_requests_are_honoured_until_the_release(collector: Collector) 
     assert collector.forget_report("c1", keys[0])
     assert not collector.forget_report("c1", keys[0])
     assert not collector.forget_report("c1", bytes(32))
+    assert _insert(collector, [bytes(32)], 100) == ["deleted"], "a deletion that overtakes its report keeps it out"
     document, release = collector.lifecycle.release("c1")
     assert release.groups.client == 3
     assert not collector.forget_report("c1", keys[1])
@@ -302,7 +308,7 @@ def test_new_keys_sign_everything_and_old_ones_are_good_for_a_while(tmp_path: Pa
     after = _document(collector, "manifest")
     assert (before.payload, len(before.signatures), len(after.signatures)) == (after.payload, 1, 2)
     statements = [key.statement for key in collector.keys.known() if key.statement]
-    trust = pinned.following(statements, DAY)
+    trust = pinned.following(statements)
     assert len(trust.on(DAY)) == 2
     later = DAY + datetime.timedelta(days=11)
     (newest,) = trust.on(later)
@@ -311,7 +317,7 @@ def test_new_keys_sign_everything_and_old_ones_are_good_for_a_while(tmp_path: Pa
     collector.lifecycle.release("c1")
     assert len(_document(collector, "release").signatures) == 2, "both keys are good today"
     today[0] = later
-    collector.keys.ensure()
+    collector.keep_house()
     assert len([name for name in collector.files.names() if name.startswith("signing")]) == 1
     collector.close()
 
@@ -325,6 +331,7 @@ def test_a_process_that_died_leaves_no_keys(tmp_path: Path) -> None:
         collector.files.new(name)
     collector.close()
     again = Collector.open(Settings(tmp_path / "data"))
+    again.tidy()
     assert [name for name in again.files.names() if name.startswith("campaign")] == []
     again.close()
 
@@ -371,3 +378,50 @@ def test_two_operators_publish_at_once(collector: Collector, monkeypatch: pytest
     with _refusal("wrong-state"):
         collector.lifecycle.publish("c1")
     assert turns == [0, 1]
+
+
+def test_keys_rotate_without_end(tmp_path: Path) -> None:
+    """Documents carry the signatures of the keys that are good, and never more than devices read."""
+    today = [DAY]
+    collector = open_collector(tmp_path, lambda: today[0])
+    collector.lifecycle.create(terms_of())
+    for _ in range(20):
+        collector.lifecycle.rotate_keys(1)
+        today[0] += datetime.timedelta(days=1)
+    signed = _document(collector, "terms")
+    assert len(signed.signatures) <= 3
+    assert Envelope.from_bytes(signed.to_bytes()) == signed
+    with _refusal("wrong-state"):
+        for _ in range(20):
+            collector.lifecycle.rotate_keys(30)
+    collector.close()
+
+
+def test_a_missing_key_is_no_final_refusal(collector: Collector) -> None:
+    published_campaign(collector)
+    keys = _send(collector, 3)
+    collector.files.destroy(pseudonym_key("c1"))
+    collector.book._open.clear()
+    with _refusal("busy"):
+        collector.book.reporting("c1")
+    with _refusal("busy"):
+        collector.forget_report("c1", keys[0])
+
+
+def test_a_collector_without_its_signing_key_does_not_start(tmp_path: Path) -> None:
+    collector = open_collector(tmp_path)
+    (name,) = collector.files.names()
+    collector.close()
+    (tmp_path / "data" / "keys" / name).rename(tmp_path / name)
+    with pytest.raises(Refused, match="put the keys folder back"):
+        open_collector(tmp_path)
+    (tmp_path / name).rename(tmp_path / "data" / "keys" / name)
+    open_collector(tmp_path).close()
+
+
+def test_a_second_create_leaves_the_keys_of_the_first(collector: Collector) -> None:
+    collector.lifecycle.create(terms_of())
+    before = {name: collector.files.get(name) for name in collector.files.names()}
+    with _refusal("conflict"):
+        collector.lifecycle.create(terms_of())
+    assert {name: collector.files.get(name) for name in collector.files.names()} == before

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,7 +20,7 @@ from blendp.service.refusal import Refused
 from blendp.service.settings import Settings
 from blendp.service.store import Store, open_store
 from blendp.service.store import migrations as migrations_package
-from blendp.service.store.reports import Row, count_reports, delete_report, insert_reports, read_reports
+from blendp.service.store.reports import Row, count_intake, count_reports, delete_report, insert_reports, read_reports
 from blendp.service.store.schema import campaign, metadata, report
 from tests.service.postgres import Postgres
 
@@ -141,10 +143,11 @@ def test_what_was_deleted_never_comes_back(store: Store) -> None:
         insert_reports(connection, 1, [_row(1), _row(2)])
         assert delete_report(connection, 1, _row(1)[1])
         assert not delete_report(connection, 1, _row(1)[1])
-        assert not delete_report(connection, 1, b"nobody".ljust(16))
+        assert not delete_report(connection, 1, _row(9)[1])
     with store.writing() as connection:
-        assert insert_reports(connection, 1, [_row(1), _row(7, pseudonym=1)]) == ["deleted", "over-quota"]
+        assert insert_reports(connection, 1, [_row(1), _row(7, pseudonym=1)]) == ["deleted", "deleted"]
         assert count_reports(connection, 1) == 1
+        assert insert_reports(connection, 1, [_row(9), _row(2)]) == ["deleted", "duplicate"], "it overtook its report"
         assert list(read_reports(connection, 1, 0)) == [[b"x"]]
 
 
@@ -247,3 +250,36 @@ def test_no_table_knows_a_finer_time_than_a_day() -> None:
     for table in metadata.tables.values():
         for column in table.columns:
             assert not isinstance(column.type, sa.DateTime | sa.Time | sa.TIMESTAMP), f"{table.name}.{column.name}"
+
+
+@both
+def test_numbers_of_any_size_are_counted(store: Store) -> None:
+    for _ in range(3):
+        with store.writing() as connection:
+            count_intake(connection, "2026-11-16", Counter({(1, "malformed"): 2**31 - 1}))
+    with store.reading() as connection:
+        assert connection.exec_driver_sql("SELECT sum(count) FROM intake").scalar_one() == 3 * (2**31 - 1)
+
+
+def test_deleted_content_is_overwritten_as_soon_as_nobody_reads(tmp_path: Path) -> None:
+    """And nobody waits for a reader in the meantime."""
+    secret = b"an opt-in record, or what was one"
+    store = open_store(Settings(tmp_path / "data"))
+    with store.writing() as connection:
+        insert_reports(connection, 1, [_row(1, data=secret)])
+    with store.reading() as reader:
+        count_reports(reader, 1)
+        with store.writing() as connection:
+            assert delete_report(connection, 1, _row(1)[1])
+        store.note_deletion()
+        before = time.monotonic()
+        store.forget_deleted()
+        assert time.monotonic() - before < 5
+        assert _held(tmp_path, secret)
+    store.forget_deleted()
+    assert not _held(tmp_path, secret)
+    store.close()
+
+
+def _held(folder: Path, secret: bytes) -> bool:
+    return any(secret in path.read_bytes() for path in (folder / "data").iterdir() if path.is_file())

@@ -617,8 +617,8 @@ class World:
         keys = self.server.client.ask("GET", "/v1/keys").json
         assert len(keys["keys"]) == self.rotations + 1
         statements = [Envelope.from_bytes(json.dumps(one).encode()) for one in keys["statements"]]
-        self.trust = self.trust.following(statements, self.today)
-        late = self.first.following(statements, self.today)
+        self.trust = self.trust.following(statements)
+        late = self.first.following(statements)
         for kind, media_type in SIGNED.items():
             answer = self.server.client.ask("GET", f"{self.path}/{kind}")
             if kind not in self.model.documents:

@@ -141,7 +141,7 @@ class Collector:
         for statement in told["statements"][:_MOST_KEYS]:
             with _refusing("a key statement"):
                 statements.append(Envelope.from_bytes(json.dumps(statement).encode("utf-8")))
-        return start.following(statements, day)
+        return start.following(statements)
 
     def _keys_document(self) -> dict[str, list[Any]]:
         data = self._fetch(self.url, "/v1/keys")

@@ -158,6 +158,7 @@ class Device:
             held = self._held(campaign, "client")
             if held is not None:
                 return held
+            self._visit(campaign)
             self._require_consent(Consent.LOCAL)
             self._store.ledger.spending(self._entry(campaign, "client", terms.client_budget))
             done = Participation(campaign, "client", self._day, seen.server)

@@ -43,6 +43,11 @@ class Answer:
             return None
 
     @property
+    def refused(self) -> bool:
+        """Whether a collector itself refused: with a problem that it knows. Anything else may be a proxy's page."""
+        return 400 <= self.status < 500 and self.problem in PROBLEMS
+
+    @property
     def problem(self) -> str:
         """Why a request was refused: a known problem type, or the status."""
         value = self.json()

@@ -114,22 +114,24 @@ class Outbox:
         except (NetworkError, RefusedError):
             self._store.postpone(item, None, "network")
             return
-        if answer.status in (200, 201):
-            self._store.settle(item, "sent", _outcome(answer))
-        elif answer.status in RETRYABLE:
+        outcome = _outcome(answer, item.kind)
+        if outcome is not None:
+            self._store.settle(item, "sent", outcome)
+        elif answer.refused and answer.status not in RETRYABLE:
+            self._store.settle(item, "refused", answer.problem)
+        else:
             heard = self._clock()
             asked = retry_after(answer.headers.get("retry-after"), heard)
             due = heard + delay(item.attempts + 1, self._jitter(), asked)
             self._store.postpone(item, due, answer.problem)
-        else:
-            self._store.settle(item, "refused", answer.problem)
 
 
-def _outcome(answer: Answer) -> str:
-    """What a collector says of what it took, in words that this device knows."""
+def _outcome(answer: Answer, kind: str) -> str | None:
+    """What a collector says of what it took; None if this is no collector's word, as a proxy's page is none."""
     value = answer.json()
-    if not isinstance(value, dict):
-        return "taken"
-    if "deleted" in value:
-        return "deleted" if value["deleted"] is True else "nothing to delete"
-    return str(value["outcome"]) if value.get("outcome") in _OUTCOMES else "taken"
+    if answer.status not in (200, 201) or not isinstance(value, dict):
+        return None
+    if kind in DELETIONS:
+        deleted = value.get("deleted")
+        return None if not isinstance(deleted, bool) else "deleted" if deleted else "nothing to delete"
+    return str(value["outcome"]) if value.get("outcome") in _OUTCOMES else None

@@ -12,6 +12,7 @@ before and after the dump: a campaign that is created or published meanwhile mis
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import os
@@ -25,7 +26,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO, Self
+from typing import IO, Self, cast
 
 import sqlalchemy as sa
 from alembic.script import ScriptDirectory
@@ -69,6 +70,9 @@ class Backup:
     database: str
     """sqlite or postgresql."""
 
+    sha256: str
+    """Of the database's dump, so that damage is noticed."""
+
     with_keys: bool
     keys: tuple[str, ...]
     """The names of all keys there were."""
@@ -87,7 +91,8 @@ class Backup:
             card = cls(**{**value, "keys": tuple(value["keys"])})
         except (TypeError, KeyError) as error:
             raise ValueError("its card is not complete") from error
-        if not all(isinstance(text, str) for text in (card.blendp, card.made, card.schema, card.database, *card.keys)):
+        texts = (card.blendp, card.made, card.schema, card.database, card.sha256, *card.keys)
+        if not all(isinstance(text, str) for text in texts):
             raise ValueError("its card is not complete")
         return card
 
@@ -102,7 +107,10 @@ def make_backup(settings: Settings, out: Path, *, with_keys: bool, clock: Clock 
         touch_private(dump)
         schema = _dump_sqlite(settings, dump) if settings.database is None else _dump_postgresql(settings, dump)
         keys = {**_read_keys(files), **keys}
-        card = Backup(__version__, clock().isoformat(), schema, _kind(settings), with_keys, tuple(sorted(keys)))
+        with dump.open("rb") as dumped:
+            digest = hashlib.file_digest(dumped, "sha256").hexdigest()
+        names = tuple(sorted(keys))
+        card = Backup(__version__, clock().isoformat(), schema, _kind(settings), digest, with_keys, names)
         descriptor = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "wb") as file, tarfile.open(fileobj=file, mode="w") as archive:
             _add(archive, _CARD, card.to_bytes())
@@ -123,9 +131,12 @@ def restore_backup(path: Path, settings: Settings, *, overwrite: bool) -> tuple[
             raise OutputExistsError(f"{files.folder} holds keys: {_REMEDY}")
         dumped = archive.extractfile(_DUMP)
         assert dumped is not None
+        if hashlib.file_digest(cast(io.BufferedReader, dumped), "sha256").hexdigest() != card.sha256:
+            raise _no_backup(path, "Its database is damaged.")
+        dumped.seek(0)
         make_private(settings.data)
         if settings.database is None:
-            _restore_sqlite(dumped, settings, path, overwrite)
+            _restore_sqlite(dumped, settings, overwrite)
         else:
             _restore_postgresql(dumped, settings, overwrite)
         for name, key in keys.items():
@@ -240,7 +251,7 @@ def _require_fitting(card: Backup, settings: Settings, path: Path) -> None:
         )
 
 
-def _restore_sqlite(dumped: IO[bytes], settings: Settings, path: Path, overwrite: bool) -> None:
+def _restore_sqlite(dumped: IO[bytes], settings: Settings, overwrite: bool) -> None:
     target = settings.data / DATABASE_FILE
     refuse_existing(target, overwrite=overwrite)
     if target.exists():
@@ -248,13 +259,6 @@ def _restore_sqlite(dumped: IO[bytes], settings: Settings, path: Path, overwrite
     with whole(target, overwrite=overwrite) as made:
         with os.fdopen(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             shutil.copyfileobj(dumped, file)
-        with closing(_sqlite(made)) as database:
-            try:
-                whole_database = database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-            except sqlite3.DatabaseError:
-                whole_database = False
-        if not whole_database:
-            raise _no_backup(path, "Its database is damaged.")
         for left in ("-wal", "-shm"):
             target.with_name(target.name + left).unlink(missing_ok=True)
 
@@ -271,7 +275,7 @@ def _require_unused(database: Path) -> None:
 
 
 def _restore_postgresql(dumped: IO[bytes], settings: Settings, overwrite: bool) -> None:
-    """Into a database without a collector; or in place of one, once the dump is seen to be readable."""
+    """Into a database without a collector; or in place of one, in one transaction."""
     with _engine(settings) as engine, tempfile.TemporaryFile() as dump:
         held = [name for name in sa.inspect(engine).get_table_names() if name in _TABLES]
         if held and not overwrite:
@@ -280,11 +284,17 @@ def _restore_postgresql(dumped: IO[bytes], settings: Settings, overwrite: bool) 
         dump.seek(0)
         _run_program("pg_restore", "--list", stdin=dump)
         dump.seek(0)
-        with engine.begin() as connection:
-            for name in held:
-                connection.exec_driver_sql(f"DROP TABLE {name} CASCADE")
-        options = ("--no-owner", "--no-privileges", "--single-transaction", "--exit-on-error")
+        _require_alone(engine)
+        options = ("--clean", "--if-exists", "--no-owner", "--no-privileges", "--single-transaction", "--exit-on-error")
         _run_program("pg_restore", *options, *_access(settings), stdin=dump, password=_password(settings))
+
+
+def _require_alone(engine: sa.Engine) -> None:
+    """Raise if another process uses the database."""
+    others = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    with engine.connect() as connection:
+        if connection.exec_driver_sql(others).scalar_one():
+            raise EngineError("The database is in use: stop the collector, and whoever else uses it, first.")
 
 
 @contextmanager

@@ -60,6 +60,14 @@ def pseudonym_key(name: str) -> str:
     return f"campaign-{name}.pseudonym.key"
 
 
+def require_key(files: PrivateFiles, name: str) -> bytes:
+    """The key of a campaign that needs it still; without, people are asked to come back."""
+    key = files.get(name)
+    if key is None:
+        raise Refused("busy", "A key of this campaign is missing: its operator must put it back.", retry_after=600)
+    return key
+
+
 def find(connection: Connection, name: str, store: Store | None = None) -> Found:
     """The campaign of this name, held for this transaction if a store is given; deleted ones are not found."""
     query = sa.select(campaign).where(campaign.c.name == name, campaign.c.state != "deleted")
@@ -139,11 +147,9 @@ class Book:
                 raise Refused("late", f"The campaign {name!r} takes no more reports.")
             manifest_bytes = payload(connection, found.number, "manifest")
             head_list = list_of(connection, found.number)
-        key = self.files.get(pseudonym_key(name))
         if manifest_bytes is None or head_list is None:
             raise Refused("wrong-state", f"The list of campaign {name!r} is not published yet.")
-        if key is None:
-            raise Refused("late", f"The campaign {name!r} takes no more reports.")
+        key = require_key(self.files, pseudonym_key(name))
         manifest = Manifest.from_bytes(manifest_bytes)
         forms = ReportForms.of(manifest.terms, head_list)
         until = require_day("reports_until", manifest.terms.reports_until)

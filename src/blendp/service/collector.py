@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
-from blendp.service.campaigns import Book, Reporting, find, keyed, pseudonym_key, touch
+from blendp.service.campaigns import Book, Reporting, find, keyed, pseudonym_key, require_key, touch
 from blendp.service.clock import Clock, utc_today
 from blendp.service.intake import Intake
 from blendp.service.keyring import KeyRing
@@ -41,18 +40,16 @@ class Collector:
     book: Book
     intake: Intake
     metrics: Metrics
-    _deletions: threading.Event = field(default_factory=threading.Event, repr=False)
 
     @classmethod
     def open(cls, settings: Settings, clock: Clock = utc_today) -> Collector:
-        """Open the store, make the first key if there is none, and tidy up after processes that died."""
+        """Open the store, and make the first key if there is none."""
         store = open_store(settings)
         files = PrivateFiles(Path(settings.data) / KEYS_FOLDER)
         keys = KeyRing(store, files, clock)
         keys.ensure()
         opt_in, metrics = OptIn(store, files, clock), Metrics()
         lifecycle = Lifecycle(store, files, keys, opt_in, clock)
-        lifecycle.tidy()
         intake = Intake(store, clock, most_waiting=settings.most_waiting, observe=metrics.report, show=metrics.waiting)
         tokens = OperatorTokens(store, clock)
         book = Book(store, files)
@@ -63,16 +60,18 @@ class Collector:
         self.keep_house()
         self.store.close()
 
+    def tidy(self) -> None:
+        """Destroy what processes that died left behind; what is deleted but not yet overwritten, too."""
+        self.store.note_deletion()
+        self.keep_house()
+
     def keep_house(self) -> None:
-        """Have the store overwrite what people had deleted since the last time; next time, if it cannot now."""
+        """Destroy keys that had their day, here and in memory, and overwrite what was deleted since the last time."""
         with suppress(Refused):
+            self.keys.destroy_old()
+            self.lifecycle.destroy_keys()
             self.book.forget_closed()
-        if self._deletions.is_set():
-            self._deletions.clear()
-            try:
-                self.store.forget_deleted()
-            except Refused:
-                self._deletions.set()
+        self.store.forget_deleted()
 
     async def receive(self, reporting: Reporting, upload: Upload) -> list[str]:
         """What became of every report of an upload; those that the store is asked about are on the disk by then."""
@@ -115,22 +114,23 @@ class Collector:
                 self.intake.note(number, slug, count)
 
     def forget_report(self, name: str, deletion_key: bytes) -> bool:
-        """Delete the report of the install that holds this key; False if none is held."""
+        """Delete the report of the install that holds this key, also one that is still on its way; False if none was
+        held."""
         with self.store.writing() as connection:
             found = find(connection, name, self.store)
-            key = self.files.get(pseudonym_key(name))
-            if found.state not in ("reporting", "closing") or key is None:
+            if found.state not in ("reporting", "closing"):
                 return False
+            key = require_key(self.files, pseudonym_key(name))
             deleted = delete_report(connection, found.number, keyed(pseudonym(deletion_key), key))
             if deleted:
                 touch(connection, found.number)
         if deleted:
-            self._deletions.set()
+            self.store.note_deletion()
         return deleted
 
     def withdraw(self, name: str, token: str) -> bool:
         """Delete an opt-in person's records; False if none are held."""
         deleted = self.opt_in.withdraw(name, token)
         if deleted:
-            self._deletions.set()
+            self.store.note_deletion()
         return deleted

@@ -11,20 +11,24 @@ import asyncio
 import threading
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
 
 from sqlalchemy.engine import Connection
 
 from blendp.service.clock import Clock
 from blendp.service.refusal import Refused
 from blendp.service.store.reports import Row, count_intake, insert_reports, state_for_reports
-from blendp.service.store.store import Store, refusal_of
+from blendp.service.store.store import Store, is_stuck, refusal_of
 
 MOST_IN_GROUP = 20_000
 """Reports that one transaction keeps, so that nobody waits long for others."""
 
 _FLUSH_SECONDS = 1.0
 _RETRY_SECONDS = 2
+_TURNS = 3
+"""How often a group is tried that the database ends because another waits for it as well."""
 
 Observer = Callable[[str, int], None]
 """Told an outcome and how many reports had it."""
@@ -71,6 +75,11 @@ class Intake:
         self._thread.join()
 
     @property
+    def alive(self) -> bool:
+        """Whether the thread that empties the line is at work."""
+        return self._thread.is_alive()
+
+    @property
     def waiting(self) -> int:
         """How many reports are in line."""
         return self._waiting
@@ -105,10 +114,8 @@ class Intake:
                 self._refused = Counter()
             if group or refused:
                 kept = self._keep(group, refused)
-                if not kept and going_on:
-                    with self._changed:
-                        self._refused.update(refused)
                 self._answer(group)
+                self._tell_numbers(kept)
             elif not going_on:
                 return
 
@@ -120,26 +127,33 @@ class Intake:
             size += len(group[-1].rows)
         return group
 
-    def _keep(self, group: list[_Waiting], refused: Counter[tuple[int, str]]) -> bool:
-        """Keep a group in one transaction; False if nothing was kept, and everybody is told so."""
-        counts = Counter(refused)
-        try:
-            with self._store.writing() as connection:
-                for number, some in _by_campaign(group).items():
-                    rows = [row for waiting in some for row in waiting.rows]
-                    outcomes = self._outcomes(connection, number, rows)
-                    for waiting in some:
-                        waiting.outcomes, outcomes = outcomes[: len(waiting.rows)], outcomes[len(waiting.rows) :]
-                        counts.update((number, outcome) for outcome in waiting.outcomes)
-                self._count(connection, counts)
-        except Exception as error:  # whatever it is, somebody waits for an answer
-            refusal = error if isinstance(error, Refused) else refusal_of(error)
-            for waiting in group:
-                waiting.outcomes = refusal
-            return False
-        for (_, outcome), count in (counts - refused).items():
-            self._observe(outcome, count)
-        return True
+    def _keep(self, group: list[_Waiting], refused: Counter[tuple[int, str]]) -> Counter[str]:
+        """Keep a group in one transaction; how many reports it kept or refused by outcome.
+
+        If the transaction fails, everybody is told so, and the numbers of those who were refused before are lost.
+        """
+        for left in reversed(range(_TURNS)):
+            counts: Counter[tuple[int, str]] = Counter()
+            try:
+                with self._store.writing() as connection:
+                    for number, some in _by_campaign(group).items():
+                        outcomes = iter(self._outcomes(connection, number, [row for one in some for row in one.rows]))
+                        for waiting in some:
+                            waiting.outcomes = list(islice(outcomes, len(waiting.rows)))
+                            counts.update((number, outcome) for outcome in waiting.outcomes)
+                    self._count(connection, counts + refused)
+            except Exception as error:  # whatever it is, somebody waits for an answer
+                if left and is_stuck(error):
+                    continue
+                refusal = error if isinstance(error, Refused) else refusal_of(error)
+                for waiting in group:
+                    waiting.outcomes = refusal
+                return Counter()
+            break
+        kept: Counter[str] = Counter()
+        for (_, outcome), count in counts.items():
+            kept[outcome] += count
+        return kept
 
     def _outcomes(self, connection: Connection, number: int, rows: Sequence[Row]) -> list[str]:
         """Insert, unless the campaign takes no reports; its state cannot change before the transaction ends."""
@@ -156,14 +170,19 @@ class Intake:
         """Tell everybody, waking each event loop once."""
         with self._changed:
             self._waiting -= sum(len(waiting.rows) for waiting in group)
-            left = self._waiting
-        self._show(left)
         by_loop: dict[asyncio.AbstractEventLoop, list[_Waiting]] = defaultdict(list)
         for waiting in group:
             by_loop[waiting.loop].append(waiting)
         for loop, some in by_loop.items():
             if not loop.is_closed():
                 loop.call_soon_threadsafe(_tell, some)
+
+    def _tell_numbers(self, kept: Counter[str]) -> None:
+        """Tell how many there were; whoever listens cannot disturb those who come next."""
+        with suppress(Exception):
+            self._show(self._waiting)
+            for outcome, count in kept.items():
+                self._observe(outcome, count)
 
 
 def _tell(group: list[_Waiting]) -> None:

@@ -15,7 +15,7 @@ from blendp.service.refusal import Refused
 from blendp.service.store.schema import signing_key
 from blendp.service.store.store import Store
 from blendp.wire.canonical import require_day
-from blendp.wire.envelope import Envelope, Signature, SigningKey
+from blendp.wire.envelope import MOST_SIGNATURES, Envelope, Signature, SigningKey
 from blendp.wire.keys import KeyStatement
 
 OVERLAP_DAYS = 30
@@ -41,8 +41,9 @@ class KeyRing:
     clock: Clock
 
     def ensure(self) -> None:
-        """Make the first key, if there is none; destroy private keys that have had their day."""
+        """Make the first key, if there is none; raises if the private part of the newest is missing."""
         with self.store.writing() as connection:
+            self.store.hold_keys(connection, shared=False)
             if not self._rows(connection):
                 key = SigningKey.new()
                 self._keep(key)
@@ -51,9 +52,17 @@ class KeyRing:
                         id=key.public.id, number=1, public=key.public.text, since=self._today.isoformat()
                     )
                 )
+        self._private(self.known()[-1])
+
+    def destroy_old(self) -> None:
+        """Destroy private keys that have had their day."""
         for known in self.known():
             if not self._good(known):
                 self.files.destroy(_file(known.id))
+
+    def good(self, connection: Connection) -> list[str]:
+        """The ids of the keys that are good today."""
+        return [known.id for known in self._rows(connection) if self._good(known)]
 
     def known(self) -> list[KnownKey]:
         """All keys there ever were, the newest last."""
@@ -62,6 +71,7 @@ class KeyRing:
 
     def sign(self, connection: Connection, media_type: str, payload: bytes) -> list[Signature]:
         """The signatures of the newest key, and of those before it that are good today and at hand."""
+        self.store.hold_keys(connection, shared=True)
         *older, newest = self._rows(connection)
         keys = [key for known in older if self._good(known) and (key := self._held(known)) is not None]
         return [key.sign(media_type, payload) for key in (*keys, self._private(newest))]
@@ -69,7 +79,12 @@ class KeyRing:
     def rotate(self, connection: Connection, overlap_days: int = OVERLAP_DAYS) -> tuple[KnownKey, SigningKey]:
         """A new key, vouched for by the newest, which stays good for so many days."""
         require_count("overlap_days", overlap_days, least=0, remedy=f"{OVERLAP_DAYS} is usual.")
+        self.store.hold_keys(connection, shared=False)
         keys = self._rows(connection)
+        if len(self.good(connection)) >= MOST_SIGNATURES:
+            raise Refused(
+                "wrong-state", f"{MOST_SIGNATURES} keys are good at the moment: wait until some had their day."
+            )
         newest, old, new = keys[-1], self._private(keys[-1]), SigningKey.new()
         since = self._today.isoformat()
         until = (self._today + datetime.timedelta(days=overlap_days)).isoformat()

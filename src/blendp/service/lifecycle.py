@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
+from sqlalchemy.exc import IntegrityError
 
 from blendp.errors import ParameterError
 from blendp.estimate import Arm, Split, Tally
@@ -36,6 +37,8 @@ from blendp.wire.canonical import canonical, require_day
 from blendp.wire.reports import QUESTION_NUMBER, ReportForms, data_matrix
 
 RELEASE_FORMAT = "blendp/release/1"
+
+_ROUNDS = 10
 
 
 @dataclass(frozen=True)
@@ -65,19 +68,19 @@ class Lifecycle:
         if require_day("opt_in_until", terms.opt_in_until) < self.clock():
             raise ParameterError("opt_in_until", terms.opt_in_until, "today or later", "Give people time.")
         with self.store.writing() as connection:
-            taken = connection.execute(sa.select(campaign.c.number).where(campaign.c.name == terms.campaign)).first()
-            if taken:
-                raise Refused("conflict", f"There is, or was, a campaign {terms.campaign!r}: name another.")
+            insert = campaign.insert().values(name=terms.campaign, state="opt-in", revision=0)
+            try:
+                number = connection.execute(insert.returning(campaign.c.number)).scalar_one()
+            except IntegrityError:
+                raise Refused("conflict", f"There is, or was, a campaign {terms.campaign!r}: name another.") from None
             for name in (opt_in_key(terms.campaign), pseudonym_key(terms.campaign)):
                 self.files.new(name)
-            insert = campaign.insert().values(name=terms.campaign, state="opt-in", revision=0)
-            number = connection.execute(insert.returning(campaign.c.number)).scalar_one()
             self._keep_signed(connection, number, "terms", terms.to_bytes())
         return terms
 
     def publish(self, name: str) -> Manifest:
         """Make the list of the opt-in people's records, sign it, and delete the records."""
-        while True:
+        for _ in range(_ROUNDS):
             with self.store.writing() as connection:
                 found = find(connection, name, self.store)
                 _require_state(found, ("opt-in", "listing"), "published")
@@ -104,13 +107,15 @@ class Lifecycle:
                     )
                     set_state(connection, found.number, "reporting")
                     break
+        else:
+            raise _too_often()
         self.files.destroy(opt_in_key(name))
-        self.store.forget_deleted()
+        self._forget()
         return manifest
 
     def release(self, name: str) -> tuple[bytes, Release]:
         """Compute the result from the reports, sign it, and delete reports and pseudonyms."""
-        while True:
+        for _ in range(_ROUNDS):
             with self.store.writing() as connection:
                 close_door(connection, find(connection, name).number)
                 found = find(connection, name, self.store)
@@ -136,8 +141,10 @@ class Lifecycle:
                     _delete(connection, found.number, (report, enrolment))
                     set_state(connection, found.number, "released")
                     break
+        else:
+            raise _too_often()
         self.files.destroy(pseudonym_key(name))
-        self.store.forget_deleted()
+        self._forget()
         return document_bytes, release
 
     def delete(self, name: str) -> None:
@@ -149,12 +156,13 @@ class Lifecycle:
             set_state(connection, found.number, "deleted")
         for key in (opt_in_key(name), pseudonym_key(name)):
             self.files.destroy(key)
-        self.store.forget_deleted()
+        self._forget()
 
     def rotate_keys(self, overlap_days: int) -> KnownKey:
         """A new signing key, which signs every document there is, too."""
         with self.store.writing() as connection:
             known, key = self.keys.rotate(connection, overlap_days)
+            connection.execute(signature.delete().where(signature.c.key.not_in(self.keys.good(connection))))
             held = sa.select(document).where(document.c.kind.in_(SIGNED))
             for row in connection.execute(held).all():
                 made = key.sign(SIGNED[row.kind], bytes(row.payload))
@@ -162,8 +170,8 @@ class Lifecycle:
                 connection.execute(signature.insert().values(**where, key=made.key, value=made.value))
         return known
 
-    def tidy(self) -> None:
-        """Destroy what a process that died left behind: keys of campaigns past the need for them, deleted content."""
+    def destroy_keys(self) -> None:
+        """Destroy the keys of campaigns past the need for them, which a process that died left behind."""
         with self.store.reading() as connection:
             rows = connection.execute(sa.select(campaign.c.name, campaign.c.state)).all()
         for name, state in rows:
@@ -171,8 +179,10 @@ class Lifecycle:
                 self.files.destroy(opt_in_key(name))
             if state in ("released", "deleted"):
                 self.files.destroy(pseudonym_key(name))
-        if self.store.embedded:  # PostgreSQL sees to it by itself
-            self.store.forget_deleted()
+
+    def _forget(self) -> None:
+        self.store.note_deletion()
+        self.store.forget_deleted()
 
     def _manifest(self, terms: Terms, listed: Listed) -> Manifest:
         return Manifest(
@@ -261,6 +271,11 @@ def counted(connection: Connection, number: int, terms: Terms, listed: Listed) -
 def _require_state(found: Found, states: Collection[str], verb: str) -> None:
     if found.state not in states:
         raise Refused("wrong-state", f"The campaign {found.name!r} is {found.state}, so it cannot be {verb}.")
+
+
+def _too_often() -> Refused:
+    told = f"Deletion requests came in each of {_ROUNDS} times that it was computed: try again."
+    return Refused("busy", told, retry_after=30)
 
 
 def _too_few(missing: int, who: str, there: int, minimum: int) -> Refused:

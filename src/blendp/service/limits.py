@@ -25,7 +25,7 @@ class RateLimit:
         level = min(self._burst, level + (now - since) * self._rate)
         allowed = level >= cost
         if peer not in self._buckets and len(self._buckets) >= _MOST_PEERS:
-            self._buckets.clear()
+            del self._buckets[next(iter(self._buckets))]
         self._buckets[peer] = (level - cost if allowed else level, now)
         return allowed
 

@@ -32,6 +32,8 @@ MOST_ENROLMENTS = 10_000
 """Tokens that are made at a time."""
 
 _NONCE_BYTES = 12
+_PAD_BYTES = 256
+"""Records are padded to a multiple of this, so that their length tells little."""
 
 
 class JsonRecord(msgspec.Struct, forbid_unknown_fields=True):
@@ -101,7 +103,8 @@ class OptIn:
             deleted = held.sealed is not None
             if found.state in ("opt-in", "listing"):
                 connection.execute(_this(found.number, held.token).values(state="deleted", sealed=None))
-                touch(connection, found.number)
+                if deleted:
+                    touch(connection, found.number)
         return deleted
 
     def people(self, connection: Connection, number: int) -> int:
@@ -151,7 +154,9 @@ class OptIn:
 
     def _sealed(self, name: str, token: bytes, records: list[Record]) -> bytes:
         nonce = secrets.token_bytes(_NONCE_BYTES)
-        return nonce + AESGCM(self._key(name)).encrypt(nonce, msgspec.json.encode(records), bytes(token))
+        plain = msgspec.json.encode(records)
+        padded = plain.ljust(-(-len(plain) // _PAD_BYTES) * _PAD_BYTES)
+        return nonce + AESGCM(self._key(name)).encrypt(nonce, padded, bytes(token))
 
     def _unsealed(self, name: str, held: sa.Row[tuple[object, ...]]) -> list[Record]:
         sealed = bytes(held.sealed)

@@ -75,7 +75,7 @@ def status(store: Store, clock: Clock, name: str) -> dict[str, Any]:
             "epsilon": terms.epsilon,
             "delta": terms.delta,
             "opt_in_spent": documents["manifest"] is not None,
-            "clients_spent": clients,
+            "clients_spent": totals["accepted"],
         },
         "documents": {kind: None if held is None else sha256(held) for kind, held in documents.items()},
     }

@@ -29,7 +29,8 @@ from blendp.wire.canonical import of_hex
 
 KEY_ID_BYTES = 8
 _KEY_BYTES = 32
-_MOST_SIGNATURES = 16
+MOST_SIGNATURES = 16
+"""How many keys may sign one document."""
 
 
 class SignatureError(ValueError):
@@ -161,7 +162,7 @@ class Envelope:
             value: Mapping[str, Any] = json.loads(data)
             signatures = value["signatures"]
             texts = [value["payloadType"], *(one["keyid"] for one in signatures)]
-            if not all(isinstance(text, str) for text in texts) or len(signatures) > _MOST_SIGNATURES:
+            if not all(isinstance(text, str) for text in texts) or len(signatures) > MOST_SIGNATURES:
                 raise ValueError
             return cls(
                 value["payloadType"],

@@ -72,15 +72,19 @@ class Trust:
         """The keys that are believed on this day."""
         return tuple(key for key, until in self.keys if until is None or day <= until)
 
-    def following(self, statements: Iterable[Envelope], day: datetime.date) -> Trust:
-        """With the keys that these statements lead to, in their order; statements of strangers change nothing."""
+    def following(self, statements: Iterable[Envelope]) -> Trust:
+        """With the keys that these statements lead to, in their order.
+
+        Statements of strangers change nothing, nor does a second successor of a key that was replaced: who signs one
+        has stolen the key, or plays a double game.
+        """
         held = {key.id: (key, until) for key, until in self.keys}
         for envelope in statements:
             try:
                 statement = KeyStatement.from_bytes(envelope.payload)
                 old, old_until = held[statement.replaces]
                 new = VerifyKey.of_text(statement.key)
-                if old_until is not None and old_until < day and new.id not in held:
+                if old_until is not None and new.id not in held:
                     continue
                 envelope.verified(KEY_TYPE, (old,))
                 envelope.verified(KEY_TYPE, (new,))

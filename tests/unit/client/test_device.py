@@ -23,7 +23,18 @@ from blendp.wire import ReportForms
 from blendp.wire.install import deletion_key, pseudonym
 from blendp.wire.reports import read_report
 from tests.support import KnownKey
-from tests.unit.client.fake_collector import CAMPAIGN, LIST, NOW, RECORDS, TERMS, TOKEN, URL, Clock, FakeCollector
+from tests.unit.client.fake_collector import (
+    CAMPAIGN,
+    LIST,
+    NOW,
+    RECORDS,
+    TERMS,
+    TOKEN,
+    URL,
+    Clock,
+    FakeCollector,
+    problem,
+)
 
 OPT_IN = dataclasses.replace(TERMS, opt_in_records=3)
 MANY: list[tuple[str, str | None]] = [(f"Query {i}", f"http://site.org/{i}") for i in range(10)]
@@ -268,7 +279,7 @@ def test_a_refused_deletion_may_be_asked_for_again(tmp_path: Path) -> None:
     with fake.device(tmp_path, Clock()) as device:
         device.take_part(CAMPAIGN, RECORDS)
         device.send()
-        fake.failures = [httpx.Response(403)]
+        fake.failures = [problem("forbidden")]
         assert device.forget(CAMPAIGN).waiting == 0
         assert device.items[-1].state == "refused"
         device.forget(CAMPAIGN)

@@ -110,17 +110,29 @@ def test_answers_without_a_known_problem_are_told_by_status(tmp_path: Path, body
         assert device.items[0].reason == "http-418"
 
 
-@pytest.mark.parametrize(
-    ("body", "reason"),
-    [(b'{"outcome":"duplicate"}', "duplicate"), (b"", "taken"), (b'{"outcome":"\x1b[2J"}', "taken"), (b"{}", "taken")],
-)
-def test_what_a_collector_says_of_what_it_took_is_kept_in_known_words(tmp_path: Path, body: bytes, reason: str) -> None:
+@pytest.mark.parametrize("status", [200, 201, 204, 301, 302, 403, 404, 418])
+@pytest.mark.parametrize("body", [b"", b"{}", b"<html>back soon</html>", b'{"outcome":"\x1b[2J"}', b'{"deleted":true}'])
+def test_a_page_of_somebody_in_between_settles_nothing(tmp_path: Path, status: int, body: bytes) -> None:
+    """Neither that a report was taken, nor that it never will be."""
+    fake, clock = FakeCollector(), Clock()
+    fake.failures = [httpx.Response(status, content=body)]
+    with fake.device(tmp_path, clock) as device:
+        device.take_part(CAMPAIGN, RECORDS)
+        assert device.send().waiting == 1
+        assert device.send(wait=True).sent == 1
+        fake.failures = [httpx.Response(status, content=b'{"outcome":"accepted"}')]
+        assert device.forget(CAMPAIGN).waiting == 1
+        device.send(wait=True)
+        assert [(item.kind, item.reason) for item in device.items] == [("report", "accepted"), ("deletion", "deleted")]
+
+
+def test_a_duplicate_is_as_good_as_accepted(tmp_path: Path) -> None:
     fake = FakeCollector()
-    fake.failures = [httpx.Response(200, content=body)]
+    fake.failures = [httpx.Response(200, content=b'{"outcome":"duplicate"}')]
     with fake.device(tmp_path, Clock()) as device:
         device.take_part(CAMPAIGN, RECORDS)
         assert device.send().sent == 1
-        assert device.items[0].reason == reason
+        assert device.items[0].reason == "duplicate"
 
 
 def test_what_is_too_old_is_dropped_but_deletions_are_not(tmp_path: Path) -> None:
@@ -170,7 +182,8 @@ def test_waiting_counts_all_rounds(tmp_path: Path) -> None:
     for fake in fakes:
         with fake.device(tmp_path, clock) as device:
             device.take_part(fake.terms.campaign, RECORDS)
-    answers = iter([httpx.Response(201), problem("busy"), httpx.Response(201)])
+    taken = {"outcome": "accepted"}
+    answers = iter([httpx.Response(201, json=taken), problem("busy"), httpx.Response(201, json=taken)])
     with Device(
         tmp_path, http=Http(httpx.MockTransport(lambda _: next(answers))), clock=clock, sleep=clock.sleep
     ) as both:

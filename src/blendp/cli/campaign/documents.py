@@ -64,7 +64,7 @@ class Documents:
 def trusted_keys(known: VerifyKey, told: Mapping[str, Any], day: datetime.date) -> tuple[VerifyKey, ...]:
     """The key that is known, and those that it leads to by the collector's statements."""
     statements = [_envelope(one) for one in told.get("statements", [])]
-    return Trust.of(known).following(statements, day).on(day)
+    return Trust.of(known).following(statements).on(day)
 
 
 def _envelope(value: Any) -> Envelope:

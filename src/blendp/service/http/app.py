@@ -45,6 +45,7 @@ def make_app(open_collector: Callable[[], Collector]) -> Starlette:
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         collector = await in_thread(open_collector)
+        await in_thread(collector.tidy)
         collector.intake.start()
         app.state.guard = Guard(collector)
         gc.collect()

@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, TypeVar
 
 from anyio import to_thread
@@ -123,7 +123,7 @@ class Guard:
 
     async def _answer(self, endpoint: Endpoint, request: Request) -> Response:
         client = request.scope.get("client")
-        peer = client[0] if client else ""
+        peer = _network(client[0]) if client else ""
         try:
             self._require_room(peer)
             token = "" if endpoint.access == PUBLIC else await self._admitted(endpoint, request, peer)
@@ -185,6 +185,12 @@ class Guard:
                 return await _whole(request, most), media_type
         except TimeoutError:
             raise Refused("request-timeout", "The body took too long to arrive.", retry_after=5) from None
+
+
+@lru_cache(maxsize=10_000)
+def _network(address: str) -> str:
+    """The address, or the network of 64 bits that one household has of IPv6."""
+    return ":".join(address.split("%")[0].split(":")[:4]) if address.count(":") > 1 else address
 
 
 def _is_there(request: Request) -> bool:

@@ -56,7 +56,7 @@ async def live(_call: Call) -> Response:
 
 async def ready(call: Call) -> Response:
     """The store answers too."""
-    if not await in_thread(call.collector.store.alive):
+    if not call.collector.intake.alive or not await in_thread(call.collector.store.alive):
         raise Refused("busy", "The store cannot be reached.", retry_after=5)
     return answer({"ready": True})
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -12,6 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from blendp.service.store.schema import report
+from blendp.wire.reports import ID_BYTES
 
 Row = tuple[bytes, bytes, int, bytes]
 """Report id, keyed pseudonym, question, data."""
@@ -27,6 +29,9 @@ _INSERT_POSTGRESQL = """
     FROM unnest(%s::bytea[], %s::bytea[], %s::smallint[], %s::bytea[]) WITH ORDINALITY
          AS sent (report_id, pseudonym, question, data, place)
     ORDER BY place ON CONFLICT DO NOTHING RETURNING report_id, pseudonym
+"""
+_BAR = """
+    INSERT INTO report (campaign, report_id, pseudonym, question) VALUES ({0}, {0}, {0}, {0}) ON CONFLICT DO NOTHING
 """
 _STATE = "SELECT state FROM campaign WHERE number = {0}"
 _COUNT = """
@@ -69,7 +74,7 @@ def insert_reports(connection: Connection, campaign: int, rows: Sequence[Row]) -
     duplicate   is kept already, byte for byte,
     conflict    has the id of a report that is kept, and other contents,
     over-quota  has the pseudonym of a report that is kept, and an id that is not,
-    deleted     was kept once, and deleted on request.
+    deleted     was deleted on request, or its install asked for that before it came.
     """
     insert = _insert_sqlite if connection.dialect.name == "sqlite" else _insert_postgresql
     new = insert(connection, campaign, rows)
@@ -77,7 +82,8 @@ def insert_reports(connection: Connection, campaign: int, rows: Sequence[Row]) -
         return [ACCEPTED] * len(rows)
     left = [row for row, is_new in zip(rows, new, strict=True) if not is_new]
     kept = _kept(connection, campaign, {row[0] for row in left})
-    fates = (_fate(row, kept.get(row[0])) for row in left)
+    barred = _barred(connection, campaign, {row[1] for row in left if row[0] not in kept})
+    fates = (_fate(row, kept.get(row[0]), row[1] in barred) for row in left)
     return [ACCEPTED if is_new else next(fates) for is_new in new]
 
 
@@ -121,9 +127,18 @@ def _kept(connection: Connection, campaign: int, ids: set[bytes]) -> dict[bytes,
     return kept
 
 
-def _fate(row: Row, kept: tuple[bytes, int, bytes | None] | None) -> str:
+def _barred(connection: Connection, campaign: int, pseudonyms: set[bytes]) -> set[bytes]:
+    """Those of installs whose report was deleted on request."""
+    barred: set[bytes] = set()
+    query = sa.select(report.c.pseudonym).where(report.c.campaign == campaign, report.c.data.is_(None))
+    for some in _chunks(sorted(pseudonyms)):
+        barred.update(bytes(one) for one in connection.execute(query.where(report.c.pseudonym.in_(some))).scalars())
+    return barred
+
+
+def _fate(row: Row, kept: tuple[bytes, int, bytes | None] | None, barred: bool) -> str:
     if kept is None:
-        return "over-quota"
+        return "deleted" if barred else "over-quota"
     if kept[2] is None:
         return "deleted"
     return DUPLICATE if kept == row[1:] else "conflict"
@@ -136,13 +151,21 @@ def _chunks(ids: list[bytes]) -> Iterator[list[bytes]]:
 
 
 def delete_report(connection: Connection, campaign: int, pseudonym: bytes) -> bool:
-    """Delete the contents of a report for good; its id and pseudonym stay until the release, so it cannot come back."""
-    deleted = connection.execute(
+    """Delete the contents of a report for good; its id and pseudonym stay until the release, so it cannot come back.
+
+    A report that is still on its way is kept out by a row without contents under its pseudonym.
+    """
+    deletion = (
         report.update()
         .where(report.c.campaign == campaign, report.c.pseudonym == pseudonym, report.c.data.is_not(None))
         .values(data=None)
     )
-    return deleted.rowcount == 1
+    if connection.execute(deletion).rowcount:
+        return True
+    mark = _MARK[connection.dialect.name]
+    row = (campaign, secrets.token_bytes(ID_BYTES), pseudonym, 0)
+    barred = connection.exec_driver_sql(_BAR.format(mark), row).rowcount
+    return not barred and connection.execute(deletion).rowcount == 1
 
 
 def count_reports(connection: Connection, campaign: int) -> int:

@@ -12,7 +12,18 @@ A campaign's states, each reached from the one before:
 
 from __future__ import annotations
 
-from sqlalchemy import Column, ForeignKey, Integer, LargeBinary, MetaData, SmallInteger, String, Table, UniqueConstraint
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    ForeignKey,
+    Integer,
+    LargeBinary,
+    MetaData,
+    SmallInteger,
+    String,
+    Table,
+    UniqueConstraint,
+)
 
 STATES = ("opt-in", "listing", "reporting", "closing", "released", "deleted")
 
@@ -82,7 +93,7 @@ intake = Table(
     Column(
         "slot", SmallInteger, primary_key=True, autoincrement=False, comment="processes count in slots of their own"
     ),
-    Column("count", Integer, nullable=False),
+    Column("count", BigInteger, nullable=False),
 )
 
 operator_token = Table(

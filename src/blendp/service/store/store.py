@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 import sqlalchemy as sa
@@ -21,6 +22,8 @@ from blendp.service.store.migrations import migrate
 _BUSY_SECONDS = 10
 _RETRY_SECONDS = 5
 _DISK_FULL = "53100"
+_STUCK = ("40P01", "40001")
+_KEYS_LOCK = 7235603
 _PRAGMAS = (
     "journal_mode=WAL",
     "synchronous=FULL",
@@ -36,6 +39,7 @@ class Store:
     """A database with the collector's tables."""
 
     engine: Engine
+    _deleted: threading.Event = field(default_factory=threading.Event, repr=False)
 
     @property
     def embedded(self) -> bool:
@@ -70,11 +74,40 @@ class Store:
         """The query, made to hold its rows until the transaction ends; the embedded database has one writer anyway."""
         return query if self.embedded else query.with_for_update(key_share=True)
 
+    def note_deletion(self) -> None:
+        """Something was deleted that the database may still hold in old pages or rows."""
+        self._deleted.set()
+
     def forget_deleted(self) -> None:
-        """Have the database overwrite what was deleted, where it keeps old pages or rows for a while."""
-        statement = "PRAGMA wal_checkpoint(TRUNCATE)" if self.embedded else "VACUUM report, enrolment"
+        """Have the database overwrite what was deleted since the last time; the next time, if it is busy now."""
+        if self._deleted.is_set():
+            self._deleted.clear()
+            try:
+                done = self._truncate_log() if self.embedded else self._vacuum()
+            except (Refused, sqlite3.Error):
+                done = False
+            if not done:
+                self._deleted.set()
+
+    def _truncate_log(self) -> bool:
+        """Write the log's pages into the database and empty it, unless somebody reads it now: nobody shall wait."""
+        with self._told(), closing(self.engine.raw_connection()) as connection, closing(connection.cursor()) as cursor:
+            cursor.execute("PRAGMA busy_timeout = 0")
+            try:
+                return bool(cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0)
+            finally:
+                cursor.execute(f"PRAGMA busy_timeout = {1000 * _BUSY_SECONDS}")
+
+    def _vacuum(self) -> bool:
         with self._told(), self.engine.connect() as connection:
-            connection.execution_options(isolation_level="AUTOCOMMIT").exec_driver_sql(statement)
+            connection.execution_options(isolation_level="AUTOCOMMIT").exec_driver_sql("VACUUM report, enrolment")
+        return True
+
+    def hold_keys(self, connection: Connection, *, shared: bool) -> None:
+        """Let nobody replace the signing keys before this transaction ends; or let nobody use them, either."""
+        if not self.embedded:
+            name = "pg_advisory_xact_lock_shared" if shared else "pg_advisory_xact_lock"
+            connection.exec_driver_sql(f"SELECT {name}({_KEYS_LOCK})")
 
     def alive(self) -> bool:
         """Whether the database answers."""
@@ -116,6 +149,11 @@ def refusal_of(error: Exception) -> Refused:
     if _is_full(error):
         return Refused("storage-full", "The store is full: nothing was kept; try again.", retry_after=60)
     return Refused("busy", "The store cannot be reached: nothing was kept; try again.", retry_after=_RETRY_SECONDS)
+
+
+def is_stuck(error: BaseException | None) -> bool:
+    """Whether the database ended this transaction because it and another waited for each other."""
+    return error is not None and (getattr(error, "sqlstate", None) in _STUCK or is_stuck(error.__cause__))
 
 
 def _is_full(error: BaseException | None) -> bool:

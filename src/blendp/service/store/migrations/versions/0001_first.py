@@ -67,7 +67,7 @@ def upgrade() -> None:
         sa.Column("day", sa.String(10), nullable=False),
         sa.Column("outcome", sa.String(32), nullable=False),
         sa.Column("slot", sa.SmallInteger, nullable=False, comment="processes count in slots of their own"),
-        sa.Column("count", sa.Integer, nullable=False),
+        sa.Column("count", sa.BigInteger, nullable=False),
         sa.PrimaryKeyConstraint("campaign", "day", "outcome", "slot", name="pk_intake"),
         _campaign_key("intake"),
     )
