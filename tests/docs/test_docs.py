@@ -112,7 +112,8 @@ def test_the_survey_tutorial_runs(folder: Path) -> None:
 
 def test_the_collector_tutorial_runs(tmp_path: Path) -> None:
     """On another port, and with fewer people."""
-    serve, _, script = blocks(ROOT / "docs" / "collector.md", "sh")[0].partition("\n")
+    path, serve, script = blocks(ROOT / "docs" / "collector.md", "sh")[0].split("\n", 2)
+    assert path == "export PATH=$PWD/.venv/bin:$PATH"
     program, *arguments = shlex.split(serve, comments=True)
     assert (program, arguments.pop()) == ("blendp", "&")
     for old, new in {

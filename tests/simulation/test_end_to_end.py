@@ -23,7 +23,7 @@ from examples.fleet import Fleet, invented_records
 from tests.support import KnownKey
 
 OPT_IN, CLIENTS, WHOLE_DEVICES = 1500, 20_000, 40
-EPSILON, DELTA = 2.0, 1e-6
+EPSILON, DELTA = 3.0, 1e-6
 
 
 class Server:
@@ -83,7 +83,7 @@ def test_a_fleet_tells_what_run_tells(server: Server, fleet: Fleet, tmp_path: Pa
     ran = _run(records)
     assert released["card"]["users"] == ran.groups.to_dict()
     z = _differences(released["estimates"], ran)
-    assert len(z) >= 15, "both lists share their popular records"
+    assert len(z) >= 12, "both lists share their popular records"
     assert np.abs(z).max() < 4.5
     assert np.sqrt(np.mean(z**2)) < 1.5
     popular = max(released["estimates"], key=lambda row: row["probability"] if row["query"] else 0.0)

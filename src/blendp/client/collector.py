@@ -100,6 +100,8 @@ class Collector:
             manifest = Manifest.from_bytes(payload)
         if manifest.terms != offer.terms:
             raise RefusedError("terms", f"The manifest of {campaign} does not keep the terms that were signed before.")
+        if self._fetch(self.url, _path(campaign, "release")) is not None:
+            raise RefusedError("released", f"{campaign} is released: it asks nobody any more.")
         witnesses = self._ask_witnesses(campaign, data, payload, offer.trust.on(day))
         self.policy.require_manifest(manifest)
         return Campaign(

@@ -34,13 +34,12 @@ from blendp.randomness import ReleaseRandom, require_release
 from blendp.randomness.random import COIN_BITS
 from blendp.wire import Manifest, ReportForms, UploadedReport
 from blendp.wire.canonical import canonical, require_day
-from blendp.wire.install import deletion_key, pseudonym
+from blendp.wire.install import ENROLMENT_TOKEN, deletion_key, pseudonym
 from blendp.wire.keys import Trust
 from blendp.wire.reports import ID_BYTES, QUESTION_NUMBER, REPORT_JSON, write_report
 
 OPT_IN_JSON = "application/vnd.blendp.opt-in.v1+json"
 
-_LONGEST_TOKEN = 512
 _SYSTEM = secrets.SystemRandom()
 
 _Seen = TypeVar("_Seen", bound=Offer)
@@ -154,6 +153,9 @@ class Device:
         if self._today > require_day("reports_until", terms.reports_until):
             raise ParameterError("campaign", campaign, f"reported to until {terms.reports_until}", "It is too late.")
         ready = campaign_records(records, terms)
+        if records and not ready:
+            legal = f"records that the campaign can ask about: queries{' with URLs' if terms.levels == 2 else ''}"
+            raise ParameterError("records", f"{len(records)} unusable ones", legal, "Give others, or none at all.")
         with self._store.whole():
             held = self._held(campaign, "client")
             if held is not None:
@@ -317,5 +319,6 @@ class Device:
 
 def _require_token(token: str) -> None:
     """Raise unless this can be an enrolment token; never shows it."""
-    if not 0 < len(token) <= _LONGEST_TOKEN or not token.isascii() or not token.isprintable() or " " in token:
-        raise ParameterError("token", "(hidden)", "printable ASCII without spaces", "Copy it whole.")
+    if ENROLMENT_TOKEN.fullmatch(token) is None:
+        legal = "an enrolment token: blendp-in- and 64 hexadecimal digits"
+        raise ParameterError("token", "(hidden)", legal, "Copy it whole.")

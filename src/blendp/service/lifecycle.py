@@ -8,6 +8,7 @@ unlucky list is published like any other, since drawing again would spend the pr
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -39,6 +40,7 @@ from blendp.wire.reports import QUESTION_NUMBER, ReportForms, data_matrix
 RELEASE_FORMAT = "blendp/release/1"
 
 _ROUNDS = 10
+_PATIENCE, _PAUSE_SECONDS = 20, 0.05
 
 
 @dataclass(frozen=True)
@@ -181,8 +183,12 @@ class Lifecycle:
                 self.files.destroy(pseudonym_key(name))
 
     def _forget(self) -> None:
+        """Have the store overwrite what was deleted, soon if not at once: the service tries again every minute."""
         self.store.note_deletion()
-        self.store.forget_deleted()
+        for _ in range(_PATIENCE):
+            if self.store.forget_deleted():
+                return
+            time.sleep(_PAUSE_SECONDS)
 
     def _manifest(self, terms: Terms, listed: Listed) -> Manifest:
         return Manifest(

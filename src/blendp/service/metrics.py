@@ -5,7 +5,17 @@ from __future__ import annotations
 import os
 from functools import cache
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest, multiprocess
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    disable_created_metrics,
+    generate_latest,
+    multiprocess,
+)
+
+disable_created_metrics()  # type: ignore[no-untyped-call]  # they tell the time of the first report of a kind
 
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 

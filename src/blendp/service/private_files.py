@@ -32,11 +32,15 @@ class PrivateFiles:
         make_private(self.folder)
         target, made = self.folder / name, self.folder / f".{name}.{secrets.token_hex(4)}"
         descriptor = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w", encoding="ascii") as file:
-            file.write(key.hex() + "\n")
-            file.flush()
-            os.fsync(descriptor)
-        made.replace(target)
+        try:
+            with os.fdopen(descriptor, "w", encoding="ascii") as file:
+                file.write(key.hex() + "\n")
+                file.flush()
+                os.fsync(descriptor)
+            made.replace(target)
+        except OSError:
+            made.unlink(missing_ok=True)
+            raise
         self._sync_folder()
 
     def new(self, name: str) -> bytes:

@@ -20,12 +20,12 @@ from blendp.errors import ParameterError
 from blendp.service.clock import Clock
 from blendp.service.store.schema import operator_token
 from blendp.service.store.store import Store
+from blendp.wire.install import ENROLMENT_TOKEN
 
 SCOPES = ("read", "manage", "release")
 """read: status, export, metrics. manage: create, enrol, publish, delete. release: release."""
 
 _OPERATOR = re.compile(r"blendp-op-([0-9a-f]{12})-([0-9a-f]{64})")
-_ENROLMENT = re.compile(r"blendp-in-[0-9a-f]{64}")
 _LONGEST_NAME = 100
 
 _hasher = argon2.PasswordHasher(time_cost=2, memory_cost=19_456, parallelism=1)
@@ -121,6 +121,6 @@ def new_enrolment_token() -> str:
 
 def enrolment_hash(token: str) -> bytes | None:
     """What the store knows of an enrolment token; None if this is no such token."""
-    if _ENROLMENT.fullmatch(token) is None:
+    if ENROLMENT_TOKEN.fullmatch(token) is None:
         return None
     return hashlib.sha256(token.encode("ascii")).digest()

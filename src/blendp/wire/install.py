@@ -14,10 +14,14 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import re
 
 from blendp.wire.reports import PSEUDONYM_BYTES
 
 DELETION_KEY_BYTES = 32
+
+ENROLMENT_TOKEN = re.compile(r"blendp-in-[0-9a-f]{64}")
+"""The form of the one-time tokens of opt-in people."""
 
 
 def deletion_key(install_secret: bytes, campaign: str) -> bytes:

@@ -43,7 +43,7 @@ PROBLEMS = MappingProxyType(
             Problem("wrong-state", 409, "The campaign is not in a state that allows this"),
             Problem("too-few", 409, "A group has fewer people than the campaign's minimum"),
             Problem("conflict", 409, "Another report or record set was accepted before under the same id or token"),
-            Problem("over-quota", 409, "This install has reported already, or the batch or quota is exceeded"),
+            Problem("over-quota", 409, "This install has reported already, or more is sent than the terms allow"),
             Problem("deleted", 410, "It was deleted on request"),
             Problem("late", 410, "The campaign takes no more of these"),
             Problem("over-size", 413, "The body is larger than allowed"),

@@ -26,7 +26,7 @@ CAMPAIGN = "trends"
 TERMS = Terms(CAMPAIGN, "What is searched for", "2026-11-01", "2026-11-10", "2026-11-30")
 LIST = HeadList.of_records([(f"query {i}", f"http://site-{i % 3}.org") for i in range(12)])
 RECORDS: list[tuple[str, str | None]] = [("Query  3", "http://site-0.org/"), ("other", "http://else.org")]
-TOKEN = "enrolment-token-of-one-person"
+TOKEN = f"blendp-in-{7:064x}"
 
 
 class Clock:

@@ -47,7 +47,7 @@ def test_requests_could_be_anybodys() -> None:
         return response
 
     fake.collector(http=Http(httpx.MockTransport(answer))).look(CAMPAIGN, DAY)
-    assert len(seen) == 4
+    assert len(seen) == 5
     for headers in seen:
         assert set(headers) == {"host", "user-agent", "accept", "accept-encoding", "connection"}
         assert headers["user-agent"] == "blendp"

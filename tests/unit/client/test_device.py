@@ -14,6 +14,7 @@ import pytest
 
 from blendp.client import Consent, Device, OverspentError
 from blendp.client.personal import campaign_records
+from blendp.client.refusals import RefusedError
 from blendp.client.store import FILE, Store
 from blendp.errors import ParameterError, RandomnessError
 from blendp.headlist import HeadList
@@ -210,7 +211,7 @@ def test_opt_in_records_are_few_drawn_fairly_and_wiped_once_they_arrived(tmp_pat
 def test_enrolment_has_its_days_its_size_and_its_token(tmp_path: Path) -> None:
     fake, clock = FakeCollector(OPT_IN), Clock()
     with fake.device(tmp_path, clock, consent=Consent.OPT_IN) as device:
-        for token in ("", "two words", "ünicode", "line\n", "x" * 513):
+        for token in ("", "two words", "ünicode", TOKEN + "\n", TOKEN[:-1], "mistyped"):
             with pytest.raises(ParameterError, match="hidden"):
                 device.enrol(CAMPAIGN, token, MANY)
         with pytest.raises(ParameterError, match="at least one usable record"):
@@ -435,3 +436,16 @@ def test_a_step_that_fails_leaves_nothing(tmp_path: Path) -> None:
         fail()
     assert store.consent is Consent.OFF
     store.close()
+
+
+def test_nothing_is_spent_on_what_cannot_count(tmp_path: Path) -> None:
+    """A released campaign, or records that it cannot ask about."""
+    fake = FakeCollector()
+    with fake.device(tmp_path, Clock()) as device:
+        with pytest.raises(ParameterError, match="queries with URLs"):
+            device.take_part(CAMPAIGN, [("a query alone", None)])
+        fake.served[f"{URL}/v1/campaigns/{CAMPAIGN}/release"] = b"{}"
+        with pytest.raises(RefusedError, match="is released"):
+            device.take_part(CAMPAIGN, RECORDS)
+        assert not device.ledger.entries
+        assert device.participation(CAMPAIGN) is None

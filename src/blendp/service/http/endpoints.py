@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -136,11 +137,21 @@ class Guard:
         except ParameterError as error:
             slug = "malformed" if endpoint.access in (PUBLIC, ENROLMENT) else "invalid-parameter"
             return problem(Refused(slug, str(error)))
+        except OSError as error:
+            return problem(self._of_system(error, endpoint))
         except ClientDisconnect:
             return problem(Refused("malformed", "The body did not arrive whole."))
         except Exception as error:  # nothing of it may reach the web server's log
             tell_failure("request failed", error, route=endpoint.path)
             return problem(Refused("internal", "The service failed; operators find the failure in its log."))
+
+    @staticmethod
+    def _of_system(error: OSError, endpoint: Endpoint) -> Refused:
+        """What a failure of the disk under the folder of keys means."""
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            return Refused("storage-full", "The store is full: nothing was kept; try again.", retry_after=60)
+        tell_failure("request failed", error, route=endpoint.path)
+        return Refused("internal", "The service failed; operators find the failure in its log.")
 
     def _require_room(self, peer: str) -> None:
         if self._serving > self._collector.settings.most_requests:

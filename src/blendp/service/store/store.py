@@ -78,16 +78,18 @@ class Store:
         """Something was deleted that the database may still hold in old pages or rows."""
         self._deleted.set()
 
-    def forget_deleted(self) -> None:
-        """Have the database overwrite what was deleted since the last time; the next time, if it is busy now."""
-        if self._deleted.is_set():
-            self._deleted.clear()
-            try:
-                done = self._truncate_log() if self.embedded else self._vacuum()
-            except (Refused, sqlite3.Error):
-                done = False
-            if not done:
-                self._deleted.set()
+    def forget_deleted(self) -> bool:
+        """Have the database overwrite what was deleted since the last time; False if it is busy: try again later."""
+        if not self._deleted.is_set():
+            return True
+        self._deleted.clear()
+        try:
+            done = self._truncate_log() if self.embedded else self._vacuum()
+        except (Refused, sqlite3.Error):
+            done = False
+        if not done:
+            self._deleted.set()
+        return done
 
     def _truncate_log(self) -> bool:
         """Write the log's pages into the database and empty it, unless somebody reads it now: nobody shall wait."""
