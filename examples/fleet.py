@@ -29,7 +29,7 @@ from blendp.wire import Envelope, Manifest, Terms, UploadedReport, VerifyKey
 from blendp.wire.campaign import MANIFEST_TYPE, TERMS_TYPE
 from blendp.wire.install import deletion_key, pseudonym
 from blendp.wire.problems import RETRYABLE
-from blendp.wire.reports import QUESTION_NUMBER, REPORT_JSON, write_report
+from blendp.wire.reports import BATCH_BINARY, QUESTION_NUMBER, REPORT_JSON, write_binary_batch, write_report
 
 OPT_IN_TYPE = "application/vnd.blendp.opt-in.v1+json"
 SENDERS = 4
@@ -74,18 +74,25 @@ class Fleet:
 
         self._in_parallel(send, list(zip(tokens, records, strict=True)), "opting in")
 
-    def report(self, records: Sequence[Record]) -> None:
-        """Each person's device randomises the record and sends the report."""
+    def report(self, records: Sequence[Record], batch: int = 1) -> None:
+        """Each person's device randomises the record and sends the report; a relay may send many of them in batches."""
         manifest, head_list = self.look()
 
-        def send(record: Record) -> None:
+        def make(record: Record) -> UploadedReport:
             made = make_report([record], head_list, manifest.terms.epsilon, manifest.query_share, self._random())
             install = pseudonym(deletion_key(os.urandom(32), self._name))
-            report = UploadedReport(os.urandom(16), install, QUESTION_NUMBER[made.question], made.data)
-            body = write_report(manifest.sha256, report)
-            self._put(f"reports/{report.report_id.hex()}", body, {"content-type": REPORT_JSON})
+            return UploadedReport(os.urandom(16), install, QUESTION_NUMBER[made.question], made.data)
 
-        self._in_parallel(send, [(record,) for record in records], "reporting")
+        def send(some: Sequence[Record]) -> None:
+            reports = [make(record) for record in some]
+            if batch > 1:
+                self._post("reports", write_binary_batch(manifest.sha256, reports), BATCH_BINARY, len(reports))
+            else:
+                body = write_report(manifest.sha256, reports[0])
+                self._put(f"reports/{reports[0].report_id.hex()}", body, {"content-type": REPORT_JSON})
+
+        batches = [(records[i : i + batch],) for i in range(0, len(records), batch)]
+        self._in_parallel(send, batches, "reporting")
 
     def look(self) -> tuple[Manifest, HeadList]:
         """The campaign's manifest and list, verified."""
@@ -131,6 +138,12 @@ class Fleet:
             time.sleep(1)
         assert sent[0] in (200, 201), sent[1]
 
+    def _post(self, what: str, body: bytes, media_type: str, reports: int) -> None:
+        while (sent := self.ask("POST", f"{self.campaign}/{what}", body, {"content-type": media_type}))[0] in RETRYABLE:
+            time.sleep(1)
+        assert sent[0] == 200, sent[1]
+        assert json.loads(sent[1])["outcomes"] == ["accepted"] * reports
+
     def _random(self) -> ReleaseRandom:
         if not hasattr(self._thread, "random"):
             self._thread.random = ReleaseRandom()
@@ -152,13 +165,14 @@ def main() -> None:
     parser.add_argument("campaign")
     parser.add_argument("--server", default=os.environ.get("BLENDP_SERVER", "http://127.0.0.1:8321"))
     parser.add_argument("--tokens", type=Path, help="opt-in: the file that `blendp campaign enrol --out` wrote")
+    parser.add_argument("--batch", type=int, default=1, help="clients: how many reports a relay sends at a time")
     parser.add_argument("--people", type=int, default=5000, help="clients: how many")
     told = parser.parse_args()
     if told.group == "opt-in" and told.tokens is None:
         parser.error("opt-in needs --tokens FILE")
     with Fleet(told.server, told.campaign) as fleet:
         if told.group == "clients":
-            fleet.report(invented_records(told.people, seed=2))
+            fleet.report(invented_records(told.people, seed=2), told.batch)
             print(f"{told.people} people reported")
         else:
             tokens = told.tokens.read_text().split()

@@ -132,9 +132,9 @@ def install(control: Control) -> None:
             control.reached(DESTROY_KEY)
         destroy(self, name)
 
-    def forget_deleted(self: Store) -> None:
+    def forget_deleted(self: Store) -> bool:
         control.reached(FORGET)
-        forget(self)
+        return forget(self)
 
     def open_with_faults(settings: Settings) -> Store:
         store = open_store(settings)

@@ -27,7 +27,8 @@ class Rows:
     """What is held of one campaign: state, reports by id, enrolments by token, documents, how many were accepted."""
 
     state: str
-    reports: dict[bytes, tuple[int, bytes | None]]
+    reports: dict[bytes, tuple[bytes, int, bytes | None]]
+    """The keyed pseudonym, the question, and the data unless it was deleted."""
     enrolments: dict[bytes, tuple[str, bool]]
     documents: frozenset[str]
     accepted: int
@@ -100,11 +101,11 @@ def rows_of(data: Path, database: str | None, name: str) -> Rows | None:
             query = f"SELECT {columns} FROM {table} WHERE campaign = {mark}"
             return list(cursor.execute(query, (number,)).fetchall())
 
-        reports = held("report_id, question, data", "report")
+        reports = held("report_id, pseudonym, question, data", "report")
         enrolments = held("token, state, sealed IS NOT NULL", "enrolment")
         return Rows(
             state,
-            {bytes(row[0]): (row[1], None if row[2] is None else bytes(row[2])) for row in reports},
+            {bytes(row[0]): (bytes(row[1]), row[2], None if row[3] is None else bytes(row[3])) for row in reports},
             {bytes(row[0]): (row[1], bool(row[2])) for row in enrolments},
             frozenset(row[0] for row in held("kind", "document")),
             sum(count for outcome, count in held("outcome, count", "intake") if outcome == "accepted"),

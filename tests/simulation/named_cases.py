@@ -365,7 +365,7 @@ def release_while_batches_are_in_flight(world: World) -> None:
                 world.model.keep(report)
     counted = world.model.counted
     assert told.json["clients"] == len(counted)
-    world.model.state, world.model.reports, world.model.people = "released", {}, {}
+    world.model.end("released")
     world.model.documents.add("release")
     world.check()
     world.check_release(counted)
@@ -395,7 +395,7 @@ def deletions_while_releasing(world: World) -> None:
             next(one for one in world.model.reports.values() if one.report.pseudonym == owner).deleted = True
     counted = world.model.counted
     assert told.json["clients"] == len(counted) == 40 - sum(deleted)
-    world.model.state, world.model.reports, world.model.people = "released", {}, {}
+    world.model.end("released")
     world.model.documents.add("release")
     world.check()
     world.check_release(counted)
@@ -415,7 +415,7 @@ def two_releases_at_once(world: World) -> None:
     with ThreadPoolExecutor(4) as pool:
         answers = list(pool.map(release, range(4)))
     assert sorted((one.status, one.problem) for one in answers) == [(200, None), *([(409, "wrong-state")] * 3)], answers
-    world.model.state, world.model.reports, world.model.people = "released", {}, {}
+    world.model.end("released")
     world.model.documents.add("release")
     world.check()
     world.check_release(counted)

@@ -22,7 +22,7 @@ from blendp.wire.campaign import RELEASE_TYPE
 from examples.fleet import Fleet, invented_records
 from tests.support import KnownKey
 
-OPT_IN, CLIENTS, WHOLE_DEVICES = 1500, 20_000, 40
+OPT_IN, CLIENTS, WHOLE_DEVICES, SINGLE_UPLOADS = 1500, 20_000, 40, 2_000
 EPSILON, DELTA = 3.0, 1e-6
 
 
@@ -72,7 +72,9 @@ def test_a_fleet_tells_what_run_tells(server: Server, fleet: Fleet, tmp_path: Pa
     whole = OPT_IN + WHOLE_DEVICES
     for i in range(OPT_IN, whole):
         _whole_device(server, key, tmp_path / f"device{i}", records[i])
-    fleet.report(records[whole:])
+    single = whole + SINGLE_UPLOADS
+    fleet.report(records[whole:single])
+    fleet.report(records[single:], batch=500)
 
     told = operator.get(f"{fleet.campaign}/status")
     assert told["clients"]["reports"] == CLIENTS

@@ -14,7 +14,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -23,9 +23,10 @@ from blendp.headlist import HeadList
 from blendp.mechanisms import SubsetSelection
 from blendp.methods import Listed, conclude
 from blendp.report import release_card, rows_for_json
-from blendp.service.campaigns import SIGNED
+from blendp.service.campaigns import SIGNED, keyed, pseudonym_key
 from blendp.service.collector import KEYS_FOLDER, Collector
 from blendp.service.opt_in import OPT_IN_TYPE
+from blendp.service.private_files import PrivateFiles
 from blendp.service.settings import Settings
 from blendp.service.tokens import enrolment_hash
 from blendp.wire.campaign import Manifest, Terms
@@ -36,6 +37,7 @@ from blendp.wire.problems import PROBLEMS
 from blendp.wire.reports import (
     BATCH_BINARY,
     BATCH_JSON,
+    ID_BYTES,
     REPORT_JSON,
     ReportForms,
     UploadedReport,
@@ -62,6 +64,8 @@ NEW, REPLAY, OTHER_BYTES, SAME_INSTALL, IMPOSSIBLE, MALFORMED = KINDS = (
 
 _STATUS = {"accepted": 201, "duplicate": 200}
 _TOO_MANY_WRONG_TOKENS = 8
+_INSTALLS_TO_COME = 4
+_BAR = b"barred "
 
 
 @dataclass
@@ -79,6 +83,8 @@ class Model:
     name: str
     state: str = "opt-in"
     reports: dict[bytes, Held] = field(default_factory=dict)
+    barred: set[bytes] = field(default_factory=set)
+    """Pseudonyms of installs that asked for deletion while no report of theirs was held: none is taken any more."""
     people: dict[int, tuple[str, int]] = field(default_factory=dict)
     """The state of each person's token, and which records were sent."""
     documents: set[str] = field(default_factory=lambda: {"terms"})
@@ -89,8 +95,7 @@ class Model:
 
     def keep(self, report: UploadedReport) -> bool:
         """Keep a report if it is new."""
-        pseudonyms = {held.report.pseudonym for held in self.reports.values()}
-        if report.report_id in self.reports or report.pseudonym in pseudonyms:
+        if report.report_id in self.reports or report.pseudonym in self.barred or self.held_of(report.pseudonym):
             return False
         self.reports[report.report_id] = Held(report)
         self.accepted += 1
@@ -100,10 +105,28 @@ class Model:
         """What becomes of a report that is not new."""
         held = self.reports.get(report.report_id)
         if held is None:
-            return "over-quota"
+            of_install = self.held_of(report.pseudonym)
+            return "over-quota" if of_install and not of_install.deleted else "deleted"
         if held.deleted:
             return "deleted"
         return "duplicate" if held.report == report else "conflict"
+
+    def held_of(self, install: bytes) -> Held | None:
+        """The report of this pseudonym, deleted or not."""
+        return next((held for held in self.reports.values() if held.report.pseudonym == install), None)
+
+    def forget(self, install: bytes) -> bool:
+        """Delete the report of this pseudonym, or bar it; whether one was held."""
+        held = self.held_of(install)
+        if held is None:
+            self.barred.add(install)
+            return False
+        was_there, held.deleted = not held.deleted, True
+        return was_there
+
+    def end(self, state: str) -> None:
+        """Nothing of people is held any more."""
+        self.state, self.reports, self.barred, self.people = state, {}, set(), {}
 
     @property
     def counted(self) -> list[UploadedReport]:
@@ -131,6 +154,12 @@ class World:
         self.told: Counter[str] = Counter()
         self.steps = 0
         self.sent: list[UploadedReport] = []
+        self.ids: set[bytes] = set()
+        """Every report id that was made here: any other was made by the collector."""
+        self.bars: dict[bytes, bytes] = {}
+        """Ids that the collector made for installs of this campaign that are barred, by keyed pseudonym."""
+        self.gone: set[bytes] = set()
+        """Pseudonyms of the campaign whose deletion was answered, whatever the model makes of it: none may count."""
         self.installs = 0
         self.known: set[str] = set()
         """Campaigns that the process has looked up since it started; it may forget those that are closed."""
@@ -187,6 +216,10 @@ class World:
         self.tokens: list[str] = told.json["tokens"]
         self.model.people = dict.fromkeys(range(PEOPLE), ("unused", 0))
         self.sent, self.terms_sha256 = [], made.json["terms_sha256"]
+        self.bars, self.gone = {}, set()
+        key = PrivateFiles(self.server.data / KEYS_FOLDER).get(pseudonym_key(name))
+        assert key
+        self.pseudonym_key = key
 
     @property
     def path(self) -> str:
@@ -223,9 +256,8 @@ class World:
             if len(model.counted) < MINIMUM_CLIENTS:
                 model.state = "reporting"
                 return "too-few"
-            model.state = "released"
+            model.end("released")
             model.documents.add("release")
-            model.reports, model.people = {}, {}
             return "done"
 
         def closed(model: Model) -> None:
@@ -244,8 +276,8 @@ class World:
         def happen(model: Model) -> str:
             if model.state == "deleted":
                 return "not-found"
-            model.state = "deleted"
-            model.reports, model.people, model.documents, model.accepted = {}, {}, set(), 0
+            model.end("deleted")
+            model.documents, model.accepted = set(), 0
             return "done"
 
         self._do(lambda client: self._by(client, "DELETE", self.path), happen)
@@ -413,7 +445,9 @@ class World:
         return kind, self._report(before.report_id, before.pseudonym, 1 - before.question)
 
     def _id(self) -> bytes:
-        return hashlib.sha256(f"report {self.names} {self.installs}".encode()).digest()[:16]
+        made = hashlib.sha256(f"report {self.names} {self.installs}".encode()).digest()[:ID_BYTES]
+        self.ids.add(made)
+        return made
 
     def _secret(self, install: int) -> bytes:
         return hashlib.sha256(f"install {install}".encode()).digest()
@@ -429,22 +463,22 @@ class World:
         return UploadedReport(report_id, install, question, data)
 
     def delete_report(self, install: int) -> None:
-        """A person wants the report of their install deleted."""
-        install = 1 + install % max(1, self.installs)
+        """A person wants the report of their install deleted, which may be one of the next that report."""
+        install = 1 + install % (self.installs + _INSTALLS_TO_COME)
         owner = self.install(install)
 
         def happen(model: Model) -> str:
             if model.state == "deleted":
                 return "not-found"
-            if model.state in ("reporting", "closing"):
-                for held in model.reports.values():
-                    if held.report.pseudonym == owner and not held.deleted:
-                        held.deleted = True
-                        return "done"
-            return "nothing"
+            return "done" if model.state in ("reporting", "closing") and model.forget(owner) else "nothing"
 
-        body = self.deletion(install)
-        self._do(lambda client: client.ask("POST", f"{self.path}/deletions", body, "application/json"), happen)
+        body, taken = self.deletion(install), self.model.state in ("reporting", "closing")
+        path = f"{self.path}/deletions"
+        answer = self._do(lambda client: client.ask("POST", path, body, "application/json"), happen)
+        if taken and answer is not None:
+            self.gone.add(owner)
+            self.told["barred"] += owner in self.model.barred
+            self.check()
 
     def deletion(self, install: int) -> bytes:
         """The request of an install to have its report deleted."""
@@ -555,6 +589,7 @@ class World:
 
     def _which(self, possible: Sequence[Model]) -> Model:
         held = self._rows()
+        assert held
         for model in possible:
             if self._due(model) == held:
                 return model
@@ -573,14 +608,37 @@ class World:
             self.server.start()
 
     def _rows(self) -> Rows | None:
-        return rows_of(self.server.data, self.server.database, self.model.name)
+        """What the database holds; a row under an id that nobody made but the collector is told by its pseudonym."""
+        rows = rows_of(self.server.data, self.server.database, self.model.name)
+        if rows is None:
+            return None
+        reports = {}
+        for report_id, row in rows.reports.items():
+            if report_id not in self.ids:
+                assert len(report_id) == ID_BYTES
+                assert self.bars.setdefault(row[0], report_id) == report_id
+            name = report_id if report_id in self.ids else _BAR + row[0]
+            assert name not in reports, f"two rows {name!r}"
+            reports[name] = row
+        return replace(rows, reports=reports)
+
+    def _keyed(self, install: bytes) -> bytes:
+        return keyed(install, self.pseudonym_key)
 
     def _due(self, model: Model) -> Rows:
         """What the database must hold."""
+        bars: dict[bytes, tuple[bytes, int, bytes | None]] = {
+            _BAR + self._keyed(install): (self._keyed(install), 0, None) for install in model.barred
+        }
         return Rows(
             model.state,
-            {
-                report_id: (held.report.question, None if held.deleted else held.report.data)
+            bars
+            | {
+                report_id: (
+                    self._keyed(held.report.pseudonym),
+                    held.report.question,
+                    None if held.deleted else held.report.data,
+                )
                 for report_id, held in model.reports.items()
             },
             {
@@ -608,6 +666,8 @@ class World:
     def _check(self) -> None:
         held, due = self._rows(), self._due(self.model)
         assert held == due, f"held {held}\nbut it must be {due}"
+        gone = {self._keyed(install) for install in self.gone}
+        assert not any(data is not None and owner in gone for owner, _, data in held.reports.values())
         self._check_documents()
         self._check_files()
         assert not self.server.failures()
@@ -661,9 +721,14 @@ class World:
         if self.postgres is None and self.model.state in ("released", "deleted"):
             for report in self.sent:
                 assert report.report_id not in raw, "A report's id is still on the disk."
+                assert self._keyed(report.pseudonym) not in raw, "A keyed pseudonym is still on the disk."
+            for owner, report_id in self.bars.items():
+                assert owner not in raw, "A barred install's pseudonym is still on the disk."
+                assert report_id not in raw, "A barred install's row is still on the disk."
 
     def check_release(self, counted: Sequence[UploadedReport]) -> None:
-        """The result is that of the reports which must count, each taken apart here."""
+        """The result is that of the reports which must count, each taken apart here; none of them was to be deleted."""
+        assert not self.gone & {report.pseudonym for report in counted}
         assert self.listed
         assert self.manifest
         head_list, epsilon = self.listed.head_list, self.manifest.terms.epsilon

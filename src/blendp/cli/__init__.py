@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 
+BAD_PARAMETER, BAD_LOG, OUTPUT_EXISTS, SYSTEM, REFUSED = 2, 3, 4, 5, 6
 INTERRUPTED = 130
 
 
@@ -24,4 +25,4 @@ def _interrupt(*_: object) -> None:
     raise KeyboardInterrupt
 
 
-__all__ = ["INTERRUPTED", "main"]
+__all__ = ["BAD_LOG", "BAD_PARAMETER", "INTERRUPTED", "OUTPUT_EXISTS", "REFUSED", "SYSTEM", "main"]

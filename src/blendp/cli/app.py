@@ -15,7 +15,12 @@ import typer
 
 from blendp._version import __version__
 from blendp.cli import (
+    BAD_LOG,
+    BAD_PARAMETER,
     INTERRUPTED,
+    OUTPUT_EXISTS,
+    REFUSED,
+    SYSTEM,
     backup,
     campaign,
     client,
@@ -33,6 +38,7 @@ from blendp.cli import (
     token,
 )
 from blendp.cli.console import errors
+from blendp.cli.options import NoSuchFileError
 from blendp.client import RefusedError
 from blendp.engines.database import failed
 from blendp.errors import EngineError, LogError, OutputExistsError, ParameterError
@@ -40,8 +46,6 @@ from blendp.service.operator_client import OperatorError
 from blendp.service.refusal import Refused
 from blendp.wire.envelope import SignatureError
 from blendp.wire.problems import RETRYABLE
-
-BAD_PARAMETER, BAD_LOG, OUTPUT_EXISTS, SYSTEM, REFUSED = 2, 3, 4, 5, 6
 
 _FAILURES = (
     ParameterError,
@@ -57,6 +61,14 @@ _FAILURES = (
     RefusedError,
 )
 _BAD_REQUEST = (400, 413, 415, 422)
+_ALIASES = {
+    "path": "out",
+    "cap epsilon": "lower_cap",
+    "cap delta": "lower_delta",
+    "epsilon": "lower_cap",
+    "delta": "lower_delta",
+}
+"""Options that set a parameter of another name, where there is none of its own."""
 
 app = typer.Typer(
     name="blendp",
@@ -110,9 +122,15 @@ def _interrupted() -> typer.Exit:
 def _sentence(error: Exception, options: set[str]) -> str:
     """What went wrong, in the words of the command line."""
     if isinstance(error, ParameterError):
-        option = {"path": "out"}.get(error.parameter, error.parameter)
-        if option in options:
-            return str(error).replace(error.parameter, f"--{option.replace('_', '-')}", 1)
+        name = _flag(error.parameter, options)
+        if isinstance(error, NoSuchFileError):
+            return f"{error.value} does not exist ({name})."
+        if error.value is None and f"{error.legal} ".startswith("given "):
+            return f"{name} is missing: it must be {error.legal}. {error.remedy}"
+        return str(error).replace(error.parameter, name, 1)
+    if isinstance(error, OperatorError) and error.slug == "invalid-parameter":
+        parameter, equals, rest = error.detail.partition(" = ")
+        return f"{_flag(parameter, options)}{equals}{rest}"
     if isinstance(error, OSError) and error.strerror:
         what = error.strerror.rpartition("] ")[2]
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
@@ -123,6 +141,12 @@ def _sentence(error: Exception, options: set[str]) -> str:
         said = str(cause).strip() or type(cause).__name__
         return f"The database cannot be used: {said.splitlines()[0]}."
     return str(error)
+
+
+def _flag(parameter: str, options: set[str]) -> str:
+    """A parameter's name on the command line, if it has one there."""
+    option = parameter if parameter in options else _ALIASES.get(parameter, parameter)
+    return f"--{option.replace('_', '-')}" if option in options else parameter
 
 
 def _code(error: Exception) -> int:

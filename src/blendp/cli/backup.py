@@ -8,6 +8,7 @@ from typing import Annotated
 from blendp.cli.console import results
 from blendp.cli.options import output
 from blendp.cli.serve import FOLDER, DatabaseAddress, DataFolder, note, stored
+from blendp.outputs import whole
 
 EXAMPLES = """Examples:
 
@@ -21,6 +22,7 @@ def backup(
     with_keys: Annotated[
         bool, output("--with-keys", help="Put the keys into it too: whoever has it can then read and sign everything.")
     ] = False,
+    overwrite: Annotated[bool, output("--overwrite", help="Replace an earlier backup.")] = False,
     data: DataFolder = FOLDER,
     database: DatabaseAddress = None,
 ) -> None:
@@ -31,7 +33,8 @@ def backup(
     settings = stored(data, database)
     from blendp.service.backup import make_backup
 
-    made = make_backup(settings, out, with_keys=with_keys)
+    with whole(out, overwrite=overwrite) as new:
+        made = make_backup(settings, new, with_keys=with_keys)
     if with_keys:
         note("It holds the private keys: keep it as safe as the collector itself.")
     elif made.keys:

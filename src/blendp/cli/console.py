@@ -51,6 +51,15 @@ def steps(total: int) -> Iterator[Steps]:
         yield Steps(progress, total)
 
 
+@contextmanager
+def spinner(words: str, *, shown: bool) -> Iterator[None]:
+    """Show that something goes on, and for how long."""
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=errors, transient=True, disable=not (shown and errors.is_terminal)) as progress:
+        progress.add_task(words, total=None)
+        yield
+
+
 def tell_quality(log: EmbeddedLog | Contributions, levels_asked: int | None) -> None:
     """Say how the log was read, to the person who holds it: not part of any release."""
     errors.print(str(log.quality), style="dim", markup=False, highlight=False)

@@ -8,7 +8,7 @@ from typing import Annotated
 from typer import Argument
 
 from blendp.cli.console import errors, results
-from blendp.cli.options import output
+from blendp.cli.options import NoSuchFileError, output
 from blendp.cli.serve import FOLDER, DatabaseAddress, DataFolder, address, note
 
 EXAMPLES = """Examples:
@@ -32,6 +32,8 @@ def restore(
     from blendp.service.settings import Settings
 
     settings = Settings(data=data, database=address(database))
+    if not file.exists():
+        raise NoSuchFileError("FILE", file)
     restored, missing = restore_backup(file, settings, overwrite=overwrite)
     note(
         f"All is as it was on {restored.made}: what was deleted since is back, so delete it again; a list or result "

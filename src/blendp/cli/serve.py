@@ -51,7 +51,8 @@ def serve(
     tls_certificate: Annotated[Path | None, listening(help="Certificate chain in PEM form.")] = None,
     tls_key: Annotated[Path | None, listening(help="Private key of the certificate, in PEM form.")] = None,
     behind_proxy: Annotated[
-        str | None, listening(help="Address of a proxy that ends TLS and whose word about peers is taken.")
+        str | None,
+        listening(help="IP address or network of a proxy that ends TLS and whose word about peers is taken."),
     ] = None,
     rate: Annotated[float, limits(help="Requests a second of one peer; 0 for no limit.")] = 200.0,
     largest_body: Annotated[int, limits(help="Bytes of a request body.")] = 1 << 20,
@@ -82,8 +83,7 @@ def serve(
     )
     if tls_certificate is not None:
         _require_certificate(tls_certificate, tls_key)
-    _tell(settings, database)
-    serve_until_stopped(settings)
+    serve_until_stopped(settings, partial(_tell, settings, database))
 
 
 def note(sentence: str) -> None:
@@ -147,14 +147,13 @@ def _require_certificate(certificate: Path, key: Path | None) -> None:
         ) from None
 
 
-def _tell(settings: Settings, database: str | None) -> None:
+def _tell(settings: Settings, database: str | None, url: str) -> None:
     """Say to people what programs read in the log."""
-    where = settings.url(settings.port) if settings.port else f"a free port of {settings.host}"
     keeps = f"{settings.data.absolute()}" + (", keys alone; the rest in PostgreSQL" if settings.database else "")
     store = f"--data {quote(str(settings.data))}" + ("" if database is None else f" --database {quote(database)}")
-    server = "" if where == DEFAULT_SERVER or not settings.port else f" --server {where}"
+    server = "" if url == DEFAULT_SERVER else f" --server {url}"
     for line in (
-        f"Listens at {where}; stop it with Ctrl-C.",
+        f"Listens at {url}; stop it with Ctrl-C.",
         f"Keeps its data in {keeps}.",
         f"Next: export BLENDP_TOKEN=$(blendp token create {store} --name me)",
         f"      blendp campaign create NAME --title '...' --opt-in-until +14d --reports-until +44d{server}",

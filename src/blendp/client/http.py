@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import ssl
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -23,6 +25,12 @@ MOST_LIST_BYTES = 32 << 20
 _TIMEOUT = 20.0
 _LONGEST = 300.0
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
+_PLAIN = "Plain http is for this machine alone, unless it is allowed (--allow-http)."
+
+AUTHORITY = "BLENDP_CA"
+"""The environment variable that names the certificates, in PEM form, of authorities to trust beside the known ones."""
+
+_OTHER_FAULTS = ("certificate has expired", "certificate is not yet valid", "Hostname mismatch", "IP address mismatch")
 
 
 @dataclass(frozen=True)
@@ -58,8 +66,8 @@ class Answer:
 class Http:
     """Sends requests, each of which could be anybody's.
 
-    The environment's proxies and passwords (.netrc) are not used, nor is an answer believed that is compressed: its
-    length could not be bounded.
+    The environment's proxies and passwords (.netrc) are not used, but for an authority that BLENDP_CA names; nor is an
+    answer believed that is compressed: its length could not be bounded.
     """
 
     def __init__(
@@ -76,6 +84,7 @@ class Http:
 
             self._held = httpx.Client(
                 transport=self._transport,
+                verify=trusted_authorities(),
                 timeout=_TIMEOUT,
                 follow_redirects=False,
                 trust_env=False,
@@ -112,6 +121,8 @@ class Http:
                         raise NetworkError(f"{url} took longer than {_LONGEST:g} seconds to answer: try again later.")
                 return Answer(response.status_code, dict(response.headers), bytes(held))
         except _failures() as error:
+            if (why := distrust(error)) is not None:
+                raise NetworkError(f"{url} is not used: {why}.") from None
             raise NetworkError(f"{url} cannot be reached ({type(error).__name__}): try again later.") from None
 
     def close(self) -> None:
@@ -127,7 +138,36 @@ def _failures() -> tuple[type[Exception], ...]:
     return httpx.TransportError, httpx.InvalidURL, httpx.StreamError
 
 
-def server_url(parameter: str, url: str, *, allow_http: bool = False) -> str:
+def trusted_authorities() -> ssl.SSLContext | bool:
+    """Whose certificates are believed: the usual authorities', and those in the file that BLENDP_CA names."""
+    file = os.environ.get(AUTHORITY)
+    if not file:
+        return True
+    import httpx
+
+    context = httpx.create_ssl_context(trust_env=False)
+    try:
+        context.load_verify_locations(file)
+    except OSError as error:
+        told = "It holds none" if isinstance(error, ssl.SSLError) else error.strerror or str(error)
+        raise ParameterError(AUTHORITY, file, "a file of certificates in PEM form", f"{told}.") from None
+    return context
+
+
+def distrust(error: BaseException | None) -> str | None:
+    """Why a certificate was not believed, and what to do; None if a request failed for another reason."""
+    while error is not None and not isinstance(error, ssl.SSLCertVerificationError):
+        error = error.__cause__ or error.__context__
+    if error is None:
+        return None
+    why = error.verify_message
+    remedy = f"name the authority's PEM file in {AUTHORITY}"
+    if why.startswith(_OTHER_FAULTS):
+        remedy = "check its address and its certificate"
+    return f"its certificate is not trusted by this machine ({why.rstrip('.')}): {remedy}"
+
+
+def server_url(parameter: str, url: str, *, allow_http: bool = False, plain: str = _PLAIN) -> str:
     """The address of a collector without a slash at the end; refuses what would leak or mislead."""
     remedy = "For instance https://collector.example.org."
     try:
@@ -138,5 +178,5 @@ def server_url(parameter: str, url: str, *, allow_http: bool = False) -> str:
     if not host or parts.username or parts.password or parts.query or parts.fragment or not url.isprintable():
         raise ParameterError(parameter, url, "https://host[:port][/path]", remedy)
     if parts.scheme != "https" and not (parts.scheme == "http" and (allow_http or host in _LOOPBACK)):
-        raise ParameterError(parameter, url, "https", "Plain http is for this machine alone, unless it is allowed.")
+        raise ParameterError(parameter, url, "https", plain)
     return url.rstrip("/")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -56,7 +57,7 @@ def make_report(
     about_query = bool(random.coins(round(query_share * (1 << COIN_BITS)), 1)[0])
     held = head_list.cell_of(*records[int(random.below(len(records), 1)[0])]) if records else head_list.cell_of(None)
     item = int(head_list.query_of_cell[held]) if about_query else held
-    randomiser = SubsetSelection(epsilon, head_list.queries + 1 if about_query else head_list.cells)
+    randomiser = _randomiser(epsilon, head_list.queries + 1 if about_query else head_list.cells)
     subset = np.flatnonzero(randomiser.release([item], random)[0])
     question = "query" if about_query else "record"
     return SubsetReport(head_list.sha256, question, randomiser.encode(subset.tolist()))
@@ -88,6 +89,9 @@ def make_reports(
         held = [head_list.cell_of(None)] * records_per_user
     randomiser = TwoStage(budget.share(1 / records_per_user), head_list.cells_per_query, query_share)
     return tuple(Report(head_list.sha256, int(cell)) for cell in randomiser.release(held, random))
+
+
+_randomiser = lru_cache(maxsize=16)(SubsetSelection)
 
 
 def _require_record(record: object) -> None:

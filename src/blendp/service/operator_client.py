@@ -7,7 +7,7 @@ from dataclasses import asdict
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from blendp.client.http import server_url
+from blendp.client.http import distrust, server_url, trusted_authorities
 from blendp.errors import ParameterError
 from blendp.wire.campaign import Terms, require_campaign_id
 from blendp.wire.problems import PREFIX, PROBLEMS
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import httpx
 
 DEFAULT_SERVER = "http://127.0.0.1:8321"
+
+_PLAIN = "Plain http is for this machine alone: an operator's token must not travel unencrypted."
 
 _CONNECT_SECONDS, _ANSWER_SECONDS = 10.0, 900.0
 """Lists and results of large campaigns take a while to compute."""
@@ -40,19 +42,21 @@ class OperatorError(Exception):
 class OperatorClient:
     """A collector, as its operators reach it."""
 
-    def __init__(self, server: str, token: str, *, transport: httpx.BaseTransport | None = None) -> None:
-        """At this address, with this token; over another transport in tests."""
+    def __init__(self, server: str, token: str | None, *, transport: httpx.BaseTransport | None = None) -> None:
+        """At this address, with this token, or none for what is public; over another transport in tests."""
         import httpx  # takes a moment to load, which only those who send have to wait for
 
-        self._server = server_url("server", server)
-        if not token or not token.isascii() or not token.isprintable() or " " in token:
-            raise ParameterError("token", "(not shown)", "one word", "Copy it whole; blendp token create makes one.")
+        self._server = server_url("server", server, plain=_PLAIN)
+        headers = {"Accept": "application/json"}
+        if token is not None:
+            headers["Authorization"] = f"Bearer {_one_word(token)}"
         self._client = httpx.Client(
             transport=transport,
+            verify=trusted_authorities(),
             timeout=httpx.Timeout(_ANSWER_SECONDS, connect=_CONNECT_SECONDS),
             follow_redirects=False,
             trust_env=False,
-            headers={"Authorization": f"Bearer {token}", "Accept": "application/json"},
+            headers=headers,
         )
 
     def __enter__(self) -> Self:
@@ -91,6 +95,10 @@ class OperatorClient:
         """The signed documents of a released campaign, and its list."""
         return self._ask("GET", _address(campaign, "/export"))
 
+    def campaigns(self) -> dict[str, Any]:
+        """All campaigns: name, title, state. Needs no token."""
+        return self._ask("GET", "/v1/campaigns")
+
     def keys(self) -> dict[str, Any]:
         """The signing keys, and how each vouches for the next."""
         return self._ask("GET", "/v1/keys")
@@ -101,6 +109,8 @@ class OperatorClient:
         try:
             response = self._client.request(method, self._server + path, json=body)
         except (httpx.TransportError, httpx.InvalidURL) as error:
+            if (why := distrust(error)) is not None:
+                raise ConnectionError(f"{self._server} is not used: {why}.") from None
             raise ConnectionError(
                 f"{self._server} cannot be reached ({str(error) or type(error).__name__}): "
                 f"start the collector (blendp serve) or name another (--server)."
@@ -119,6 +129,12 @@ class OperatorClient:
             str(value.get("detail") or value.get("title")),
             value.get("missing"),
         )
+
+
+def _one_word(token: str) -> str:
+    if not token or not token.isascii() or not token.isprintable() or " " in token:
+        raise ParameterError("token", "(not shown)", "one word", "Copy it whole; blendp token create makes one.")
+    return token
 
 
 def _address(campaign: str, verb: str = "") -> str:

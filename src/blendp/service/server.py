@@ -7,7 +7,7 @@ import os
 import shutil
 import socket
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -28,10 +28,13 @@ _IDLE_SECONDS = 75
 """How long a connection may be idle: longer than proxies keep theirs, so that they are the ones to close it."""
 
 
-def serve(settings: Settings) -> None:
-    """Serve until a signal says stop; what was acknowledged is on the disk by then, as ever."""
+def serve(settings: Settings, started: Callable[[str], None] = lambda _: None) -> None:
+    """Serve until a signal says stop; what was acknowledged is on the disk by then, as ever.
+
+    ``started`` is told the address once it is taken and the store could be opened; before, nothing is made or said.
+    """
     start_journal()
-    with _shared_metrics(settings):
+    with _listening(settings) as listening, _shared_metrics(settings):
         from blendp.service.collector import Collector  # the metrics ask where to keep numbers when first imported
 
         Collector.open(settings).close()
@@ -54,14 +57,14 @@ def serve(settings: Settings) -> None:
             timeout_graceful_shutdown=_STOP_SECONDS,
             timeout_keep_alive=_IDLE_SECONDS,
         )
-        with _listening(settings) as listening:
-            port = listening.getsockname()[1]
-            tell("serving", url=settings.url(port), workers=settings.workers)
-            if settings.workers == 1:
-                _run(uvicorn.Server(config), listening)
-            else:
-                Multiprocess(config, sockets=[listening]).run()
-        tell("stopped")
+        url = settings.url(listening.getsockname()[1])
+        started(url)
+        tell("serving", url=url, workers=settings.workers)
+        if settings.workers == 1:
+            _run(uvicorn.Server(config), listening)
+        else:
+            Multiprocess(config, sockets=[listening]).run()
+    tell("stopped")
 
 
 def _listening(settings: Settings) -> socket.socket:

@@ -34,7 +34,7 @@ class Settings:
     tls_key: Path | None = None
 
     behind_proxy: str | None = None
-    """The address of a proxy that ends TLS, and whose word about peers is taken."""
+    """The IP address or network of a proxy that ends TLS, and whose word about peers is taken."""
 
     rate: float = 200.0
     """Requests a second that one peer may make, after a burst of as many in ten seconds; 0 for no limit."""
@@ -61,10 +61,12 @@ class Settings:
             raise ParameterError(
                 "workers", self.workers, "1 with the embedded database", "Give --database postgresql://..."
             )
-        if (self.tls_certificate is None) != (self.tls_key is None):
-            raise ParameterError(
-                "tls_certificate", str(self.tls_certificate), "given together with tls_key", "Give both or none."
-            )
+        for one, other in (("tls_certificate", "tls_key"), ("tls_key", "tls_certificate")):
+            if getattr(self, one) is None and getattr(self, other) is not None:
+                flag = f"--{other.replace('_', '-')}"
+                raise ParameterError(one, None, f"given together with {flag}", "Give both or none.")
+        if self.behind_proxy is not None:
+            _require_network(self.behind_proxy)
         if self.database is not None:
             _require_postgresql(self.database)
         if not (self.loopback or self.tls or self.behind_proxy):
@@ -99,6 +101,15 @@ class Settings:
         if self.database is None:
             return sa.URL.create("sqlite", database=str(self.data / DATABASE_FILE))
         return make_url(self.database).set(drivername="postgresql+psycopg")
+
+
+def _require_network(proxy: str) -> None:
+    """A name would be compared with the peers' addresses, and never fit."""
+    try:
+        ipaddress.ip_network(proxy)
+    except ValueError:
+        legal = "an IP address or a network, such as 10.0.0.2 or 10.0.0.0/24"
+        raise ParameterError("behind_proxy", proxy, legal, "Look up the proxy's address.") from None
 
 
 def _require_postgresql(database: str) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import typer
 
-from blendp.cli.campaign import create, delete, enrol, export, publish, release, status
+from blendp.cli.campaign import create, delete, enrol, export, list, publish, release, status
 
 COMMANDS = {
+    "list": list,
     "create": create,
     "enrol": enrol,
     "publish": publish,
@@ -18,7 +19,7 @@ COMMANDS = {
 
 app = typer.Typer(
     name="campaign",
-    help="Run campaigns on a collector: create, enrol, publish, release, export, delete.\n\n"
+    help="Run campaigns on a collector: list, create, enrol, publish, release, export, delete.\n\n"
     "Opt-in people send their records first; the list that they make is published, and clients report about it; the "
     "result of both is released. The operator's token comes from the environment variable BLENDP_TOKEN or from "
     "--token-file.",

@@ -12,6 +12,7 @@ from typer import Argument
 from blendp.cli.campaign.options import AsJson, Where, say, warn
 from blendp.cli.console import print_json
 from blendp.cli.options import method, privacy, takes_job
+from blendp.client.ledger import CAP
 from blendp.errors import ParameterError
 from blendp.service.clock import utc_today
 from blendp.wire.campaign import METHODS, Terms
@@ -102,6 +103,11 @@ def create(job: NewCampaign, as_json: AsJson = False) -> None:
 def cautions(terms: Terms) -> list[str]:
     """What an operator should think over before people take part."""
     told = []
+    if terms.epsilon > CAP.epsilon:
+        told.append(
+            f"--epsilon {terms.epsilon:g} is above {CAP.epsilon:g}, all that a device spends in its life by default: "
+            f"devices will refuse to take part."
+        )
     if terms.delta * terms.expected_clients >= 1:
         told.append(
             f"--delta {terms.delta:g} is not below one over the {terms.expected_clients:,} clients expected "

@@ -27,7 +27,7 @@ def delete(
     """Delete records, reports, documents and keys of a campaign, whatever its state. Its name is never used again."""
     if not yes:
         if not sys.stdin.isatty():
-            raise ParameterError("yes", False, "given where nobody can be asked", "It deletes for good.")
+            raise ParameterError("yes", None, "given where nobody can be asked", "It deletes for good.")
         if not typer.confirm(f"Delete everything of {campaign} for good?", err=True):
             say("Nothing was deleted.")
             return

@@ -7,9 +7,10 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-from blendp.cli.campaign.options import CampaignName, Where, say
+from blendp.cli.campaign.options import CampaignName, Where, counted, say
 from blendp.cli.options import output, privacy, takes_job
 from blendp.cli.serve import note
+from blendp.errors import require_count
 from blendp.outputs import refuse_existing, whole
 
 EXAMPLES = """Examples:
@@ -33,6 +34,7 @@ def enrol(
 
     Hand every person one of them, and do not note who got which: the collector does not know it either.
     """
+    require_count("count", count, least=1, remedy="One token lets one person opt in.")
     if out is not None:
         refuse_existing(out, overwrite=overwrite)
     with job.client() as client:
@@ -45,4 +47,4 @@ def enrol(
         descriptor = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w", encoding="ascii") as file:
             file.write(tokens)
-    say(f"{count:,} tokens in {out}: hand every person one of them.")
+    say(f"{counted(count, 'token', 'tokens')} in {out}: hand every person one of them.")

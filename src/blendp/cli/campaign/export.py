@@ -56,7 +56,10 @@ def export(
         (made / "head_list.json").write_bytes(documents.head_list)
         _write_csv(made / "estimates.csv", _ESTIMATE, result["estimates"])
         _write_csv(made / "trends.csv", _TREND, result["trends"])
-    say(f"{campaign}: {len(FILES)} files in {out}.")
+    say(
+        f"{campaign}: {len(FILES)} files in {out}"
+        + ("." if known is None else f"; signatures verified with key {known.id}.")
+    )
 
 
 def _write_csv(path: Path, columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:

@@ -11,7 +11,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from blendp.cli.console import errors, results
-from blendp.cli.options import output
+from blendp.cli.options import NoSuchFileError, output
 from blendp.errors import ParameterError
 from blendp.report.text import visible
 from blendp.service.operator_client import DEFAULT_SERVER, OperatorClient
@@ -22,6 +22,7 @@ _LONGEST_TOKEN = 4096
 collector = partial(Option, rich_help_panel="Collector")
 
 AsJson = Annotated[bool, output("--json", help="Print JSON for programs.")]
+Server = Annotated[str, collector(envvar="BLENDP_SERVER", help="Address of the collector.")]
 CampaignName = Annotated[str, Argument(help="The campaign's name.", metavar="CAMPAIGN")]
 
 
@@ -29,7 +30,7 @@ CampaignName = Annotated[str, Argument(help="The campaign's name.", metavar="CAM
 class Where:
     """A collector and an operator's token, as given on the command line and in the environment."""
 
-    server: Annotated[str, collector(envvar="BLENDP_SERVER", help="Address of the collector.")] = DEFAULT_SERVER
+    server: Server = DEFAULT_SERVER
     token_file: Annotated[
         Path | None, collector(help=f"File with the operator's token (${TOKEN} if none is said).")
     ] = None
@@ -46,8 +47,16 @@ class Where:
                 legal = f"given where the environment variable {TOKEN} is not set"
                 raise ParameterError("token_file", None, legal, "blendp token create makes a token.")
             return token.strip()
-        with self.token_file.open("rb") as file:
-            return file.read(_LONGEST_TOKEN).decode("ascii", "replace").strip()
+        try:
+            with self.token_file.open("rb") as file:
+                return file.read(_LONGEST_TOKEN).decode("ascii", "replace").strip()
+        except FileNotFoundError:
+            raise NoSuchFileError("token_file", self.token_file) from None
+
+
+def counted(count: int, one: str, many: str) -> str:
+    """A number and what is counted."""
+    return f"{count:,} {one if count == 1 else many}"
 
 
 def say(sentence: str) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from blendp.cli.campaign.options import AsJson, CampaignName, Where, say, warn
+from blendp.cli.campaign.options import AsJson, CampaignName, Where, counted, say, warn
 from blendp.cli.console import print_json
 from blendp.cli.options import takes_job
+from blendp.client import Policy
 
 EXAMPLES = """Examples:
 
@@ -20,12 +21,30 @@ def publish(job: Where, campaign: CampaignName, as_json: AsJson = False) -> None
     """
     with job.client() as client:
         made = client.publish(campaign)
-    if not made["records"]:
-        warn("No record passed the threshold: more opt-in people, or a larger epsilon or delta, are needed.")
+    for caution in cautions(made["records"], made["opt_in_people"]):
+        warn(caution)
     if as_json:
         print_json(made)
         return
-    say(
-        f"{campaign}: {made['opt_in_people']:,} opt-in people made a list of {made['records']:,} records; it is public."
-    )
+    people = counted(made["opt_in_people"], "opt-in person", "opt-in people")
+    say(f"{campaign}: {people} made a list of {counted(made['records'], 'record', 'records')}; it is public.")
     say(f"Manifest {made['manifest_sha256']}, list {made['list_sha256']}.")
+
+
+def cautions(records: int, people: int) -> list[str]:
+    """What keeps devices from reporting about a list."""
+    told = []
+    if not records:
+        told.append("No record passed the threshold: more opt-in people, or a larger epsilon or delta, are needed.")
+    elif records < Policy.least_records:
+        listed = counted(records, "record", "records")
+        told.append(
+            f"The list has {listed}: devices refuse fewer than {Policy.least_records} unless they are told otherwise "
+            f"(--least-records)."
+        )
+    if people < Policy.least_opt_in:
+        told.append(
+            f"{counted(people, 'person', 'people')} made the list: devices refuse fewer than {Policy.least_opt_in} "
+            f"unless they are told otherwise (--least-opt-in)."
+        )
+    return told

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from blendp.cli.campaign.options import AsJson, CampaignName, Where, say, warn
+from blendp.cli.campaign.options import AsJson, CampaignName, Where, counted, say, warn
 from blendp.cli.console import print_json
 from blendp.cli.options import takes_job
 
@@ -25,5 +25,6 @@ def release(job: Where, campaign: CampaignName, as_json: AsJson = False) -> None
     if as_json:
         print_json(made)
         return
-    say(f"{campaign}: the result of {made['clients']:,} clients is public. Release {made['release_sha256']}.")
+    clients = counted(made["clients"], "client", "clients")
+    say(f"{campaign}: the result of {clients} is public. Release {made['release_sha256']}.")
     say(f"Next: blendp campaign export {campaign} --out {campaign}")

@@ -9,7 +9,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from blendp.cli.campaign.options import AsJson, CampaignName, Where
+from blendp.cli.campaign.options import AsJson, CampaignName, Where, counted
 from blendp.cli.console import print_json, results
 from blendp.cli.options import takes_job
 from blendp.privacy import Budget
@@ -22,6 +22,9 @@ EXAMPLES = """Examples:
 """
 
 _BAR = 24
+_OPEN = {"opt_in": ("opt-in",), "clients": ("opt-in", "listing", "reporting")}
+"""The states in which a group sends, or will."""
+
 _MEANS = {
     "opt-in": "records of opt-in people are taken",
     "listing": "the list is being made",
@@ -51,14 +54,17 @@ def _rows(told: dict[str, Any]) -> Iterator[tuple[str, str]]:
     opt_in, clients = told["opt_in"], told["clients"]
     yield "campaign", f"{told['campaign']}: {told['title']}"
     yield "state", f"{told['state']}: {_MEANS.get(told['state'], '')}"
-    yield "opt-in", f"{_progress(opt_in['people'], opt_in['minimum'], 'people')}; {_left(told, opt_in)}"
+    yield "opt-in", f"{_progress(opt_in['people'], opt_in['minimum'], 'person', 'people')}; {_left(told, 'opt_in')}"
     if opt_in["enrolments"]:
-        yield "enrolled", f"{opt_in['enrolments']:,} tokens, {opt_in['unused']:,} not used yet"
-    reports = _progress(clients["reports"], clients["minimum"], "clients")
-    yield "clients", f"{reports}, {clients['expected']:,} expected; {_left(told, clients)}"
+        yield "enrolled", f"{counted(opt_in['enrolments'], 'token', 'tokens')}, {opt_in['unused']:,} not used yet"
+    reports = _progress(clients["reports"], clients["minimum"], "client", "clients")
+    yield "clients", f"{reports}, {clients['expected']:,} expected; {_left(told, 'clients')}"
     total = sum(told["intake"].values())
     for number, (outcome, count) in enumerate(sorted(told["intake"].items(), key=lambda pair: -pair[1])):
         yield "" if number else "intake", f"{outcome:<12} {count:>10,}  {count / total:>6.1%}".replace("%", " %")
+    deleted = told["intake"].get("accepted", 0) - clients["reports"]
+    if deleted > 0 and told["state"] in ("reporting", "closing"):
+        yield "", f"{'deleted':<12} {deleted:>10,}  at their owners' request"
     if told["list"] is not None:
         yield "list", _list(told["list"])
     yield "promise", _promise(told["budget"])
@@ -67,14 +73,17 @@ def _rows(told: dict[str, Any]) -> Iterator[tuple[str, str]]:
             yield kind, name
 
 
-def _progress(there: int, minimum: int, who: str) -> str:
+def _progress(there: int, minimum: int, one: str, many: str) -> str:
     filled = min(_BAR, _BAR * there // minimum)
     missing = f", {minimum - there:,} missing" if there < minimum else ""
-    return f"{'█' * filled}{'░' * (_BAR - filled)} {there:,} {who} of at least {minimum:,}{missing}"
+    return f"{'█' * filled}{'░' * (_BAR - filled)} {counted(there, one, many)} of at least {minimum:,}{missing}"
 
 
-def _left(told: dict[str, Any], group: dict[str, Any]) -> str:
+def _left(told: dict[str, Any], name: str) -> str:
     """How long a group may still send."""
+    group = told[name]
+    if told["state"] not in _OPEN[name]:
+        return "closed"
     days = (datetime.date.fromisoformat(group["until"]) - datetime.date.fromisoformat(told["today"])).days
     if days < 0:
         return f"ended {group['until']}"
@@ -82,7 +91,7 @@ def _left(told: dict[str, Any], group: dict[str, Any]) -> str:
 
 
 def _list(held: dict[str, Any]) -> str:
-    words = f"{held['records']:,} records of {held['queries']:,} queries"
+    words = f"{counted(held['records'], 'record', 'records')} of {counted(held['queries'], 'query', 'queries')}"
     churn = held["churn"]
     if churn is None:
         return words
@@ -93,6 +102,6 @@ def _list(held: dict[str, Any]) -> str:
 def _promise(budget: dict[str, Any]) -> str:
     groups = ["the opt-in people"] if budget["opt_in_spent"] else []
     if budget["clients_spent"]:
-        groups.append(f"{budget['clients_spent']:,} clients")
+        groups.append(counted(budget["clients_spent"], "client", "clients"))
     spenders = " and ".join(groups) or "nobody yet"
     return f"{Budget(budget['epsilon'], budget['delta'])} to every person; spent by {spenders}"

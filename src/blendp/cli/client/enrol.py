@@ -7,10 +7,11 @@ from typing import Annotated
 
 from blendp.cli.client.options import AsJson, CampaignName, Where
 from blendp.cli.client.people_records import read_records
-from blendp.cli.client.words import tell
+from blendp.cli.client.words import future, tell
 from blendp.cli.console import print_json
-from blendp.cli.options import privacy, reading, takes_job
-from blendp.errors import LogError
+from blendp.cli.options import NoSuchFileError, privacy, reading, takes_job
+from blendp.client import Device, Participation
+from blendp.errors import LogError, ParameterError
 
 EXAMPLES = """Examples:
 
@@ -33,16 +34,30 @@ def enrol(
 
     Needs consent opt-in. They are sent as they are (blendp client send), and wiped from this device once they arrived.
     """
-    held = read_records(records)
     with job.opened(name) as device:
-        done = device.enrol(name, _read_token(token_file), held)
+        before = device.participation(name)
+        done = device.enrol(name, "", []) if before is not None else _enrolled(device, name, token_file, records)
         epsilon, delta = device.ledger.remaining
+        items = device.items
     if as_json:
         left = {"epsilon": float(epsilon), "delta": float(delta)}
         print_json({"campaign": name, "group": done.group, "day": done.day, "remaining": left})
         return
-    tell(f"{name}: enrolled on {done.day}. See what will be sent: blendp client show; send it: blendp client send.")
+    when = f"{done.day}" + ("" if before is None else " already; this token and these records were not used")
+    tell(f"{name}: enrolled on {when}. {future(items, name, 'opt-in')}")
     tell(f"Remaining for life: ε = {float(epsilon):g}, δ = {float(delta):g}.")
+
+
+def _enrolled(device: Device, name: str, token_file: Path, records: Path) -> Participation:
+    held = read_records(records)
+    try:
+        return device.enrol(name, _read_token(token_file), held)
+    except ParameterError as error:
+        if error.parameter != "records":
+            raise
+        raise LogError(
+            f"{records} holds no record that {name} can use (--records): there is nothing to send."
+        ) from None
 
 
 def _read_token(path: Path) -> str:
@@ -50,7 +65,9 @@ def _read_token(path: Path) -> str:
     try:
         with path.open("rb") as file:
             return file.read(_LARGEST).decode("ascii").strip()
-    except (FileNotFoundError, IsADirectoryError):
+    except FileNotFoundError:
+        raise NoSuchFileError("token_file", path) from None
+    except IsADirectoryError:
         raise LogError(f"{path} is no file: --token-file names a file that holds the enrolment token.") from None
     except UnicodeDecodeError:
         raise LogError(f"{path} holds no enrolment token: it must be one line of ASCII.") from None

@@ -34,9 +34,10 @@ class Where:
     """A device, a collector and whom to believe, as given on the command line; told once, they are remembered."""
 
     device: DeviceFolder = FOLDER
-    server: Annotated[str | None, trust(help="Address of the collector (the campaign's, or the last one visited).")] = (
-        None
-    )
+    server: Annotated[
+        str | None,
+        trust(envvar="BLENDP_SERVER", help="Address of the collector (the campaign's, or the last one visited)."),
+    ] = None
     key: Annotated[
         list[str] | None, trust(help="Public key of the collector, 64 hexadecimal digits; may be repeated.")
     ] = None

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import datetime
-
 from blendp.cli.client.options import FOLDER, AsJson, DeviceFolder, opened
-from blendp.cli.client.words import print_pairs, tell
+from blendp.cli.client.words import moment, print_pairs, tell
 from blendp.cli.console import print_json
 from blendp.client import Item
 
@@ -31,7 +29,7 @@ def show(device: DeviceFolder = FOLDER, as_json: AsJson = False) -> None:
     for item in items:
         print_pairs(
             (
-                (f"{item.kind} {item.id}", f"{item.campaign}, {_moment(item.made)}"),
+                (f"{item.kind} {item.id}", f"{item.campaign}, {moment(item.made)}"),
                 ("request", f"{item.method} {item.url}"),
                 ("payload", _payload(item) or ("none" if item.kind == "opt-in-deletion" else "wiped")),
                 ("fate", f"{item.state}{f' ({item.reason})' if item.reason else ''}, attempts: {item.attempts}"),
@@ -49,8 +47,8 @@ def _plain(item: Item) -> dict[str, object]:
         "url": item.url,
         "media_type": item.media_type,
         "payload": _payload(item),
-        "made": _moment(item.made),
-        "due": _moment(item.due) if item.state == "waiting" else None,
+        "made": moment(item.made),
+        "due": moment(item.due) if item.state == "waiting" else None,
         "attempts": item.attempts,
         "state": item.state,
         "reason": item.reason,
@@ -59,7 +57,3 @@ def _plain(item: Item) -> dict[str, object]:
 
 def _payload(item: Item) -> str | None:
     return None if item.body is None else item.body.decode("utf-8")
-
-
-def _moment(seconds: float) -> str:
-    return datetime.datetime.fromtimestamp(seconds, datetime.UTC).isoformat(timespec="seconds")

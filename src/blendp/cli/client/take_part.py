@@ -7,17 +7,21 @@ from typing import Annotated
 
 from blendp.cli.client.options import AsJson, CampaignName, Where
 from blendp.cli.client.people_records import read_records
-from blendp.cli.client.words import tell
+from blendp.cli.client.words import future, tell
 from blendp.cli.console import print_json
 from blendp.cli.options import reading, takes_job
+from blendp.errors import ParameterError
 from blendp.wire.reports import QUESTIONS
 
 EXAMPLES = """Examples:
 
 - `blendp client take-part trends-2026-11 --records mine.csv`
 - `history-tool | blendp client take-part trends-2026-11 --records -`
-- `blendp client take-part trends-2026-11 --server https://collector.example.org --key 8f0c...`
+- `blendp client take-part trends-2026-11 --server https://collector.example.org --key 8f0c... --records mine.csv`
+- `blendp client take-part trends-2026-11 --no-records`
 """
+
+_ABOUT = {"query": "the query of one of your records", "record": "one of your records", "cell": "one of your records"}
 
 
 @takes_job
@@ -25,19 +29,29 @@ def take_part(
     job: Where,
     name: CampaignName,
     records: Annotated[
-        Path | None, reading(help="Your records, lines of query,url in CSV; - is standard input (none if not said).")
+        Path | None, reading(help="Your records, lines of query,url in CSV; - is standard input.")
     ] = None,
+    no_records: Annotated[
+        bool, reading("--no-records", help="You have none: report as somebody who searched for nothing.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Randomise one report about your records and queue it, once: a second call draws nothing.
 
+    Needs --records or, if there are none, --no-records: a report about nothing costs as much.
+
     Your records are not kept. The report, its cost and the queue are written down in one step before anything is
     sent (blendp client send).
     """
-    held = [] if records is None else read_records(records)
+    if records is None and not no_records:
+        raise ParameterError("records", None, "given unless --no-records is", "A report about nothing costs as much.")
+    if records is not None and no_records:
+        raise ParameterError("records", str(records), "left out with --no-records", "Give one of the two.")
     with job.opened(name) as device:
-        done = device.take_part(name, held)
+        before = device.participation(name)
+        done = device.take_part(name, [] if records is None or before is not None else read_records(records))
         epsilon, delta = device.ledger.remaining
+        items = device.items
     question = None if done.question is None else QUESTIONS[done.question]
     if as_json:
         print_json(
@@ -53,7 +67,12 @@ def take_part(
         )
         return
     if done.silent:
-        tell(f"{name}: this device was not drawn and keeps silent; that costs nothing.")
+        already = (
+            "" if before is None else f" That was decided on {done.day} already; these records were not looked at."
+        )
+        tell(f"{name}: this device was not drawn and keeps silent; that costs nothing.{already}")
         return
-    tell(f"{name}: one report about the {question}, drawn on {done.day}. Send it: blendp client send.")
+    about, next_step = _ABOUT[question or "record"], future(items, name, "report")
+    when = f"drawn on {done.day}" + ("" if before is None else " already; these records were not looked at")
+    tell(f"{name}: one report about {about}, {when}. {next_step}")
     tell(f"Remaining for life: ε = {float(epsilon):g}, δ = {float(delta):g}.")

@@ -27,6 +27,7 @@ def list(
         keys = [{"id": key.id, "key": key.public, "since": key.since, "until": key.until} for key in known]
         print_json({"keys": keys})
         return
-    lines = [f"{'key':64}  {'since':10}  until"]
-    lines += [f"{key.public}  {key.since}  {key.until or 'further notice'}" for key in known]
+    lines = [f"{'id':16}  {'since':10}  until"]
+    for key in known:
+        lines += [f"{key.id}  {key.since}  {key.until or 'further notice'}", f"  {key.public}"]
     results.print("\n".join(lines), markup=False, highlight=False, soft_wrap=True)

@@ -8,6 +8,7 @@ from typing import Annotated
 from typer import Option
 
 from blendp.cli.serve import FOLDER, DatabaseAddress, DataFolder, address, note, opened
+from blendp.errors import require_choice
 
 EXAMPLES = """Examples:
 
@@ -28,10 +29,16 @@ def create(
     database: DatabaseAddress = None,
 ) -> None:
     """Print a new token, for all scopes if none is said. It is shown this once, and kept nowhere."""
-    from blendp.service.settings import Settings
+    from blendp.service.settings import DATABASE_FILE, Settings
     from blendp.service.tokens import SCOPES
 
-    with opened(Settings(data=data, database=address(database))) as collector:
+    for one in scope or ():
+        require_choice("scope", one, SCOPES)
+    settings = Settings(data=data, database=address(database))
+    new = settings.database is None and not (data / DATABASE_FILE).is_file()
+    with opened(settings) as collector:
         token = collector.tokens.create(name, scope or SCOPES)
+    if new:
+        note(f"Made a new collector in {data.absolute()}: there was none.")
     note("Shown this once: put it into BLENDP_TOKEN, or into a file that only you can read (--token-file).")
     sys.stdout.write(token + "\n")
