@@ -245,6 +245,148 @@ def deletion_while_closing(world: World) -> None:
     released(world)
 
 
+def deletion_overtakes_its_report(world: World) -> None:
+    """Whoever asks for deletion before the report arrives is told that none was held, and the report never counts."""
+    ready(world)
+    for form in FORMS:
+        made = overtaken(world)
+        world.send(form, [made])
+        assert world.told["deleted"], world.told
+        again_refused(world, made[1])
+    first, second = overtaken(world), overtaken(world)
+    world.send(BINARY, [world.made(NEW, 0), first, world.made(NEW, 0), second, first])
+    assert len(world.model.counted) == MINIMUM_CLIENTS + 2
+    assert len(world.model.barred) == len(FORMS) + 2
+    released(world)
+
+
+def deletion_overtakes_a_replay(world: World) -> None:
+    """A report is lost, its install asks for deletion, and the device sends the report again."""
+    ready(world)
+    kept = list(world.sent)
+    world.die_at(faults.BEFORE_COMMIT)
+    world.upload(BINARY, [NEW] * 2)
+    lost = world.sent[len(kept) :]
+    for report in lost:
+        world.delete_report(install_of(world, report) - 1)
+    assert world.model.barred == {report.pseudonym for report in lost}
+    for form in FORMS:
+        world.send(form, [(REPLAY, report) for report in ([lost[0]] if form == SINGLE else [*kept, *lost, *lost])])
+    world.restart(graceful=False)
+    for report in lost:
+        again_refused(world, report)
+    assert world.model.counted == kept
+    released(world)
+
+
+def crash_while_a_deletion_overtakes_its_report(world: World) -> None:
+    """A request that was lost bars nobody until it is repeated; one that was kept does, whether it was answered."""
+    ready(world)
+    for place in (faults.BEFORE_COMMIT, faults.AFTER_COMMIT):
+        _, report = made = world.made(NEW, 0)
+        install = world.installs
+        world.die_at(place)
+        world.delete_report(install - 1)
+        assert (report.pseudonym in world.model.barred) == (place == faults.AFTER_COMMIT)
+        world.delete_report(install - 1)
+        world.die_at(faults.BEFORE_COMMIT)
+        world.send(SINGLE, [made])
+        world.send(SINGLE, [made])
+        again_refused(world, report)
+    _, report = made = world.made(NEW, 0)
+    world.die_at(faults.BEFORE_COMMIT)
+    world.delete_report(world.installs - 1)
+    world.send(SINGLE, [made])
+    assert report in world.model.counted
+    world.delete_report(install_of(world, report) - 1)
+    assert len(world.model.counted) == MINIMUM_CLIENTS
+    assert len(world.model.barred) == 2
+    world.die_at(faults.FORGET)
+    released(world)
+
+
+def deletion_overtakes_its_report_while_closing(world: World) -> None:
+    """The campaign takes reports again, because too few are left: not that of the install which asked meanwhile."""
+    ready(world)
+    world.die_at(faults.AFTER_COMMIT)
+    world.release()
+    assert world.model.state == "closing"
+    made = overtaken(world)
+    world.send(SINGLE, [made])
+    world.delete_report(0)
+    world.release()
+    assert world.model.state == "reporting"
+    world.send(JSON, [made])
+    again_refused(world, made[1])
+    world.release()
+    assert world.model.state == "reporting"
+    world.upload(SINGLE, [NEW])
+    released(world)
+
+
+def overtaken(world: World) -> tuple[str, UploadedReport]:
+    """A report that has not arrived, and will not: its install has asked for deletion, twice."""
+    made = world.made(NEW, 0)
+    for _ in range(2):
+        world.delete_report(world.installs - 1)
+    assert made[1].pseudonym in world.model.barred
+    return made
+
+
+def again_refused(world: World, report: UploadedReport) -> None:
+    """The report of a barred install comes again: as it was, with other contents, and under another id."""
+    before, held = world.told["deleted"], len(world.model.reports)
+    pick = world.sent.index(report)
+    for kind in (REPLAY, OTHER_BYTES, SAME_INSTALL):
+        world.upload(SINGLE, [kind], pick)
+    assert world.told["deleted"] == before + 3
+    assert len(world.model.reports) == held
+
+
+def install_of(world: World, report: UploadedReport) -> int:
+    return next(number for number in range(1, world.installs + 1) if world.install(number) == report.pseudonym)
+
+
+def deletions_race_their_reports(world: World) -> None:
+    """Reports and the requests to delete them come at once: each request wins, and both answers agree on the order."""
+    ready(world)
+    made, installs = [], []
+    for _ in range(24):
+        made.append(world.made(NEW, 0))
+        installs.append(world.installs)
+    reports = [report for _, report in made]
+    world.sent += reports
+    uploads = [world.body(BINARY, made[start : start + 4]) for start in range(0, len(made), 4)]
+    deletions = [(world.deletion(install), "application/json", f"{world.path}/deletions") for install in installs]
+    start = threading.Barrier(len(uploads) + len(deletions))
+
+    def send(asked: tuple[bytes, str, str]) -> Answer:
+        body, kind, path = asked
+        client = Client(world.server.port)
+        start.wait()
+        answer = client.ask("POST", path, body, kind)
+        while answer.status == 503:
+            answer = client.ask("POST", path, body, kind)
+        client.close()
+        return answer
+
+    with ThreadPoolExecutor(len(uploads) + len(deletions)) as pool:
+        answers = list(pool.map(send, [*uploads, *deletions]))
+    outcomes = [outcome for answer in answers[: len(uploads)] for outcome in answer.json["outcomes"]]
+    deleted = [answer.json["deleted"] for answer in answers[len(uploads) :]]
+    assert outcomes == ["accepted" if was_there else "deleted" for was_there in deleted]
+    for report, was_there in zip(reports, deleted, strict=True):
+        if was_there:
+            world.model.keep(report)
+        assert world.model.forget(report.pseudonym) == was_there
+        world.gone.add(report.pseudonym)
+    world.check()
+    assert len(world.model.counted) == MINIMUM_CLIENTS
+    world.restart(graceful=False)
+    world.upload(BINARY, [REPLAY] * len(world.sent))
+    released(world)
+
+
 def duplicate_ids_in_a_batch(world: World) -> None:
     published(world)
     _, first = world.made(NEW, 0)
@@ -467,6 +609,11 @@ CASES: tuple[Callable[[World], None], ...] = (
     crash_in_deletion_of_a_campaign,
     crash_while_a_report_is_deleted,
     deletion_while_closing,
+    deletion_overtakes_its_report,
+    deletion_overtakes_a_replay,
+    deletion_overtakes_its_report_while_closing,
+    crash_while_a_deletion_overtakes_its_report,
+    deletions_race_their_reports,
     duplicate_ids_in_a_batch,
     taken_install_with_an_id_that_another_takes,
     last_day_and_the_day_after,

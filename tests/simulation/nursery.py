@@ -5,16 +5,19 @@ Lines of JSON come in, a line of JSON answers each. When no more come, all that 
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
 import socket
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
+import anyio
 import pyarrow as pa
 import uvicorn
+from starlette.applications import Starlette
 
 from blendp.methods import Parameters
 from blendp.methods.listed import hybrid_list_maker
@@ -28,6 +31,7 @@ from tests.service.faults import Control, install
 def main() -> None:
     hybrid_list_maker(Parameters(epsilon=8.0, delta=0.05, size=50, opt_in_records=2), 2)  # those of World
     pa.array(["slow for the first time"])
+    warm_up()
     started: set[int] = set()
     for line in sys.stdin:
         asked = json.loads(line)
@@ -48,6 +52,20 @@ def main() -> None:
         os.kill(pid, signal.SIGKILL)
 
 
+def warm_up() -> None:
+    """Import what a server imports when it starts, and let no collector's garbage collection look at all of it."""
+    config = _config(make_app(_no_collector))
+    config.load()
+    config.get_loop_factory()
+    anyio.run(anyio.sleep, 0)
+    gc.collect()
+    gc.freeze()
+
+
+def _no_collector() -> NoReturn:
+    raise AssertionError("This application never starts.")
+
+
 def serve(asked: dict[str, Any]) -> None:
     """Be a collector, and never return."""
     status = 1
@@ -61,19 +79,17 @@ def serve(asked: dict[str, Any]) -> None:
         start_journal()
         settings = Settings(Path(asked["data"]), database=asked["database"], rate=0, workers=asked["workers"])
         app = make_app(lambda: Collector.open(settings, control.clock))
-        config = uvicorn.Config(
-            app,
-            http="httptools",
-            access_log=False,
-            log_config=None,
-            timeout_keep_alive=600,
-            timeout_graceful_shutdown=10,
-        )
-        server = uvicorn.Server(config)
+        server = uvicorn.Server(_config(app))
         server.run(sockets=[bound_socket(asked["port"])])
         status = 0 if server.started else 3
     finally:
         os._exit(status)
+
+
+def _config(app: Starlette) -> uvicorn.Config:
+    return uvicorn.Config(
+        app, http="httptools", access_log=False, log_config=None, timeout_keep_alive=600, timeout_graceful_shutdown=10
+    )
 
 
 def bound_socket(port: int) -> socket.socket:

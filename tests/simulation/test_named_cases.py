@@ -10,6 +10,7 @@ from tests.service.postgres import Postgres
 from tests.simulation.database import Databases
 from tests.simulation.named_cases import (
     CASES,
+    deletions_race_their_reports,
     deletions_while_releasing,
     release_while_batches_are_in_flight,
     same_report_at_once,
@@ -19,7 +20,13 @@ from tests.simulation.servers import Nursery
 from tests.simulation.world import World
 
 Case = Callable[[World], None]
-TOGETHER = (same_report_at_once, release_while_batches_are_in_flight, deletions_while_releasing, two_releases_at_once)
+TOGETHER = (
+    same_report_at_once,
+    release_while_batches_are_in_flight,
+    deletions_while_releasing,
+    deletions_race_their_reports,
+    two_releases_at_once,
+)
 
 
 @pytest.fixture(scope="module")

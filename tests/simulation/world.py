@@ -608,16 +608,17 @@ class World:
             self.server.start()
 
     def _rows(self) -> Rows | None:
-        """What the database holds; a row under an id that nobody made but the collector is told by its pseudonym."""
+        """What the database holds; a row without contents, under an id made by the collector, goes by its pseudonym."""
         rows = rows_of(self.server.data, self.server.database, self.model.name)
         if rows is None:
             return None
         reports = {}
         for report_id, row in rows.reports.items():
-            if report_id not in self.ids:
+            name = report_id
+            if row[2] is None and report_id not in self.ids:
                 assert len(report_id) == ID_BYTES
                 assert self.bars.setdefault(row[0], report_id) == report_id
-            name = report_id if report_id in self.ids else _BAR + row[0]
+                name = _BAR + row[0]
             assert name not in reports, f"two rows {name!r}"
             reports[name] = row
         return replace(rows, reports=reports)

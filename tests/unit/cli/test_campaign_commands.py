@@ -17,12 +17,13 @@ import httpx
 import pytest
 
 from blendp.cli.campaign.documents import Documents
+from blendp.cli.campaign.status import _rows
 from blendp.client import make_report
 from blendp.headlist import HeadList
 from blendp.randomness import ReleaseRandom
 from blendp.service.operator_client import OperatorClient, OperatorError
 from blendp.service.opt_in import OPT_IN_TYPE
-from blendp.wire import Envelope, Manifest, SigningKey, Terms, UploadedReport
+from blendp.wire import Envelope, Manifest, SigningKey, Terms, UploadedReport, VerifyKey
 from blendp.wire.envelope import SignatureError
 from blendp.wire.reports import BATCH_BINARY, QUESTION_NUMBER, write_binary_batch
 from tests.unit.cli.test_serve import PATH, Service, blendp
@@ -98,6 +99,7 @@ def released(service: Service, told: dict[str, str], tmp_path_factory: pytest.Te
     assert f"opt-in from {today} to {today + datetime.timedelta(3)}" in shown
     assert "--minimum-clients 40 is below 100" in errors
     assert "--delta" not in errors
+    assert "--epsilon" not in errors
 
     out = folder / "tokens.txt"
     succeed(told, "enrol", name, "--count", str(OPT_IN), "--out", str(out))
@@ -118,9 +120,15 @@ def released(service: Service, told: dict[str, str], tmp_path_factory: pytest.Te
     assert "31 tokens, 1 not used yet" in shown
     assert "spent by nobody yet" in shown
 
-    shown = succeed(told, "publish", name)
+    code, shown, errors = blendp("campaign", "publish", name, **told)
+    assert code == 0
     assert "30 opt-in people made a list of 2 records" in shown
-    assert "missing" in succeed(told, "status", name)
+    assert "The list has 2 records: devices refuse fewer than 10 unless they are told otherwise" in errors
+    assert "30 people made the list: devices refuse fewer than 100 unless they are told otherwise" in errors
+    shown = succeed(told, "status", name)
+    assert "missing" in shown
+    assert "30 people of at least 30; closed" in shown
+    assert shown.count("days left") == 1
     assert blendp("campaign", "release", name, **told)[0] == 6
     assert blendp("campaign", "export", name, "--out", str(folder / "early"), **told)[0] == 6
     report(service, name, CLIENTS)
@@ -133,7 +141,10 @@ def released(service: Service, told: dict[str, str], tmp_path_factory: pytest.Te
 
     shown = succeed(told, "release", name)
     assert "the result of 40 clients is public" in shown
-    assert "released" in succeed(told, "status", name)
+    shown = succeed(told, "status", name)
+    assert "released" in shown
+    assert "left" not in shown
+    assert "deleted" not in shown
     assert not (folder / "early").exists()
     return name
 
@@ -144,8 +155,9 @@ def public_key(service: Service) -> str:
 
 def test_an_export_is_verified_and_whole(service: Service, told: dict[str, str], released: str, tmp_path: Path) -> None:
     out, key = tmp_path / "out", public_key(service)
-    code, _, errors = blendp("campaign", "export", released, "--key", key, "--out", str(out), **told)
+    code, shown, errors = blendp("campaign", "export", released, "--key", key, "--out", str(out), **told)
     assert (code, errors) == (0, "")
+    assert shown == f"{released}: 6 files in {out}; signatures verified with key {VerifyKey.of_text(key).id}.\n"
     assert sorted(path.name for path in out.iterdir()) == FILES
     manifest = Manifest.from_bytes(Envelope.from_bytes((out / "manifest.json").read_bytes()).payload)
     manifest.require_list(HeadList.from_bytes((out / "head_list.json").read_bytes()))
@@ -212,17 +224,18 @@ def test_refusals_have_exit_codes_of_their_own(service: Service, told: dict[str,
         (("status", "nothing"), told, 6, "There is no campaign 'nothing'."),
         ((*new, *DATES), wrong, 6, "not valid"),
         ((*new, *DATES, "--token-file", str(file)), told, 6, "'manage'"),
-        ((*new, *DATES, "--token-file", str(tmp_path / "none")), told, 5, "No such file"),
-        ((*new, *DATES), {**told, "BLENDP_TOKEN": ""}, 2, "--token-file"),
+        ((*new, *DATES, "--token-file", str(tmp_path / "none")), told, 2, "none does not exist (--token-file)."),
+        ((*new, *DATES), {**told, "BLENDP_TOKEN": ""}, 2, "--token-file is missing: it must be given where"),
         ((*new, *DATES), {**told, "BLENDP_TOKEN": "two words"}, 2, "(not shown)"),
         ((*new, *DATES), closed, 5, "cannot be reached"),
-        ((*new, *DATES, "--server", "http://collector.example.org"), told, 2, "https"),
+        ((*new, *DATES, "--server", "http://collector.example.org"), told, 2, "token must not travel unencrypted"),
+        (("enrol", "nothing", "--count", "0"), told, 2, "--count = 0 is not allowed"),
         ((*new, *DATES, "--epsilon", "-1"), told, 2, "--epsilon"),
         ((*new, "--opt-in-until", "soon", "--reports-until", "+3d"), told, 2, "--opt-in-until"),
         ((*new, "--opt-in-until", "+3d", "--reports-until", "+2d"), told, 2, "--reports-until"),
-        ((*new, "--opens", "2020-01-01", *DATES), told, 2, "opt_in_until"),
+        ((*new, "--opens", "2020-01-01", *DATES), told, 2, "--opt-in-until = "),
         (("status", "../keys"), told, 2, "campaign"),
-        (("delete", "nothing"), told, 2, "--yes"),
+        (("delete", "nothing"), told, 2, "--yes is missing: it must be given where nobody can be asked."),
         (("delete", "nothing", "--yes"), told, 6, "There is no campaign"),
     ):
         ended, shown, errors = blendp("campaign", *arguments, **environment)
@@ -236,21 +249,60 @@ def test_a_careless_campaign_is_cautioned_compared_and_deleted(
     service: Service, told: dict[str, str], released: str
 ) -> None:
     code, shown, errors = blendp(
-        "campaign", "create", "careless", "--title", "x", *DATES, *SMALL, "--delta", "1e-3", "--json", **told
-    )
+        "campaign", "create", "careless", "--title", "x", *DATES, *SMALL, "--epsilon", "12", "--delta", "1e-3",
+        "--json", **told,
+    )  # fmt: skip
     assert code == 0
     assert len(json.loads(shown)["terms_sha256"]) == 64
-    assert [line.split()[0] for line in errors.splitlines()] == ["--delta", "--minimum-opt-in", "--minimum-clients"]
+    cautioned = [line.split()[0] for line in errors.splitlines()]
+    assert cautioned == ["--epsilon", "--delta", "--minimum-opt-in", "--minimum-clients"]
+    assert "--epsilon 12 is above 10, all that a device spends in its life by default" in errors
     opt_in(service, "careless", succeed(told, "enrol", "careless", "--count", "1").splitlines())
     code, shown, errors = blendp("campaign", "publish", "careless", "--json", **told)
     assert json.loads(shown)["records"] == 0
     assert "No record passed" in errors
+    assert "1 person made the list" in errors
     assert f"since {released}: 0 added, 2 removed, 0 kept" in succeed(told, "status", "careless")
     assert json.loads(succeed(told, "status", "careless", "--json"))["state"] == "reporting"
     assert list((service.data / "keys").glob("campaign-careless.*"))
     assert succeed(told, "delete", "careless", "--yes") == "careless is deleted.\n"
     assert blendp("campaign", "status", "careless", **told)[0] == 6
     assert not list((service.data / "keys").glob("campaign-careless.*"))
+
+
+def test_the_campaigns_are_listed_without_a_token(service: Service, told: dict[str, str], released: str) -> None:
+    code, shown, errors = blendp("campaign", "list", BLENDP_SERVER=service.url, BLENDP_TOKEN="")
+    assert (code, errors) == (0, "")
+    header, *rows = shown.splitlines()
+    assert header.split() == ["name", "title", "state"]
+    assert f"{released} What [people] ask released" in [" ".join(row.split()) for row in rows]
+    listed = json.loads(succeed(told, "list", "--json"))["campaigns"]
+    assert {"campaign": released, "title": "What [people] ask", "state": "released"} in listed
+
+
+def test_single_people_and_deleted_reports_are_told() -> None:
+    told = {
+        "campaign": "x", "title": "X", "state": "reporting", "today": "2026-11-16",
+        "opt_in": {"people": 1, "minimum": 1, "until": "2026-11-20", "enrolments": 1, "unused": 0},
+        "clients": {"reports": 1, "minimum": 1, "until": "2026-11-17", "expected": 10},
+        "intake": {"accepted": 3},
+        "list": {"records": 1, "queries": 1, "churn": None},
+        "budget": {"epsilon": 1.0, "delta": 0.0, "opt_in_spent": False, "clients_spent": 1},
+        "documents": {},
+    }  # fmt: skip
+    rows = list(_rows(told))
+    text = "\n".join(" ".join(words.split()) for _, words in rows)
+    for words in (
+        "1 person of at least 1; closed",
+        "1 token, 0",
+        "1 client of at least 1",
+        "1 day left",
+        "deleted 2 at",
+        "1 record of 1 query",
+        "spent by 1 client",
+    ):
+        assert words in text
+    assert "deleted" not in "".join(words for _, words in _rows({**told, "state": "released"}))
 
 
 def test_deleting_asks_first(told: dict[str, str]) -> None:

@@ -15,7 +15,7 @@ from blendp.cli.app import app
 from blendp.cli.client import COMMANDS, options
 from blendp.client import Http
 from blendp.client import device as device_module
-from tests.unit.client.fake_collector import CAMPAIGN, NOW, TERMS, TOKEN, URL, FakeCollector
+from tests.unit.client.fake_collector import CAMPAIGN, NOW, TERMS, TOKEN, URL, FakeCollector, problem
 
 RUNNER = CliRunner()
 
@@ -23,14 +23,19 @@ RUNNER = CliRunner()
 class Person:
     """A folder, a collector, and commands."""
 
-    def __init__(self, folder: Path, fake: FakeCollector) -> None:
-        self.folder, self.fake = folder, fake
+    def __init__(self, folder: Path, fake: FakeCollector, now: list[float]) -> None:
+        self.folder, self.fake, self.now = folder, fake, now
         self.records = folder / "mine.csv"
         self.records.write_text("query,url\nQuery  3,http://site-0.org/\n\nother,http://else.org\n")
         self.where = ("--server", URL, "--key", fake.key.public.text)
 
-    def blendp(self, *arguments: str, given: str | None = None) -> tuple[int, str, str]:
-        env = {"COLUMNS": "100", "BLENDP_DEVICE": str(self.folder / "device")}
+    def blendp(self, *arguments: str, given: str | None = None, **more: str) -> tuple[int, str, str]:
+        env: dict[str, str | None] = {
+            "COLUMNS": "100",
+            "BLENDP_DEVICE": str(self.folder / "device"),
+            "BLENDP_SERVER": None,
+            **more,
+        }
         done = RUNNER.invoke(app, ["client", *arguments], env=env, input=given)
         if done.exception is not None and not isinstance(done.exception, SystemExit):
             raise done.exception
@@ -46,18 +51,18 @@ class Person:
 def person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Person:
     fake = FakeCollector(dataclasses.replace(TERMS, opt_in_records=2))
     monkeypatch.setattr(options, "Http", lambda: Http(httpx.MockTransport(fake._answer)))
-    init = device_module.Device.__init__
+    init, now = device_module.Device.__init__, [NOW]
 
     def at_noon(self: Any, *arguments: Any, **told: Any) -> None:
-        init(self, *arguments, **told, clock=lambda: NOW)
+        init(self, *arguments, **told, clock=lambda: now[0])
 
     monkeypatch.setattr(device_module.Device, "__init__", at_noon)
-    return Person(tmp_path, fake)
+    return Person(tmp_path, fake, now)
 
 
 def test_a_whole_life(person: Person) -> None:
     assert person.blendp("consent") == (0, "Consent: off (nothing is made or sent).", "")
-    code, _, told = person.blendp("take-part", CAMPAIGN, *person.where)
+    code, _, told = person.blendp("take-part", CAMPAIGN, *person.where, "--no-records")
     assert code == 2
     assert "consent = 'off' is not allowed: it must be local or opt-in" in told
     assert not person.fake.requests
@@ -69,9 +74,10 @@ def test_a_whole_life(person: Person) -> None:
         assert words in shown
     code, shown, _ = person.blendp("take-part", CAMPAIGN, "--records", str(person.records))
     assert code == 0
+    assert "one of your records, drawn on 2026-11-06. See what will be sent" in shown
     assert "Remaining for life: ε = 6, δ = 1e-05." in shown
-    first = person.json("take-part", CAMPAIGN)
-    assert first == person.json("take-part", CAMPAIGN)
+    first = person.json("take-part", CAMPAIGN, "--no-records")
+    assert first == person.json("take-part", CAMPAIGN, "--records", str(person.records))
     assert not person.fake.writes
 
     (item,) = person.json("show")
@@ -119,8 +125,10 @@ def test_opt_in_people_enrol_with_a_token_from_a_file(person: Person) -> None:
     assert person.json("look", CAMPAIGN)["published"] is None
     code, shown, told = person.blendp(*arguments)
     assert (code, told) == (0, "")
-    assert "enrolled on 2026-11-06" in shown
+    assert "enrolled on 2026-11-06. See what will be sent" in shown
     assert person.json(*arguments)["group"] == "opt-in"
+    shown = person.blendp(*arguments)[1]
+    assert "enrolled on 2026-11-06 already; this token and these records were not used. See" in shown
     text = person.blendp("show")[1]
     assert "query 3" in text
     assert TOKEN not in text
@@ -130,7 +138,21 @@ def test_opt_in_people_enrol_with_a_token_from_a_file(person: Person) -> None:
     code, shown, _ = person.blendp("consent", "off")
     assert "Deletion requests: Sent 1" in shown
     assert not person.fake.opt_in
+    assert "It was sent, and its deletion was asked for: nothing more will be sent." in person.blendp(*arguments)[1]
     assert "payload none" in person.blendp("show")[1]
+
+
+def test_nothing_is_spent_on_a_report_about_nothing_unless_told(person: Person) -> None:
+    arguments = ("take-part", CAMPAIGN, *person.where)
+    person.blendp("consent", "local")
+    assert person.blendp(*arguments)[0] == 2
+    for given in ("", "query,url\n", ",\n"):
+        code, _, told = person.blendp(*arguments, "--records", "-", given=given)
+        assert code == 3
+        assert told.endswith("(--records): give others, or say --no-records.\n")
+    assert person.json("ledger")["entries"] == []
+    assert person.blendp(*arguments, "--no-records")[0] == 0
+    assert len(person.json("ledger")["entries"]) == 1
 
 
 def test_records_come_from_standard_input_too(person: Person) -> None:
@@ -151,15 +173,26 @@ def test_a_refusal_has_a_code_of_its_own_and_bad_files_another(person: Person) -
         assert "query,url" in told
     assert person.blendp("take-part", CAMPAIGN, *person.where, "--records", str(person.folder))[0] == 3
     arguments = ("enrol", CAMPAIGN, *person.where, "--records", "-", "--token-file")
-    assert person.blendp(*arguments, str(person.folder / "none"), given="")[0] == 3
+    code, _, told = person.blendp(*arguments, str(person.folder / "none"), given="")
+    assert (code, told) == (2, f"Error: {person.folder / 'none'} does not exist (--token-file).\n")
+    token = person.folder / "token"
+    token.write_text(TOKEN)
+    person.blendp("consent", "opt-in")
+    code, _, told = person.blendp(*arguments, str(token), given="")
+    assert (code, told) == (3, "Error: - holds no record that trends can use (--records): there is nothing to send.\n")
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("look", CAMPAIGN), "--server = None"),
+        (("look", CAMPAIGN), "--server is missing: it must be given on the first visit"),
         (("look", CAMPAIGN, "--server", "http://far.example"), "--server = 'http://far.example'"),
-        (("look", CAMPAIGN, "--server", URL), "--key = None"),
+        (("look", CAMPAIGN, "--server", "http://far.example"), "unless it is allowed (--allow-http)"),
+        (("look", CAMPAIGN, "--server", URL), "--key is missing: it must be given. Ask"),
+        (("take-part", CAMPAIGN, "--server", URL), "--records is missing: it must be given unless --no-records is"),
+        (("take-part", CAMPAIGN, "--records", "x", "--no-records"), "--records = 'x'"),
+        (("ledger", "--lower-cap", "20"), "--lower-cap = 20.0 is not allowed: it must be at most 10"),
+        (("ledger", "--lower-cap", "-1"), "--lower-cap = -1.0 is not allowed"),
         (("look", CAMPAIGN, "--server", URL, "--key", "ab"), "--key = 'ab'"),
         (("look", "No Name", "--server", URL, "--trust-on-first-use"), "campaign = 'No Name'"),
         (("forget", CAMPAIGN), "nothing to forget"),
@@ -190,6 +223,57 @@ def test_what_the_system_does_not_give(person: Person, monkeypatch: pytest.Monke
     assert "cannot be reached" in told
 
 
+def test_a_second_report_is_not_drawn_and_what_was_dropped_is_not_sent(person: Person) -> None:
+    arguments = ("take-part", CAMPAIGN, *person.where, "--records", str(person.records))
+    person.blendp("consent", "local")
+    person.blendp(*arguments)
+    shown = person.blendp(*arguments)[1]
+    assert "drawn on 2026-11-06 already; these records were not looked at. See what will be sent" in shown
+    person.blendp("consent", "off")
+    shown = person.blendp(*arguments)[1]
+    assert "It was dropped (consent withdrawn): nothing will be sent." in shown
+    assert "client send" not in shown
+    assert not person.fake.writes
+
+
+def test_the_published_method_asks_about_a_record(person: Person) -> None:
+    fake = person.fake
+    fake.terms = dataclasses.replace(fake.terms, method="published", opt_in_records=1)
+    fake.change_manifest(terms=fake.terms)
+    person.blendp("consent", "local")
+    code, shown, told = person.blendp("take-part", CAMPAIGN, *person.where, "--records", str(person.records))
+    assert (code, told) == (0, "")
+    assert "one report about one of your records, drawn" in shown
+    assert "cell" not in shown
+
+
+def test_what_waits_or_was_refused_is_told_with_a_code(person: Person) -> None:
+    def taken_part() -> None:
+        person.blendp("consent", "local")
+        person.blendp("take-part", CAMPAIGN, *person.where, "--records", str(person.records))
+
+    taken_part()
+    person.fake.failures = [httpx.ConnectError("away"), problem("late")]
+    code, shown, told = person.blendp("send")
+    assert (code, told) == (5, "")
+    assert "trends: report waits (its collector cannot be reached); the next try is due 2026-11-0" in shown
+    assert shown.endswith("Sent 0, refused 0, dropped 0; 1 still waiting.")
+    code, shown, _ = person.blendp("send", "--json")
+    assert (code, json.loads(shown)["waiting"]) == (5, 1)
+    person.now[0] += 60
+    code, shown, _ = person.blendp("send")
+    assert code == 6
+    assert "trends: report refused (late: The campaign takes no more of these)." in shown
+    assert person.blendp("send") == (0, "Sent 0, refused 0, dropped 0; 0 still waiting.", "")
+    shown = person.blendp("take-part", CAMPAIGN, "--no-records")[1]
+    assert "It was refused (late: The campaign takes no more of these): nothing more will be sent." in shown
+    assert "exit code 6" in person.blendp("send", "--help")[1]
+
+
+def test_the_collector_may_be_named_in_the_environment(person: Person) -> None:
+    assert person.blendp("look", CAMPAIGN, "--trust-on-first-use", BLENDP_SERVER=URL)[0] == 0
+
+
 def test_a_device_that_did_nothing_says_so(person: Person) -> None:
     assert "Nothing has left this device" in person.blendp("show")[1]
     assert "Spent ε = 0" in person.blendp("ledger")[1]
@@ -201,9 +285,11 @@ def test_silence_is_told(person: Person) -> None:
     fake.terms = dataclasses.replace(fake.terms, participation=1e-15)
     fake.change_manifest(terms=fake.terms)
     person.blendp("consent", "local")
-    assert "keeps silent" in person.blendp("take-part", CAMPAIGN, *person.where)[1]
+    arguments = ("take-part", CAMPAIGN, *person.where, "--no-records")
+    assert person.blendp(*arguments)[1].endswith("keeps silent; that costs nothing.")
+    assert "decided on 2026-11-06 already; these records were not looked at" in person.blendp(*arguments)[1]
     assert "drawn each device takes part" in person.blendp("look", CAMPAIGN)[1]
-    assert person.json("take-part", CAMPAIGN)["silent"] is True
+    assert person.json("take-part", CAMPAIGN, "--no-records")["silent"] is True
 
 
 @pytest.mark.parametrize("name", list(COMMANDS))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
 import inspect
+import ipaddress
 import json
 import os
 import signal
@@ -15,6 +17,9 @@ from typing import Any
 
 import httpx
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 from typer.testing import CliRunner
 
 from blendp.cli.app import app
@@ -71,7 +76,7 @@ class Service:
 def test_serve_tells_people_first_and_ends_well(tmp_path: Path, sign: signal.Signals) -> None:
     with Service(tmp_path / "data") as service:
         people = "".join(line for line in service.said if not line.startswith("{"))
-        for words in ("Listens at a free port of 127.0.0.1", str(tmp_path / "data"), "token create", "campaign create"):
+        for words in (f"Listens at {service.url};", str(tmp_path / "data"), "token create", f"--server {service.url}"):
             assert words in people
         assert httpx.get(f"{service.url}/health/ready").json() == {"ready": True}
         assert (tmp_path / "data").stat().st_mode & 0o777 == 0o700
@@ -86,9 +91,19 @@ def test_a_port_in_use_is_one_sentence(tmp_path: Path) -> None:
         command = [sys.executable, "-m", "blendp", "serve", "--data", str(tmp_path / "data"), "--port", port]
         done = subprocess.run(command, env=PATH, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 5
-    *_, last = done.stderr.splitlines()
-    assert last.startswith(f"Error: 127.0.0.1:{port}: Address already in use.")
-    assert "Traceback" not in done.stderr
+    (only,) = done.stderr.splitlines()
+    assert only.startswith(f"Error: 127.0.0.1:{port}: Address already in use.")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_service_without_its_database_does_not_say_that_it_listens(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "blendp", "serve", "--data", str(tmp_path / "data"), "--port", "0"]
+    environment = PATH | {"BLENDP_DATABASE": f"postgresql://me@/x?host={tmp_path}"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 5
+    assert "Error: The database cannot be used" in done.stderr
+    assert "Listens" not in done.stderr
+    assert "serving" not in done.stderr
 
 
 @pytest.mark.parametrize("address", ["postgresql://me:sesame@db/x", "postgresql://me@db/x?password=sesame"])
@@ -130,6 +145,10 @@ def test_what_is_not_safe_or_cannot_work_is_refused(tmp_path: Path) -> None:
         (("--workers", "2", *data), 2, "--workers"),
         ((*certificate, *data), 2, "--tls-certificate"),
         (("--port", "65536", *data), 2, "--port"),
+        (("--tls-key", str(tmp_path / "file"), *data), 2, "--tls-certificate is missing: it must be given together"),
+        (("--tls-certificate", str(tmp_path / "file"), *data), 2, "--tls-key is missing: it must be given together"),
+        (("--behind-proxy", "proxy.internal", *data), 2, "--behind-proxy = 'proxy.internal'"),
+        (("--behind-proxy", "*", *data), 2, "an IP address or a network, such as 10.0.0.2"),
     ):
         ended, shown, told = blendp("serve", *options)
         assert (ended, shown) == (code, "")
@@ -159,3 +178,66 @@ def test_help_does_not_load_the_service() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], env=PATH, capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def certified(folder: Path, address: str = "127.0.0.1") -> tuple[Path, Path]:
+    """A certificate of an address that is an authority of its own, and its key."""
+    key, now = ec.generate_private_key(ec.SECP256R1()), datetime.datetime.now(datetime.UTC)
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "collector")])
+    names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(address))])
+    builder = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
+    builder = builder.serial_number(x509.random_serial_number()).not_valid_before(now - datetime.timedelta(days=1))
+    builder = builder.not_valid_after(now + datetime.timedelta(days=1)).add_extension(names, critical=False)
+    builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+    certificate, private = folder / "certificate.pem", folder / "key.pem"
+    certificate.write_bytes(builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM))
+    form, plain = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    private.write_bytes(key.private_bytes(serialization.Encoding.PEM, form, plain))
+    return certificate, private
+
+
+def test_an_authority_of_ones_own_is_named_in_the_environment(tmp_path: Path) -> None:
+    certificate, key = certified(tmp_path)
+    tls = ("--tls-certificate", str(certificate), "--tls-key", str(key))
+    with Service(tmp_path / "data", *tls) as service:
+        look = ("client", "look", "trends", "--trust-on-first-use", "--device", str(tmp_path / "device"))
+        for command in (("campaign", "list"), look):
+            code, shown, told = blendp(*command, "--server", service.url, BLENDP_CA="")
+            assert (code, shown) == (5, "")
+            assert "its certificate is not trusted by this machine (self-signed certificate" in told
+            assert told.endswith("): name the authority's PEM file in BLENDP_CA.\n")
+            code, _, told = blendp(*command, "--server", service.url, BLENDP_CA=str(key))
+            assert code == 2
+            assert "BLENDP_CA = " in told
+            code, _, told = blendp(*command, "--server", service.url, BLENDP_CA=str(tmp_path / "none"))
+            assert (code, "No such file" in told) == (2, True)
+        told_nothing = (0, "There is no campaign yet.\n", "")
+        assert blendp("campaign", "list", "--server", service.url, BLENDP_CA=str(certificate)) == told_nothing
+        code, _, told = blendp(*look, "--server", service.url, BLENDP_CA=str(certificate))
+        assert code == 2
+        assert "campaign = 'trends'" in told
+
+
+def test_a_certificate_of_another_address_is_no_matter_of_authorities(tmp_path: Path) -> None:
+    certificate, key = certified(tmp_path, "127.0.0.2")
+    with Service(tmp_path / "data", "--tls-certificate", str(certificate), "--tls-key", str(key)) as service:
+        code, _, told = blendp("campaign", "list", "--server", service.url, BLENDP_CA=str(certificate))
+    assert code == 5
+    assert "IP address mismatch" in told
+    assert told.endswith("check its address and its certificate.\n")
+
+
+def test_a_backup_takes_the_place_of_an_earlier_one_when_told(tmp_path: Path) -> None:
+    data, out = ("--data", str(tmp_path / "data")), tmp_path / "b.tar"
+    assert blendp("token", "create", "--name", "me", *data)[0] == 0
+    out.write_text("an earlier one")
+    code, _, told = blendp("backup", *data, "--out", str(out))
+    assert code == 4
+    assert "--overwrite" in told
+    assert out.read_text() == "an earlier one"
+    code, shown, _ = blendp("backup", *data, "--out", str(out), "--overwrite")
+    assert (code, shown) == (0, f"Backup in {out}.\n")
+    assert out.stat().st_mode & 0o777 == 0o600
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["b.tar", "data"]
+    code, _, told = blendp("restore", str(tmp_path / "none"), *data)
+    assert (code, told) == (2, f"Error: {tmp_path / 'none'} does not exist (FILE).\n")

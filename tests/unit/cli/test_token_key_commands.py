@@ -18,6 +18,7 @@ def create(data: Path, *options: str) -> str:
     code, shown, told = blendp("token", "create", "--data", str(data), *options)
     assert code == 0, told
     assert "this once" in told
+    assert "Made a new collector in" in told
     return shown
 
 
@@ -62,12 +63,27 @@ def test_tokens_are_listed_and_revoked(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "words"), [(("--name", "x", "--scope", "admin"), "read, manage, release"), (("--name", ""), "name")]
+    ("options", "words"),
+    [
+        (
+            ("--name", "x", "--scope", "read", "--scope", "rEAD"),
+            "Error: --scope = 'rEAD' is not allowed: it must be one",
+        ),
+        (("--name", "x", "--scope", "admin"), "read, manage, release"),
+        (("--name", ""), "name"),
+    ],
 )
 def test_a_wrong_scope_or_name_makes_no_token(tmp_path: Path, options: tuple[str, ...], words: str) -> None:
     code, shown, told = blendp("token", "create", "--data", str(tmp_path / "data"), *options)
     assert (code, shown) == (2, "")
     assert words in told
+
+
+def test_only_a_new_collector_is_told_of(tmp_path: Path) -> None:
+    create(tmp_path / "data", "--name", "me")
+    code, _, told = blendp("token", "create", "--data", str(tmp_path / "data"), "--name", "you")
+    assert code == 0
+    assert "new collector" not in told
 
 
 def test_keys_are_shown_and_rotated(tmp_path: Path) -> None:
@@ -84,7 +100,8 @@ def test_keys_are_shown_and_rotated(tmp_path: Path) -> None:
     assert (old["key"], newest["key"]) == (first["key"], new)
     assert old["until"] > old["since"]
     code, shown, _ = blendp("key", "list", *data, COLUMNS="60")
-    assert [line.split()[0] for line in shown.splitlines()] == ["key", first["key"], new]
+    assert [line.split()[0] for line in shown.splitlines()] == ["id", old["id"], old["key"], newest["id"], new]
+    assert max(map(len, shown.splitlines())) < 80
     private = [path.read_text().strip() for path in (tmp_path / "data" / "keys").iterdir()]
     assert len(private) == 2
     assert not [key for key in private if key in shown]

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Annotated
 
 from blendp.cli.client.options import AsJson, CampaignName, Where
-from blendp.cli.client.people_records import read_records
+from blendp.cli.client.people_records import read_records, usable_records
 from blendp.cli.client.words import future, tell
 from blendp.cli.console import print_json
 from blendp.cli.options import NoSuchFileError, privacy, reading, takes_job
 from blendp.client import Device, Participation
-from blendp.errors import LogError, ParameterError
+from blendp.errors import LogError
 
 EXAMPLES = """Examples:
 
@@ -50,14 +50,8 @@ def enrol(
 
 def _enrolled(device: Device, name: str, token_file: Path, records: Path) -> Participation:
     held = read_records(records)
-    try:
+    with usable_records(records, name, "there is nothing to send."):
         return device.enrol(name, _read_token(token_file), held)
-    except ParameterError as error:
-        if error.parameter != "records":
-            raise
-        raise LogError(
-            f"{records} holds no record that {name} can use (--records): there is nothing to send."
-        ) from None
 
 
 def _read_token(path: Path) -> str:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from blendp.errors import LogError
+from blendp.errors import LogError, ParameterError
 from blendp.headlist.head_list import Record
 
 _HEADERS = (["query", "url"], ["query"])
@@ -29,3 +31,14 @@ def read_records(path: Path) -> list[Record]:
         if len(row) > 2:
             raise LogError(f"{path}: record {number} has {len(row)} columns: give lines of query,url.")
     return [(row[0], row[1] if len(row) > 1 and row[1] else None) for row in rows if row]
+
+
+@contextmanager
+def usable_records(path: Path, campaign: str, otherwise: str) -> Iterator[None]:
+    """Say of the file what a device says of the records in it: that a campaign can use none."""
+    try:
+        yield
+    except ParameterError as error:
+        if error.parameter != "records":
+            raise
+        raise LogError(f"{path} holds no record that {campaign} can use (--records): {otherwise}") from None

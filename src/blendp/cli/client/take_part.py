@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Annotated
 
 from blendp.cli.client.options import AsJson, CampaignName, Where
-from blendp.cli.client.people_records import read_records
+from blendp.cli.client.people_records import read_records, usable_records
 from blendp.cli.client.words import future, tell
 from blendp.cli.console import print_json
 from blendp.cli.options import reading, takes_job
-from blendp.errors import ParameterError
+from blendp.client import Device, Participation
+from blendp.errors import LogError, ParameterError
 from blendp.wire.reports import QUESTIONS
 
 EXAMPLES = """Examples:
@@ -49,7 +50,7 @@ def take_part(
         raise ParameterError("records", str(records), "left out with --no-records", "Give one of the two.")
     with job.opened(name) as device:
         before = device.participation(name)
-        done = device.take_part(name, [] if records is None or before is not None else read_records(records))
+        done = device.take_part(name, []) if records is None or before is not None else _drawn(device, name, records)
         epsilon, delta = device.ledger.remaining
         items = device.items
     question = None if done.question is None else QUESTIONS[done.question]
@@ -76,3 +77,11 @@ def take_part(
     when = f"drawn on {done.day}" + ("" if before is None else " already; these records were not looked at")
     tell(f"{name}: one report about {about}, {when}. {next_step}")
     tell(f"Remaining for life: ε = {float(epsilon):g}, δ = {float(delta):g}.")
+
+
+def _drawn(device: Device, name: str, records: Path) -> Participation:
+    held, remedy = read_records(records), "give others, or say --no-records."
+    if not held:
+        raise LogError(f"{records} holds no record (--records): {remedy}")
+    with usable_records(records, name, remedy):
+        return device.take_part(name, held)
