@@ -20,7 +20,7 @@ from sqlalchemy.engine import Connection
 from blendp.service.clock import Clock
 from blendp.service.refusal import Refused
 from blendp.service.store.reports import Row, count_intake, insert_reports, state_for_reports
-from blendp.service.store.store import Store, is_stuck, refusal_of
+from blendp.service.store.store import Store, is_stuck, is_taken, refusal_of
 
 MOST_IN_GROUP = 20_000
 """Reports that one transaction keeps, so that nobody waits long for others."""
@@ -28,7 +28,7 @@ MOST_IN_GROUP = 20_000
 _FLUSH_SECONDS = 1.0
 _RETRY_SECONDS = 2
 _TURNS = 3
-"""How often a group is tried that the database ends because another waits for it as well."""
+"""How often a group is tried: not all rows may be new, and another process may wait for it as it for the other."""
 
 Observer = Callable[[str, int], None]
 """Told an outcome and how many reports had it."""
@@ -132,18 +132,21 @@ class Intake:
 
         If the transaction fails, everybody is told so, and the numbers of those who were refused before are lost.
         """
+        hope = True
         for left in reversed(range(_TURNS)):
             counts: Counter[tuple[int, str]] = Counter()
             try:
                 with self._store.writing() as connection:
                     for number, some in _by_campaign(group).items():
-                        outcomes = iter(self._outcomes(connection, number, [row for one in some for row in one.rows]))
+                        rows = [row for one in some for row in one.rows]
+                        outcomes = iter(self._outcomes(connection, number, rows, hope))
                         for waiting in some:
                             waiting.outcomes = list(islice(outcomes, len(waiting.rows)))
                             counts.update((number, outcome) for outcome in waiting.outcomes)
                     self._count(connection, counts + refused)
             except Exception as error:  # whatever it is, somebody waits for an answer
-                if left and is_stuck(error):
+                if left and (is_stuck(error) or is_taken(error)):
+                    hope = False
                     continue
                 refusal = error if isinstance(error, Refused) else refusal_of(error)
                 for waiting in group:
@@ -155,12 +158,12 @@ class Intake:
             kept[outcome] += count
         return kept
 
-    def _outcomes(self, connection: Connection, number: int, rows: Sequence[Row]) -> list[str]:
+    def _outcomes(self, connection: Connection, number: int, rows: Sequence[Row], hope: bool) -> list[str]:
         """Insert, unless the campaign takes no reports; its state cannot change before the transaction ends."""
         state = state_for_reports(connection, number)
         if state != "reporting":
             return ["late" if state in ("closing", "released") else "wrong-state"] * len(rows)
-        return insert_reports(connection, number, rows)
+        return insert_reports(connection, number, rows, hope=hope)
 
     def _count(self, connection: Connection, counts: Counter[tuple[int, str]]) -> None:
         if counts:

@@ -28,8 +28,8 @@ _INSERT_POSTGRESQL = """
     SELECT %s, report_id, pseudonym, question, data
     FROM unnest(%s::bytea[], %s::bytea[], %s::smallint[], %s::bytea[]) WITH ORDINALITY
          AS sent (report_id, pseudonym, question, data, place)
-    ORDER BY place ON CONFLICT DO NOTHING RETURNING report_id, pseudonym
 """
+_IF_NEW = "ORDER BY place ON CONFLICT DO NOTHING RETURNING report_id, pseudonym"
 _BAR = """
     INSERT INTO report (campaign, report_id, pseudonym, question) VALUES ({0}, {0}, {0}, {0}) ON CONFLICT DO NOTHING
 """
@@ -67,8 +67,11 @@ def count_intake(connection: Connection, day: str, counts: Counter[tuple[int, st
     connection.exec_driver_sql(_COUNT.format(_MARK[connection.dialect.name]), rows)
 
 
-def insert_reports(connection: Connection, campaign: int, rows: Sequence[Row]) -> list[str]:
+def insert_reports(connection: Connection, campaign: int, rows: Sequence[Row], *, hope: bool = False) -> list[str]:
     """Keep the rows that are new, in their order, and say of every row what became of it.
+
+    With ``hope`` PostgreSQL takes all rows for new, which is twice as fast; if one is not, the transaction fails
+    (:func:`~blendp.service.store.store.is_taken`) and has to be made again without.
 
     accepted    is kept now,
     duplicate   is kept already, byte for byte,
@@ -76,8 +79,10 @@ def insert_reports(connection: Connection, campaign: int, rows: Sequence[Row]) -
     over-quota  has the pseudonym of a report that is kept, and an id that is not,
     deleted     was deleted on request, or its install asked for that before it came.
     """
-    insert = _insert_sqlite if connection.dialect.name == "sqlite" else _insert_postgresql
-    new = insert(connection, campaign, rows)
+    if connection.dialect.name == "sqlite":
+        new = _insert_sqlite(connection, campaign, rows)
+    else:
+        new = _insert_postgresql(connection, campaign, rows, hope)
     if all(new):
         return [ACCEPTED] * len(rows)
     left = [row for row, is_new in zip(rows, new, strict=True) if not is_new]
@@ -100,10 +105,14 @@ def _insert_sqlite(connection: Connection, campaign: int, rows: Sequence[Row]) -
         return [cursor.execute(_INSERT_SQLITE, value).rowcount == 1 for value in values]
 
 
-def _insert_postgresql(connection: Connection, campaign: int, rows: Sequence[Row]) -> list[bool]:
+def _insert_postgresql(connection: Connection, campaign: int, rows: Sequence[Row], hope: bool) -> list[bool]:
     """In one statement; of rows with the same id and pseudonym only the first can have been new."""
     ids, pseudonyms, questions, data = (list(column) for column in zip(*rows, strict=True))
-    inserted = connection.exec_driver_sql(_INSERT_POSTGRESQL, (campaign, ids, pseudonyms, questions, data))
+    sent = (campaign, ids, pseudonyms, questions, data)
+    if hope:
+        connection.exec_driver_sql(_INSERT_POSTGRESQL, sent)
+        return [True] * len(rows)
+    inserted = connection.exec_driver_sql(_INSERT_POSTGRESQL + _IF_NEW, sent)
     new = {(bytes(report_id), bytes(pseudonym)) for report_id, pseudonym in inserted}
     if len(new) == len(rows):
         return [True] * len(rows)
