@@ -1,7 +1,8 @@
-"""Every named case on both databases, and those of several workers on PostgreSQL."""
+"""Every named case on SQLite, many on PostgreSQL, and those of several workers there."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 
 import pytest
@@ -29,6 +30,23 @@ TOGETHER = (
 )
 
 
+_TELLING = (
+    "whole_flow",
+    "everywhere",
+    "commit",
+    "taken",
+    "duplicate_ids",
+    "database",
+    "overtakes_a",
+    "race",
+    "at_once",
+)
+ON_POSTGRESQL = [
+    case for case in CASES if "BLENDP_ALL_CASES" in os.environ or any(word in case.__name__ for word in _TELLING)
+]
+"""Those in which the databases differ most; all of them if BLENDP_ALL_CASES is set."""
+
+
 @pytest.fixture(scope="module")
 def on_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Databases:
     return Databases(tmp_path_factory.mktemp("sqlite"), None)
@@ -54,7 +72,7 @@ def test_on_sqlite(case: Case, nursery: Nursery, on_sqlite: Databases) -> None:
 
 
 @pytest.mark.xdist_group("postgres")
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
+@pytest.mark.parametrize("case", ON_POSTGRESQL, ids=lambda case: case.__name__)
 def test_on_postgresql(case: Case, nursery: Nursery, on_postgresql: Databases) -> None:
     run(case, nursery, on_postgresql)
 

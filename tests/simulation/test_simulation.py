@@ -23,7 +23,7 @@ from tests.simulation.named_cases import published
 from tests.simulation.servers import Nursery
 from tests.simulation.world import BINARY, FORMS, KINDS, NEW, World
 
-SEQUENCES = int(os.environ.get("BLENDP_SIMULATIONS", "8"))
+SEQUENCES = int(os.environ.get("BLENDP_SIMULATIONS", "4"))
 STEPS = 30
 
 _form = st.sampled_from(FORMS)
