@@ -16,9 +16,10 @@ import sqlite3
 import struct
 import sys
 import threading
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -64,17 +65,26 @@ class Sqlite:
 
 
 class Postgresql:
-    """PostgreSQL with the rows as arrays, as the collector sends them: one statement and one round trip for all."""
+    """PostgreSQL with the rows packed, as the collector sends them: one statement and one round trip for all."""
 
     def __init__(self, url: str) -> None:
         self._connection = psycopg.connect(url, autocommit=True)
 
     def keep(self, rows: Sequence[Row]) -> None:
-        _, ids, pseudonyms, questions, data = (list(column) for column in zip(*rows, strict=True))
+        sections: defaultdict[tuple[int, int], list[bytes]] = defaultdict(list)
+        for _, report_id, pseudonym, question, data in rows:
+            sections[question, len(data)].append(report_id + pseudonym + data)
+        packed = [b"".join(section) for section in sections.values()]
+        questions, widths = (list(column) for column in zip(*sections, strict=True))
+        starts = list(accumulate(map(len, packed[:-1]), initial=1))
+        sizes = [len(section) for section in sections.values()]
         self._connection.execute(
             """INSERT INTO report (campaign, report_id, pseudonym, question, data)
-               SELECT %s, * FROM unnest(%s::bytea[], %s::bytea[], %s::smallint[], %s::bytea[])""",
-            (rows[0][0], ids, pseudonyms, questions, data),
+               SELECT %s, substr(packed, at, 16), substr(packed, at + 16, 16), question, substr(packed, at + 32, width)
+               FROM (SELECT %s::bytea AS packed) AS sent,
+                    unnest(%s::smallint[], %s::int[], %s::int[], %s::int[]) AS section (question, width, start, size),
+                    generate_series(start, start + (size - 1) * (32 + width), 32 + width) AS at""",
+            (rows[0][0], b"".join(packed), questions, widths, starts, sizes),
             binary=True,
         )
 

@@ -8,6 +8,7 @@ import json
 import sqlite3
 import subprocess
 import tarfile
+from collections import Counter
 from contextlib import closing
 from pathlib import Path
 from threading import Event, Thread
@@ -21,6 +22,7 @@ from blendp.service.campaigns import find
 from blendp.service.collector import Collector
 from blendp.service.settings import Settings
 from blendp.service.status import overview
+from blendp.service.store.reports import keep_reports
 from tests.service.postgres import Postgres
 from tests.unit.cli.test_serve import blendp
 
@@ -79,6 +81,9 @@ def test_there_and_back(place: Places, tmp_path: Path) -> None:
     collector = Collector.open(new)
     assert [one["campaign"] for one in overview(collector.store)] == ["one", "two"]
     assert collector.tokens.scopes_of(token) is not None
+    with collector.store.writing() as connection:
+        rows = {find(connection, "one").number: [(bytes(16), bytes(16), 0, b"x")]}
+        assert [*keep_reports(connection, rows, "2026-11-16", Counter()).values()] == [["wrong-state"]]
     collector.lifecycle.create({"campaign": "three", **TERMS})
     with collector.store.reading() as connection:
         assert find(connection, "three").number == 3

@@ -20,8 +20,17 @@ from blendp.service.refusal import Refused
 from blendp.service.settings import Settings
 from blendp.service.store import Store, open_store
 from blendp.service.store import migrations as migrations_package
-from blendp.service.store.reports import Row, count_intake, count_reports, delete_report, insert_reports, read_reports
-from blendp.service.store.schema import campaign, metadata, report
+from blendp.service.store.keep_new import Row, keep_new
+from blendp.service.store.reports import (
+    close_door,
+    count_intake,
+    count_reports,
+    delete_report,
+    insert_reports,
+    keep_reports,
+    read_reports,
+)
+from blendp.service.store.schema import campaign, intake, metadata, report
 from tests.service.postgres import Postgres
 
 both = pytest.mark.parametrize(
@@ -151,37 +160,107 @@ def test_what_was_deleted_never_comes_back(store: Store) -> None:
         assert list(read_reports(connection, 1, 0)) == [[b"x"]]
 
 
+_Sent = tuple[int, int, int, int, bytes]
+"""Campaign, report id, pseudonym, question, data."""
+
+
 @both
-@settings(max_examples=30, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(
         st.lists(
-            st.tuples(st.integers(0, 5), st.integers(0, 5), st.integers(0, 1), st.sampled_from([b"a", b"b"])),
+            st.tuples(
+                st.integers(1, 3),
+                st.integers(0, 9),
+                st.integers(0, 9),
+                st.integers(0, 1),
+                st.sampled_from([b"a", b"b", b"cc"]),
+            ),
             min_size=1,
         ),
         min_size=1,
         max_size=4,
     )
 )
-def test_outcomes_are_those_of_a_simple_model(store: Store, batches: list[list[tuple[int, int, int, bytes]]]) -> None:
+def test_outcomes_are_those_of_a_simple_model(store: Store, batches: list[list[_Sent]]) -> None:
+    """Of two campaigns that take reports and one that does not; contents and numbers are those of the model, too."""
     with store.writing() as connection:
-        connection.execute(report.delete())
-    kept: dict[int, tuple[object, ...]] = {}
+        for table in (report, intake):
+            connection.execute(table.delete())
+        for number, state in ((2, "reporting"), (3, "closing")):
+            known = connection.execute(sa.select(campaign.c.number).where(campaign.c.number == number)).all()
+            if not known:
+                connection.execute(campaign.insert().values(number=number, name=state, state=state, revision=0))
+    kept: dict[tuple[int, int], tuple[object, ...]] = {}
+    counts: Counter[tuple[int, str]] = Counter()
     for batch in batches:
-        new = set()
-        for place, (report_id, pseudonym, *rest) in enumerate(batch):
-            if report_id not in kept and pseudonym not in {held[0] for held in kept.values()}:
-                kept[report_id] = (pseudonym, *rest)
-                new.add(place)
-        fates = (
-            "over-quota" if (held := kept.get(row[0])) is None else "duplicate" if held == row[1:] else "conflict"
-            for row in batch
-        )
-        expected = ["accepted" if place in new else fate for place, fate in enumerate(fates)]
+        expected = _expected(batch, kept)
+        counts += Counter((number, outcome) for number, some in expected.items() for outcome in some)
+        counts[1, "malformed"] += 1
+        rows_of = {number: [_row(*sent[1:]) for sent in batch if sent[0] == number] for number in expected}
         with store.writing() as connection:
-            assert insert_reports(connection, 1, [_row(*row) for row in batch]) == expected
+            assert keep_reports(connection, rows_of, "2026-11-16", Counter({(1, "malformed"): 1})) == expected
     with store.reading() as connection:
-        assert count_reports(connection, 1) == len(kept)
+        held = {
+            (row[0], bytes(row[1]), bytes(row[2]), row[3], bytes(row[4])) for row in connection.execute(report.select())
+        }
+        numbers = sa.select(intake.c.campaign, intake.c.outcome, intake.c["count"])
+        assert {(row[0], row[1]): row[2] for row in connection.execute(numbers)} == counts
+    assert held == {(number, *_row(report_id, *rest)) for (number, report_id), rest in kept.items()}  # type: ignore[arg-type]
+
+
+def _expected(batch: list[_Sent], kept: dict[tuple[int, int], tuple[object, ...]]) -> dict[int, list[str]]:
+    """What becomes of a batch's rows, and what is kept after it."""
+    new = set()
+    for place, (number, report_id, *rest) in enumerate(batch):
+        pseudonyms = {held[0] for (other, _), held in kept.items() if other == number}
+        if number != 3 and (number, report_id) not in kept and rest[0] not in pseudonyms:
+            kept[number, report_id] = tuple(rest)
+            new.add(place)
+    outcomes: dict[int, list[str]] = {number: [] for number in sorted({sent[0] for sent in batch})}
+    for place, (number, report_id, *rest) in enumerate(batch):
+        held = kept.get((number, report_id))
+        fate = "late" if number == 3 else "over-quota" if held is None else "conflict"
+        fate = "duplicate" if held == tuple(rest) else fate
+        outcomes[number].append("accepted" if place in new else fate)
+    return outcomes
+
+
+@pytest.mark.xdist_group("postgres")
+@pytest.mark.parametrize("store", ["postgresql"], indirect=True)
+def test_new_reports_are_kept_all_or_not_at_all(store: Store) -> None:
+    none: Counter[tuple[int, str]] = Counter()
+    with store.writing() as connection:
+        assert keep_new(connection, {1: [_row(i, data=bytes(i + 1)) for i in range(3)]}, "2026-11-16", none)
+    for number, rows in ((1, [_row(4), _row(1)]), (1, [_row(5), _row(6, pseudonym=1)]), (7, [_row(8)])):
+        with store.writing() as connection:
+            assert not keep_new(connection, {1: [_row(9)], number: rows}, "2026-11-16", none)
+    with store.reading() as connection:
+        assert count_reports(connection, 1) == 3
+        assert [sorted(part) for part in read_reports(connection, 1, 0)] == [[bytes(1), bytes(2), bytes(3)]]
+        assert connection.exec_driver_sql("SELECT sum(count) FROM intake").scalar_one() == 3
+
+
+@pytest.mark.xdist_group("postgres")
+@pytest.mark.parametrize("store", ["postgresql"], indirect=True)
+def test_who_waited_at_the_door_finds_it_closed(store: Store) -> None:
+    """A call that came before the campaign was closed, and waited until it was, keeps nothing."""
+    outcomes: dict[int, list[str]] = {}
+
+    def send() -> None:
+        with store.writing() as connection:
+            outcomes.update(keep_reports(connection, {1: [_row(1)]}, "2026-11-16", Counter()))
+
+    sending = threading.Thread(target=send)
+    waits = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+    with store.writing() as connection:
+        close_door(connection, 1)
+        sending.start()
+        while not connection.exec_driver_sql(waits).scalar_one():
+            time.sleep(0.01)
+        connection.execute(campaign.update().values(state="closing"))
+    sending.join()
+    assert outcomes == {1: ["late"]}
 
 
 @both

@@ -15,12 +15,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 
-from sqlalchemy.engine import Connection
-
 from blendp.service.clock import Clock
 from blendp.service.refusal import Refused
-from blendp.service.store.reports import Row, count_intake, insert_reports, state_for_reports
-from blendp.service.store.store import Store, is_stuck, is_taken, refusal_of
+from blendp.service.store.keep_new import Row
+from blendp.service.store.reports import keep_reports
+from blendp.service.store.store import Store, is_stuck, refusal_of
 
 MOST_IN_GROUP = 20_000
 """Reports that one transaction keeps, so that nobody waits long for others."""
@@ -28,7 +27,7 @@ MOST_IN_GROUP = 20_000
 _FLUSH_SECONDS = 1.0
 _RETRY_SECONDS = 2
 _TURNS = 3
-"""How often a group is tried: not all rows may be new, and another process may wait for it as it for the other."""
+"""How often a group is tried: another process may wait for it as it for the other."""
 
 Observer = Callable[[str, int], None]
 """Told an outcome and how many reports had it."""
@@ -132,42 +131,25 @@ class Intake:
 
         If the transaction fails, everybody is told so, and the numbers of those who were refused before are lost.
         """
-        hope = True
+        rows_of: dict[int, list[Row]] = defaultdict(list)
+        for waiting in group:
+            rows_of[waiting.campaign] += waiting.rows
         for left in reversed(range(_TURNS)):
-            counts: Counter[tuple[int, str]] = Counter()
             try:
                 with self._store.writing() as connection:
-                    for number, some in _by_campaign(group).items():
-                        rows = [row for one in some for row in one.rows]
-                        outcomes = iter(self._outcomes(connection, number, rows, hope))
-                        for waiting in some:
-                            waiting.outcomes = list(islice(outcomes, len(waiting.rows)))
-                            counts.update((number, outcome) for outcome in waiting.outcomes)
-                    self._count(connection, counts + refused)
+                    outcomes = keep_reports(connection, rows_of, self._clock().isoformat(), refused)
             except Exception as error:  # whatever it is, somebody waits for an answer
-                if left and (is_stuck(error) or is_taken(error)):
-                    hope = False
+                if left and is_stuck(error):
                     continue
                 refusal = error if isinstance(error, Refused) else refusal_of(error)
                 for waiting in group:
                     waiting.outcomes = refusal
                 return Counter()
             break
-        kept: Counter[str] = Counter()
-        for (_, outcome), count in counts.items():
-            kept[outcome] += count
-        return kept
-
-    def _outcomes(self, connection: Connection, number: int, rows: Sequence[Row], hope: bool) -> list[str]:
-        """Insert, unless the campaign takes no reports; its state cannot change before the transaction ends."""
-        state = state_for_reports(connection, number)
-        if state != "reporting":
-            return ["late" if state in ("closing", "released") else "wrong-state"] * len(rows)
-        return insert_reports(connection, number, rows, hope=hope)
-
-    def _count(self, connection: Connection, counts: Counter[tuple[int, str]]) -> None:
-        if counts:
-            count_intake(connection, self._clock().isoformat(), counts)
+        fates = {number: iter(some) for number, some in outcomes.items()}
+        for waiting in group:
+            waiting.outcomes = list(islice(fates[waiting.campaign], len(waiting.rows)))
+        return Counter(outcome for some in outcomes.values() for outcome in some)
 
     def _answer(self, group: list[_Waiting]) -> None:
         """Tell everybody, waking each event loop once."""
@@ -196,11 +178,3 @@ def _tell(group: list[_Waiting]) -> None:
             waiting.answer.set_exception(waiting.outcomes)
         else:
             waiting.answer.set_result(waiting.outcomes)
-
-
-def _by_campaign(group: list[_Waiting]) -> dict[int, list[_Waiting]]:
-    """In the order of the campaigns' numbers, so that two processes never wait for each other."""
-    apart: dict[int, list[_Waiting]] = defaultdict(list)
-    for waiting in group:
-        apart[waiting.campaign].append(waiting)
-    return dict(sorted(apart.items()))

@@ -13,6 +13,7 @@ from prometheus_client import (
     disable_created_metrics,
     generate_latest,
     multiprocess,
+    values,
 )
 
 disable_created_metrics()  # type: ignore[no-untyped-call]  # they tell the time of the first report of a kind
@@ -27,6 +28,9 @@ class Metrics:
         """All at 0."""
         self._registry = CollectorRegistry()
         self._shared = "PROMETHEUS_MULTIPROC_DIR" in os.environ
+        if self._shared:  # a worker never forks, so it need not ask for its number whenever it counts
+            number = os.getpid()
+            values.ValueClass = values.MultiProcessValue(lambda: number)  # type: ignore[no-untyped-call]
         self._reports = Counter("blendp_reports", "Reports by outcome.", ["outcome"], registry=self._registry)
         self._requests = Counter(
             "blendp_requests", "Requests by route and status.", ["method", "route", "status"], registry=self._registry

@@ -5,18 +5,16 @@ from __future__ import annotations
 import os
 import secrets
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import islice
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from blendp.service.store.keep_new import DOOR, SLOTS, Row, keep_new
 from blendp.service.store.schema import report
 from blendp.wire.reports import ID_BYTES
-
-Row = tuple[bytes, bytes, int, bytes]
-"""Report id, keyed pseudonym, question, data."""
 
 ACCEPTED, DUPLICATE = "accepted", "duplicate"
 
@@ -28,8 +26,9 @@ _INSERT_POSTGRESQL = """
     SELECT %s, report_id, pseudonym, question, data
     FROM unnest(%s::bytea[], %s::bytea[], %s::smallint[], %s::bytea[]) WITH ORDINALITY
          AS sent (report_id, pseudonym, question, data, place)
+    ORDER BY place
+    ON CONFLICT DO NOTHING RETURNING report_id, pseudonym
 """
-_IF_NEW = "ORDER BY place ON CONFLICT DO NOTHING RETURNING report_id, pseudonym"
 _BAR = """
     INSERT INTO report (campaign, report_id, pseudonym, question) VALUES ({0}, {0}, {0}, {0}) ON CONFLICT DO NOTHING
 """
@@ -39,17 +38,36 @@ _COUNT = """
     ON CONFLICT (campaign, day, outcome, slot) DO UPDATE SET count = intake.count + excluded.count
 """
 _MARK = {"sqlite": "?", "postgresql": "%s"}
-_DOOR = 7235602
 _AT_A_TIME = 500
 
-SLOTS = 16
-"""Rows that processes share out among them to count in, so that none waits for another's commit."""
+
+def keep_reports(
+    connection: Connection, rows_of: Mapping[int, Sequence[Row]], day: str, refused: Counter[tuple[int, str]]
+) -> dict[int, list[str]]:
+    """Keep the rows of campaigns that take reports and count all outcomes, also of what was refused before.
+
+    What became of every row, by campaign. On PostgreSQL all rows are taken for new first, which is three times as fast.
+    """
+    if rows_of and connection.dialect.name == "postgresql" and keep_new(connection, rows_of, day, refused):
+        return {number: [ACCEPTED] * len(rows) for number, rows in rows_of.items()}
+    outcomes = {number: _outcomes(connection, number, rows) for number, rows in sorted(rows_of.items())}
+    counts = Counter((number, outcome) for number, some in outcomes.items() for outcome in some) + refused
+    if counts:
+        count_intake(connection, day, counts)
+    return outcomes
 
 
-def state_for_reports(connection: Connection, campaign: int) -> str | None:
+def _outcomes(connection: Connection, campaign: int, rows: Sequence[Row]) -> list[str]:
+    state = _state_behind_door(connection, campaign)
+    if state != "reporting":
+        return ["late" if state in ("closing", "released") else "wrong-state"] * len(rows)
+    return insert_reports(connection, campaign, rows)
+
+
+def _state_behind_door(connection: Connection, campaign: int) -> str | None:
     """A campaign's state, which cannot stop to be ``reporting`` before this transaction ends."""
     if connection.dialect.name == "postgresql":
-        connection.exec_driver_sql("SELECT pg_advisory_xact_lock_shared(%s, %s)", (_DOOR, campaign))
+        connection.exec_driver_sql("SELECT pg_advisory_xact_lock_shared(%s, %s)", (DOOR, campaign))
     found = connection.exec_driver_sql(_STATE.format(_MARK[connection.dialect.name]), (campaign,)).first()
     return None if found is None else str(found[0])
 
@@ -57,7 +75,7 @@ def state_for_reports(connection: Connection, campaign: int) -> str | None:
 def close_door(connection: Connection, campaign: int) -> None:
     """Wait until no transaction keeps reports of a campaign, and let none begin before this transaction ends."""
     if connection.dialect.name == "postgresql":
-        connection.exec_driver_sql("SELECT pg_advisory_xact_lock(%s, %s)", (_DOOR, campaign))
+        connection.exec_driver_sql("SELECT pg_advisory_xact_lock(%s, %s)", (DOOR, campaign))
 
 
 def count_intake(connection: Connection, day: str, counts: Counter[tuple[int, str]]) -> None:
@@ -67,11 +85,8 @@ def count_intake(connection: Connection, day: str, counts: Counter[tuple[int, st
     connection.exec_driver_sql(_COUNT.format(_MARK[connection.dialect.name]), rows)
 
 
-def insert_reports(connection: Connection, campaign: int, rows: Sequence[Row], *, hope: bool = False) -> list[str]:
+def insert_reports(connection: Connection, campaign: int, rows: Sequence[Row]) -> list[str]:
     """Keep the rows that are new, in their order, and say of every row what became of it.
-
-    With ``hope`` PostgreSQL takes all rows for new, which is twice as fast; if one is not, the transaction fails
-    (:func:`~blendp.service.store.store.is_taken`) and has to be made again without.
 
     accepted    is kept now,
     duplicate   is kept already, byte for byte,
@@ -82,7 +97,7 @@ def insert_reports(connection: Connection, campaign: int, rows: Sequence[Row], *
     if connection.dialect.name == "sqlite":
         new = _insert_sqlite(connection, campaign, rows)
     else:
-        new = _insert_postgresql(connection, campaign, rows, hope)
+        new = _insert_postgresql(connection, campaign, rows)
     if all(new):
         return [ACCEPTED] * len(rows)
     left = [row for row, is_new in zip(rows, new, strict=True) if not is_new]
@@ -105,14 +120,10 @@ def _insert_sqlite(connection: Connection, campaign: int, rows: Sequence[Row]) -
         return [cursor.execute(_INSERT_SQLITE, value).rowcount == 1 for value in values]
 
 
-def _insert_postgresql(connection: Connection, campaign: int, rows: Sequence[Row], hope: bool) -> list[bool]:
+def _insert_postgresql(connection: Connection, campaign: int, rows: Sequence[Row]) -> list[bool]:
     """In one statement; of rows with the same id and pseudonym only the first can have been new."""
     ids, pseudonyms, questions, data = (list(column) for column in zip(*rows, strict=True))
-    sent = (campaign, ids, pseudonyms, questions, data)
-    if hope:
-        connection.exec_driver_sql(_INSERT_POSTGRESQL, sent)
-        return [True] * len(rows)
-    inserted = connection.exec_driver_sql(_INSERT_POSTGRESQL + _IF_NEW, sent)
+    inserted = connection.exec_driver_sql(_INSERT_POSTGRESQL, (campaign, ids, pseudonyms, questions, data))
     new = {(bytes(report_id), bytes(pseudonym)) for report_id, pseudonym in inserted}
     if len(new) == len(rows):
         return [True] * len(rows)

@@ -22,7 +22,7 @@ from blendp.service.store.migrations import migrate
 _BUSY_SECONDS = 10
 _RETRY_SECONDS = 5
 _DISK_FULL = "53100"
-_STUCK, _TAKEN = ("40P01", "40001"), "23505"
+_STUCK = ("40P01", "40001")
 _KEYS_LOCK = 7235603
 _PRAGMAS = (
     "journal_mode=WAL",
@@ -156,11 +156,6 @@ def refusal_of(error: Exception) -> Refused:
 def is_stuck(error: BaseException | None) -> bool:
     """Whether the database ended this transaction because it and another waited for each other."""
     return error is not None and (getattr(error, "sqlstate", None) in _STUCK or is_stuck(error.__cause__))
-
-
-def is_taken(error: BaseException | None) -> bool:
-    """Whether a row could not be kept because one with its id or pseudonym is."""
-    return error is not None and (getattr(error, "sqlstate", None) == _TAKEN or is_taken(error.__cause__))
 
 
 def _is_full(error: BaseException | None) -> bool:

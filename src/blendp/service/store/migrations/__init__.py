@@ -10,10 +10,14 @@ from alembic.util.exc import CommandError
 from sqlalchemy.engine import Engine
 
 from blendp.errors import EngineError
+from blendp.service.store.keep_new import put_in_place
 
 
 def migrate(engine: Engine, revision: str = "head") -> None:
-    """Bring the database to a version of the schema, in one transaction; several processes may try at once."""
+    """Bring the database to a version of the schema, in one transaction; several processes may try at once.
+
+    A database of the newest version has what :mod:`~blendp.service.store.keep_new` needs, too.
+    """
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent))
     with engine.connect() as connection:
@@ -26,3 +30,5 @@ def migrate(engine: Engine, revision: str = "head") -> None:
                 command.upgrade(config, revision)
             except CommandError as error:
                 raise EngineError(f"The database needs a newer version of blendp: {error}.") from error
+            if engine.dialect.name == "postgresql":
+                put_in_place(connection)
