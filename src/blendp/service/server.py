@@ -18,6 +18,7 @@ from starlette.applications import Starlette
 from uvicorn.supervisors import Multiprocess
 
 from blendp.errors import EngineError
+from blendp.service.http.one_packet import OnePacket
 from blendp.service.journal import start_journal, tell
 from blendp.service.settings import Settings
 
@@ -45,7 +46,7 @@ def serve(settings: Settings, started: Callable[[str], None] = lambda _: None) -
             host=settings.host,
             port=settings.port,
             workers=settings.workers,
-            http="httptools",
+            http=OnePacket,
             ws="none",
             access_log=False,
             log_config=None,

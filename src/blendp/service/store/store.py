@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import sqlalchemy as sa
@@ -57,10 +58,12 @@ class Store:
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """A transaction that is on the disk when the block is left, or has not happened."""
-        with self._told(), self.engine.connect() as connection:
-            connection.execution_options(blendp_writes=True)
-            with connection.begin():
-                yield connection
+        with self._told(), self._writer.begin() as connection:
+            yield connection
+
+    @cached_property
+    def _writer(self) -> Engine:
+        return self.engine.execution_options(blendp_writes=True)
 
     @contextmanager
     def _told(self) -> Iterator[None]:

@@ -1,0 +1,47 @@
+"""The web server's protocol, made to send an answer's head and body together.
+
+It writes them one after the other, and uvloop passes every write on at once: two system calls and two packets for every
+answer. Here writes of one turn of the event loop are sent as one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, cast
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+
+class OnePacket(HttpToolsProtocol):
+    """HTTP/1.1 as uvicorn speaks it, over a transport that gathers."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin."""
+        super().connection_made(cast(asyncio.Transport, _Gathering(transport, self.loop)))
+
+
+class _Gathering:
+    """A transport whose writes wait for the end of the event loop's turn; all else is the transport's own."""
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport, self._loop = transport, loop
+        self._gathered: list[bytes] = []
+
+    def write(self, data: bytes) -> None:
+        """Send this, soon."""
+        if not self._gathered:
+            self._loop.call_soon(self._send)
+        self._gathered.append(data)
+
+    def close(self) -> None:
+        """Close, after everything was sent."""
+        self._send()
+        self._transport.close()
+
+    def _send(self) -> None:
+        gathered, self._gathered = self._gathered, []
+        if gathered and not self._transport.is_closing():
+            self._transport.write(b"".join(gathered))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
