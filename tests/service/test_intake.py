@@ -14,11 +14,13 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from blendp.service import intake as intake_module
 from blendp.service.intake import MOST_IN_GROUP, Intake
 from blendp.service.refusal import Refused
 from blendp.service.settings import Settings
 from blendp.service.store import Store, open_store
-from blendp.service.store.reports import Row, count_reports
+from blendp.service.store.keep_new import Row
+from blendp.service.store.reports import count_reports
 from blendp.service.store.schema import campaign, intake
 from tests.service.helpers import on
 
@@ -89,6 +91,43 @@ def test_who_waits_shares_a_transaction(store: Store) -> None:
     assert gate.transactions <= 2
     assert seen == {"accepted": 200}
     assert _counted(store) == {"accepted": 200}
+
+
+def test_those_who_were_told_together_wait_for_each_other(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many as there were before share a transaction though they come one by one, and wait for no more."""
+    monkeypatch.setattr(intake_module, "_GATHER_SECONDS", 60.0)
+    gate = _Gate(store)
+    line = _intake(gate, Counter())
+
+    async def go() -> None:
+        first = asyncio.create_task(line.submit(1, _rows(0, 1)))
+        await asyncio.sleep(0.05)
+        together = [asyncio.create_task(line.submit(1, _rows(10 + i, 1))) for i in range(3)]
+        await asyncio.sleep(0.05)
+        gate.gate.set()
+        await asyncio.gather(first, *together)
+        assert gate.transactions == 2
+        again: list[asyncio.Task[list[str]]] = []
+        for i in range(3):
+            assert not any(task.done() for task in again)
+            again.append(asyncio.create_task(line.submit(1, _rows(20 + i, 1))))
+            await asyncio.sleep(0.05)
+        await asyncio.gather(*again)
+        assert gate.transactions == 3
+
+    asyncio.run(asyncio.wait_for(go(), 30))
+    line.stop()
+
+
+def test_who_comes_alone_after_many_waits_a_moment_only(store: Store) -> None:
+    line = _intake(store, Counter())
+
+    async def go() -> None:
+        await asyncio.gather(*(line.submit(1, _rows(i, 1)) for i in range(50)))
+        await line.submit(1, _rows(100, 1))
+
+    asyncio.run(asyncio.wait_for(go(), 30))
+    line.stop()
 
 
 def test_a_full_line_asks_to_come_back(store: Store) -> None:

@@ -2,7 +2,8 @@
 
 Requests put their rows in line and wait. A thread takes all that is in line, keeps it in one transaction, and only
 then tells everybody. So while the disk is busy with one group the next one grows, and the cost of a commit is shared
-by as many as there are. The line is bounded: who finds it full is asked to come back later.
+by as many as there are; those who were told together mostly come back together, so the next group waits a moment for
+as many. The line is bounded: who finds it full is asked to come back later.
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ MOST_IN_GROUP = 20_000
 
 _FLUSH_SECONDS = 1.0
 _RETRY_SECONDS = 2
+_GATHER_SECONDS = 0.005
+"""How long a group may wait to become as large as the one before: under load, few large commits cost less than many."""
+
 _TURNS = 3
 """How often a group is tried: another process may wait for it as it for the other."""
 
@@ -56,6 +60,7 @@ class Intake:
         self._show = show
         self._line: deque[_Waiting] = deque()
         self._waiting = 0
+        self._enough = 1
         self._refused: Counter[tuple[int, str]] = Counter()
         self._changed = threading.Condition()
         self._open = False
@@ -94,7 +99,7 @@ class Intake:
                 raise Refused("busy", "More reports are in line than may wait: try again.", retry_after=_RETRY_SECONDS)
             self._line.append(waiting)
             self._waiting += len(rows)
-            if len(self._line) == 1:  # else the thread has been told
+            if len(self._line) in (1, self._enough):  # else the thread has been told
                 self._changed.notify()
         return await waiting.answer
 
@@ -109,8 +114,11 @@ class Intake:
             with self._changed:
                 if not self._line and self._open:
                     self._changed.wait(_FLUSH_SECONDS)
+                if 0 < len(self._line) < self._enough and self._open:
+                    self._changed.wait(_GATHER_SECONDS)
                 group, refused, going_on = self._next_group(), self._refused, self._open
                 self._refused = Counter()
+                self._enough = max(1, len(group))
             if group or refused:
                 kept = self._keep(group, refused)
                 self._answer(group)
