@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import datetime
 import os
-from collections.abc import Awaitable, Callable
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 import httpx
 import msgspec
+from sqlalchemy.engine import Connection
 from starlette.applications import Starlette
 
 from blendp.client import make_report
@@ -22,6 +24,8 @@ from blendp.service.clock import Clock
 from blendp.service.collector import Collector
 from blendp.service.http import make_app
 from blendp.service.settings import Settings
+from blendp.service.store.one_call import Row
+from blendp.service.store.reports import keep_reports
 from blendp.wire import Manifest, Terms, UploadedReport
 from blendp.wire.reports import QUESTION_NUMBER
 
@@ -96,6 +100,11 @@ def reports(manifest: Manifest, head_list: HeadList, count: int) -> list[Uploade
         question = QUESTION_NUMBER[report.question]
         made.append(UploadedReport(os.urandom(16), os.urandom(16), question, report.data))
     return made
+
+
+def keep_rows(connection: Connection, number: int, rows: Sequence[Row], *, hope: bool = True) -> list[str]:
+    """What becomes of a campaign's rows."""
+    return keep_reports(connection, {number: rows}, DAY.isoformat(), Counter(), hope=hope)[number]
 
 
 def bearer(token: str) -> dict[str, str]:

@@ -19,8 +19,7 @@ from blendp.service.http import endpoints, make_app
 from blendp.service.http.app import ENDPOINTS
 from blendp.service.http.endpoints import Guard
 from blendp.service.http.openapi import openapi
-from blendp.service.store.reports import insert_reports
-from tests.service.helpers import open_collector, published_campaign, terms_of
+from tests.service.helpers import keep_rows, open_collector, published_campaign, terms_of
 
 CHECKS = (
     "not_a_server_error",
@@ -60,7 +59,7 @@ def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[St
     collector.intake.start()
     with collector.store.writing() as connection:
         number = collector.book.reporting("released").number
-        insert_reports(connection, number, [(r.report_id, r.pseudonym, r.question, r.data) for r in done.make(3)])
+        keep_rows(connection, number, [(r.report_id, r.pseudonym, r.question, r.data) for r in done.make(3)])
     collector.lifecycle.release("released")
     yield app, operator, enrolment
     collector.intake.stop()

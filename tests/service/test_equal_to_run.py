@@ -26,10 +26,10 @@ from blendp.service.campaigns import keyed, pseudonym_key
 from blendp.service.collector import Collector
 from blendp.service.lifecycle import parameters_of
 from blendp.service.settings import Settings
-from blendp.service.store.reports import insert_reports
 from blendp.service.tokens import enrolment_hash
 from blendp.wire.campaign import Manifest, Terms
 from blendp.wire.reports import QUESTION_NUMBER
+from tests.service.helpers import keep_rows
 from tests.support import KnownKey
 
 TODAY = datetime.date(2026, 11, 16)
@@ -134,7 +134,7 @@ def _report(collector: Collector, manifest: Manifest, spool: Path) -> tuple[Head
             made.append(subset)
         stored.append((report_id, keyed(report_id, key), QUESTION_NUMBER[question], data))
     with collector.store.writing() as connection:
-        assert set(insert_reports(connection, 1, stored)) == {"accepted"}
+        assert set(keep_rows(connection, 1, stored)) == {"accepted"}
     form = ReportForm(head_list, terms.epsilon)
     write_spool(spool, spool_of_reports(zip(ids, made, strict=True), form))
     counted = count_reports([spool], form)

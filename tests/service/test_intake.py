@@ -19,7 +19,7 @@ from blendp.service.intake import MOST_IN_GROUP, Intake
 from blendp.service.refusal import Refused
 from blendp.service.settings import Settings
 from blendp.service.store import Store, open_store
-from blendp.service.store.keep_new import Row
+from blendp.service.store.one_call import Row
 from blendp.service.store.reports import count_reports
 from blendp.service.store.schema import campaign, intake
 from tests.service.helpers import on
@@ -96,6 +96,7 @@ def test_who_waits_shares_a_transaction(store: Store) -> None:
 def test_those_who_were_told_together_wait_for_each_other(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """As many as there were before share a transaction though they come one by one, and wait for no more."""
     monkeypatch.setattr(intake_module, "_GATHER_SECONDS", 60.0)
+    monkeypatch.setattr(intake_module, "_CROWD", 1)
     gate = _Gate(store)
     line = _intake(gate, Counter())
 

@@ -19,14 +19,13 @@ from blendp.service.collector import Collector
 from blendp.service.refusal import Refused
 from blendp.service.settings import Settings
 from blendp.service.status import export, overview, status
-from blendp.service.store.reports import insert_reports
 from blendp.service.store.schema import enrolment, report
 from blendp.wire import Envelope, Manifest, Terms, VerifyKey
 from blendp.wire.campaign import MANIFEST_TYPE, RELEASE_TYPE, TERMS_TYPE
 from blendp.wire.canonical import sha256
 from blendp.wire.install import deletion_key, pseudonym
 from blendp.wire.keys import Trust
-from tests.service.helpers import DAY, PEOPLE, open_collector, published_campaign, records_of, terms_of
+from tests.service.helpers import DAY, PEOPLE, keep_rows, open_collector, published_campaign, records_of, terms_of
 
 SECRET_TEXT = "a query that nobody else may ever read"
 
@@ -68,7 +67,7 @@ def _insert(collector: Collector, keys: list[bytes], first_id: int = 0) -> list[
         for i, key in enumerate(keys, first_id)
     ]
     with collector.store.writing() as connection:
-        return insert_reports(connection, campaign.number, rows)
+        return keep_rows(connection, campaign.number, rows)
 
 
 def test_terms_are_signed_and_stay(collector: Collector) -> None:

@@ -20,17 +20,17 @@ from blendp.service.refusal import Refused
 from blendp.service.settings import Settings
 from blendp.service.store import Store, open_store
 from blendp.service.store import migrations as migrations_package
-from blendp.service.store.keep_new import Row, keep_new
+from blendp.service.store.one_call import Row, keep_in_one_call
 from blendp.service.store.reports import (
     close_door,
     count_intake,
     count_reports,
     delete_report,
-    insert_reports,
     keep_reports,
     read_reports,
 )
 from blendp.service.store.schema import campaign, intake, metadata, report
+from tests.service.helpers import keep_rows
 from tests.service.postgres import Postgres
 
 both = pytest.mark.parametrize(
@@ -112,9 +112,9 @@ def test_a_store_may_be_opened_many_times(store: Store) -> None:
 @both
 def test_every_outcome(store: Store) -> None:
     with store.writing() as connection:
-        assert insert_reports(connection, 1, [_row(1), _row(2)]) == ["accepted", "accepted"]
+        assert keep_rows(connection, 1, [_row(1), _row(2)]) == ["accepted", "accepted"]
     with store.writing() as connection:
-        outcomes = insert_reports(
+        outcomes = keep_rows(
             connection,
             1,
             [
@@ -136,27 +136,28 @@ def test_every_outcome(store: Store) -> None:
 def test_rows_of_one_batch_that_repeat_each_other(store: Store) -> None:
     with store.writing() as connection:
         rows = [_row(1), _row(1), _row(1, data=b"y"), _row(2, pseudonym=1), _row(3), _row(3)]
-        outcomes = insert_reports(connection, 1, rows)
+        outcomes = keep_rows(connection, 1, rows)
         assert outcomes == ["accepted", "duplicate", "conflict", "over-quota", "accepted", "duplicate"]
 
 
 @both
 def test_the_same_id_in_two_campaigns_is_two_reports(store: Store) -> None:
     with store.writing() as connection:
-        assert insert_reports(connection, 1, [_row(1)]) == insert_reports(connection, 2, [_row(1)]) == ["accepted"]
+        connection.execute(campaign.insert().values(number=2, name="d", state="reporting", revision=0))
+        assert keep_rows(connection, 1, [_row(1)]) == keep_rows(connection, 2, [_row(1)]) == ["accepted"]
 
 
 @both
 def test_what_was_deleted_never_comes_back(store: Store) -> None:
     with store.writing() as connection:
-        insert_reports(connection, 1, [_row(1), _row(2)])
+        keep_rows(connection, 1, [_row(1), _row(2)])
         assert delete_report(connection, 1, _row(1)[1])
         assert not delete_report(connection, 1, _row(1)[1])
         assert not delete_report(connection, 1, _row(9)[1])
     with store.writing() as connection:
-        assert insert_reports(connection, 1, [_row(1), _row(7, pseudonym=1)]) == ["deleted", "deleted"]
+        assert keep_rows(connection, 1, [_row(1), _row(7, pseudonym=1)]) == ["deleted", "deleted"]
         assert count_reports(connection, 1) == 1
-        assert insert_reports(connection, 1, [_row(9), _row(2)]) == ["deleted", "duplicate"], "it overtook its report"
+        assert keep_rows(connection, 1, [_row(9), _row(2)]) == ["deleted", "duplicate"], "it overtook its report"
         assert list(read_reports(connection, 1, 0)) == [[b"x"]]
 
 
@@ -180,9 +181,10 @@ _Sent = tuple[int, int, int, int, bytes]
         ),
         min_size=1,
         max_size=4,
-    )
+    ),
+    st.booleans(),
 )
-def test_outcomes_are_those_of_a_simple_model(store: Store, batches: list[list[_Sent]]) -> None:
+def test_outcomes_are_those_of_a_simple_model(store: Store, batches: list[list[_Sent]], hope: bool) -> None:
     """Of two campaigns that take reports and one that does not; contents and numbers are those of the model, too."""
     with store.writing() as connection:
         for table in (report, intake):
@@ -199,7 +201,8 @@ def test_outcomes_are_those_of_a_simple_model(store: Store, batches: list[list[_
         counts[1, "malformed"] += 1
         rows_of = {number: [_row(*sent[1:]) for sent in batch if sent[0] == number] for number in expected}
         with store.writing() as connection:
-            assert keep_reports(connection, rows_of, "2026-11-16", Counter({(1, "malformed"): 1})) == expected
+            refused = Counter({(1, "malformed"): 1})
+            assert keep_reports(connection, rows_of, "2026-11-16", refused, hope=hope) == expected
     with store.reading() as connection:
         held = {
             (row[0], bytes(row[1]), bytes(row[2]), row[3], bytes(row[4])) for row in connection.execute(report.select())
@@ -228,17 +231,29 @@ def _expected(batch: list[_Sent], kept: dict[tuple[int, int], tuple[object, ...]
 
 @pytest.mark.xdist_group("postgres")
 @pytest.mark.parametrize("store", ["postgresql"], indirect=True)
-def test_new_reports_are_kept_all_or_not_at_all(store: Store) -> None:
-    none: Counter[tuple[int, str]] = Counter()
-    with store.writing() as connection:
-        assert keep_new(connection, {1: [_row(i, data=bytes(i + 1)) for i in range(3)]}, "2026-11-16", none)
-    for number, rows in ((1, [_row(4), _row(1)]), (1, [_row(5), _row(6, pseudonym=1)]), (7, [_row(8)])):
+@pytest.mark.parametrize("hope", [True, False])
+def test_one_call_keeps_and_tells_what_is_new(store: Store, hope: bool) -> None:
+    def keep(number: int, *rows: Row) -> list[str] | None:
         with store.writing() as connection:
-            assert not keep_new(connection, {1: [_row(9)], number: rows}, "2026-11-16", none)
+            return keep_in_one_call(connection, number, rows, "2026-11-16", {}, hope=hope)
+
+    a, d, c, q = "accepted", "duplicate", "conflict", "over-quota"
+    assert keep(1, *(_row(i, question=i % 2, data=bytes(i + 1)) for i in range(3))) == [a, a, a]
+    rows = [
+        _row(4),
+        _row(1, question=1, data=bytes(2)),
+        _row(2, question=1),
+        _row(5, pseudonym=2),
+        _row(4),
+        _row(6, 7),
+        _row(8, 7),
+    ]
+    assert keep(1, *rows) == [a, d, c, q, d, a, q]
+    assert keep(7, _row(8)) is None
     with store.reading() as connection:
-        assert count_reports(connection, 1) == 3
-        assert [sorted(part) for part in read_reports(connection, 1, 0)] == [[bytes(1), bytes(2), bytes(3)]]
-        assert connection.exec_driver_sql("SELECT sum(count) FROM intake").scalar_one() == 3
+        assert [sorted(part) for part in read_reports(connection, 1, 0)] == [[bytes(1), bytes(3), b"x", b"x"]]
+        assert list(read_reports(connection, 1, 1)) == [[bytes(2)]]
+        assert connection.exec_driver_sql("SELECT sum(count) FROM intake").scalar_one() == 10
 
 
 @pytest.mark.xdist_group("postgres")
@@ -266,7 +281,7 @@ def test_who_waited_at_the_door_finds_it_closed(store: Store) -> None:
 @both
 def test_many_reports_are_read_in_parts(store: Store) -> None:
     with store.writing() as connection:
-        insert_reports(connection, 1, [_row(i, data=bytes([i % 7])) for i in range(250)])
+        keep_rows(connection, 1, [_row(i, data=bytes([i % 7])) for i in range(250)])
     with store.reading() as connection:
         parts = list(read_reports(connection, 1, 0, at_a_time=100))
     assert [len(part) for part in parts] == [100, 100, 50]
@@ -277,7 +292,7 @@ def test_many_reports_are_read_in_parts(store: Store) -> None:
 def test_a_transaction_that_fails_keeps_nothing(store: Store) -> None:
     def fail() -> None:
         with store.writing() as connection:
-            insert_reports(connection, 1, [_row(1)])
+            keep_rows(connection, 1, [_row(1)])
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
@@ -296,7 +311,7 @@ def test_writers_at_the_same_time_keep_each_id_once(store: Store) -> None:
         while True:
             try:
                 with store.writing() as connection:
-                    outcomes = insert_reports(connection, 1, rows)
+                    outcomes = keep_rows(connection, 1, rows)
             except Refused:  # PostgreSQL ends one of two transactions that wait for each other
                 continue
             break
@@ -345,7 +360,8 @@ def test_deleted_content_is_overwritten_as_soon_as_nobody_reads(tmp_path: Path) 
     secret = b"an opt-in record, or what was one"
     store = open_store(Settings(tmp_path / "data"))
     with store.writing() as connection:
-        insert_reports(connection, 1, [_row(1, data=secret)])
+        connection.execute(campaign.insert().values(number=1, name="c", state="reporting", revision=0))
+        keep_rows(connection, 1, [_row(1, data=secret)])
     with store.reading() as reader:
         count_reports(reader, 1)
         with store.writing() as connection:

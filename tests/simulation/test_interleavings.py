@@ -15,9 +15,9 @@ from blendp.service.campaigns import keyed
 from blendp.service.collector import Collector
 from blendp.service.refusal import Refused
 from blendp.service.settings import Settings
-from blendp.service.store.reports import insert_reports
 from blendp.service.store.schema import document
 from blendp.wire.install import pseudonym
+from tests.service.helpers import keep_rows
 from tests.service.postgres import Postgres
 
 TODAY = datetime.date(2026, 11, 16)
@@ -86,7 +86,7 @@ def report(collector: Collector, count: int = 4) -> None:
     reporting = collector.book.reporting("c")
     rows = [(bytes([number]) * 16, bytes([number]) * 16, 0, b"\0") for number in range(count)]
     with collector.store.writing() as connection:
-        assert insert_reports(connection, reporting.number, rows) == ["accepted"] * count
+        assert keep_rows(connection, reporting.number, rows) == ["accepted"] * count
 
 
 def kinds(collector: Collector) -> set[str]:
@@ -173,7 +173,7 @@ def test_a_report_is_deleted_meanwhile(
     reporting = one.book.reporting("c")
     row = (b"x" * 16, keyed(pseudonym(key), reporting.pseudonym_key), 0, b"\0")
     with one.store.writing() as connection:
-        insert_reports(connection, reporting.number, [row])
+        keep_rows(connection, reporting.number, [row])
     before_reading(monkeypatch, one, lambda: two.forget_report("c", key))
     _, made = one.lifecycle.release("c")
     assert made.groups.client == 3

@@ -17,7 +17,7 @@ from blendp.service.private_files import PrivateFiles
 from blendp.service.refusal import Refused
 from blendp.service.settings import Settings
 from blendp.service.store import Store, open_store
-from blendp.service.store.keep_new import Row
+from blendp.service.store.one_call import Row
 from blendp.service.store.reports import delete_report
 from blendp.service.tokens import OperatorTokens
 from blendp.wire.install import pseudonym

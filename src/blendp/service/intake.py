@@ -18,8 +18,8 @@ from itertools import islice
 
 from blendp.service.clock import Clock
 from blendp.service.refusal import Refused
-from blendp.service.store.keep_new import Row
-from blendp.service.store.reports import keep_reports
+from blendp.service.store.one_call import Row
+from blendp.service.store.reports import ACCEPTED, keep_reports
 from blendp.service.store.store import Store, is_stuck, refusal_of
 
 MOST_IN_GROUP = 20_000
@@ -27,8 +27,9 @@ MOST_IN_GROUP = 20_000
 
 _FLUSH_SECONDS = 1.0
 _RETRY_SECONDS = 2
-_GATHER_SECONDS = 0.005
-"""How long a group may wait to become as large as the one before: under load, few large commits cost less than many."""
+_GATHER_SECONDS, _CROWD = 0.005, 16
+"""How long a group waits to become a crowd, and as large as the one before, unless that was one request alone: under
+load, few large commits cost less than many."""
 
 _TURNS = 3
 """How often a group is tried: another process may wait for it as it for the other."""
@@ -61,6 +62,7 @@ class Intake:
         self._line: deque[_Waiting] = deque()
         self._waiting = 0
         self._enough = 1
+        self._hope = True
         self._refused: Counter[tuple[int, str]] = Counter()
         self._changed = threading.Condition()
         self._open = False
@@ -118,7 +120,7 @@ class Intake:
                     self._changed.wait(_GATHER_SECONDS)
                 group, refused, going_on = self._next_group(), self._refused, self._open
                 self._refused = Counter()
-                self._enough = max(1, len(group))
+                self._enough = max(len(group), _CROWD) if len(group) > 1 else 1
             if group or refused:
                 kept = self._keep(group, refused)
                 self._answer(group)
@@ -145,7 +147,8 @@ class Intake:
         for left in reversed(range(_TURNS)):
             try:
                 with self._store.writing() as connection:
-                    outcomes = keep_reports(connection, rows_of, self._clock().isoformat(), refused)
+                    day = self._clock().isoformat()
+                    outcomes = keep_reports(connection, rows_of, day, refused, hope=self._hope)
             except Exception as error:  # whatever it is, somebody waits for an answer
                 if left and is_stuck(error):
                     continue
@@ -157,7 +160,9 @@ class Intake:
         fates = {number: iter(some) for number, some in outcomes.items()}
         for waiting in group:
             waiting.outcomes = list(islice(fates[waiting.campaign], len(waiting.rows)))
-        return Counter(outcome for some in outcomes.values() for outcome in some)
+        kept = Counter(outcome for some in outcomes.values() for outcome in some)
+        self._hope = set(kept) <= {ACCEPTED}
+        return kept
 
     def _answer(self, group: list[_Waiting]) -> None:
         """Tell everybody, waking each event loop once."""

@@ -34,12 +34,12 @@ def answer(
 
 
 class _Safe(Response):
-    """An answer with the safe headers alone, which are not put together again for each."""
+    """An answer with the safe headers, which are not put together again for each, and few of its own."""
 
-    def __init__(self, body: bytes, status: int, media_type: str) -> None:
+    def __init__(self, body: bytes, status: int, media_type: str, *more: tuple[bytes, bytes]) -> None:
         self.body, self.status_code, self.media_type, self.background = body, status, media_type, None
         own = ((b"content-length", b"%d" % len(body)), (b"content-type", media_type.encode("latin-1")))
-        self.raw_headers = [*_RAW_SAFE, *own]
+        self.raw_headers = [*_RAW_SAFE, *own, *more]
 
 
 def problem(refused: Refused) -> Response:
@@ -52,9 +52,9 @@ def problem(refused: Refused) -> Response:
         "detail": refused.detail,
         **refused.members,
     }
-    headers = dict(SAFE)
+    more = []
     if kind.retryable:
-        headers["retry-after"] = str(refused.retry_after or _RETRY_SECONDS)
+        more.append((b"retry-after", b"%d" % (refused.retry_after or _RETRY_SECONDS)))
     if kind.status == 401:
-        headers["www-authenticate"] = 'Bearer realm="blendp"'
-    return Response(msgspec.json.encode(document), kind.status, headers, PROBLEM_TYPE)
+        more.append((b"www-authenticate", b'Bearer realm="blendp"'))
+    return _Safe(msgspec.json.encode(document), kind.status, PROBLEM_TYPE, *more)

@@ -12,7 +12,7 @@ from itertools import islice
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from blendp.service.store.keep_new import DOOR, SLOTS, Row, keep_new
+from blendp.service.store.one_call import DOOR, SLOTS, Row, keep_in_one_call
 from blendp.service.store.schema import report
 from blendp.wire.reports import ID_BYTES
 
@@ -20,14 +20,6 @@ ACCEPTED, DUPLICATE = "accepted", "duplicate"
 
 _INSERT_SQLITE = """
     INSERT INTO report (campaign, report_id, pseudonym, question, data) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
-"""
-_INSERT_POSTGRESQL = """
-    INSERT INTO report (campaign, report_id, pseudonym, question, data)
-    SELECT %s, report_id, pseudonym, question, data
-    FROM unnest(%s::bytea[], %s::bytea[], %s::smallint[], %s::bytea[]) WITH ORDINALITY
-         AS sent (report_id, pseudonym, question, data, place)
-    ORDER BY place
-    ON CONFLICT DO NOTHING RETURNING report_id, pseudonym
 """
 _BAR = """
     INSERT INTO report (campaign, report_id, pseudonym, question) VALUES ({0}, {0}, {0}, {0}) ON CONFLICT DO NOTHING
@@ -42,34 +34,50 @@ _AT_A_TIME = 500
 
 
 def keep_reports(
-    connection: Connection, rows_of: Mapping[int, Sequence[Row]], day: str, refused: Counter[tuple[int, str]]
+    connection: Connection,
+    rows_of: Mapping[int, Sequence[Row]],
+    day: str,
+    refused: Counter[tuple[int, str]],
+    *,
+    hope: bool = True,
 ) -> dict[int, list[str]]:
-    """Keep the rows of campaigns that take reports and count all outcomes, also of what was refused before.
+    """Keep the rows of campaigns that are new, in their order; what became of every row, by campaign.
 
-    What became of every row, by campaign. On PostgreSQL all rows are taken for new first, which is three times as fast.
+    All outcomes are counted, also of what was refused before. With ``hope`` PostgreSQL takes all rows for new first.
+
+    accepted     is kept now,
+    duplicate    is kept already, byte for byte,
+    conflict     has the id of a report that is kept, and other contents,
+    over-quota   has the pseudonym of a report that is kept, and an id that is not,
+    deleted      was deleted on request, or its install asked for that before it came,
+    late         came after the campaign's end,
+    wrong-state  came before its list.
     """
-    if rows_of and connection.dialect.name == "postgresql" and keep_new(connection, rows_of, day, refused):
-        return {number: [ACCEPTED] * len(rows) for number, rows in rows_of.items()}
-    outcomes = {number: _outcomes(connection, number, rows) for number, rows in sorted(rows_of.items())}
-    counts = Counter((number, outcome) for number, some in outcomes.items() for outcome in some) + refused
-    if counts:
-        count_intake(connection, day, counts)
+    outcomes, uncounted = {}, Counter(refused)
+    for number, rows in sorted(rows_of.items()):
+        if connection.dialect.name == "postgresql":
+            told = keep_in_one_call(connection, number, rows, day, uncounted, hope=hope)
+            if told is not None:
+                uncounted.clear()
+        elif told := _keep_sqlite(connection, number, rows):
+            uncounted.update((number, outcome) for outcome in told)
+        if told is None:
+            told = [_reason(connection, number)] * len(rows)
+            uncounted[number, told[0]] += len(rows)
+        outcomes[number] = told
+    if uncounted:
+        count_intake(connection, day, uncounted)
     return outcomes
 
 
-def _outcomes(connection: Connection, campaign: int, rows: Sequence[Row]) -> list[str]:
-    state = _state_behind_door(connection, campaign)
-    if state != "reporting":
-        return ["late" if state in ("closing", "released") else "wrong-state"] * len(rows)
-    return insert_reports(connection, campaign, rows)
-
-
-def _state_behind_door(connection: Connection, campaign: int) -> str | None:
-    """A campaign's state, which cannot stop to be ``reporting`` before this transaction ends."""
-    if connection.dialect.name == "postgresql":
-        connection.exec_driver_sql("SELECT pg_advisory_xact_lock_shared(%s, %s)", (DOOR, campaign))
+def _state(connection: Connection, campaign: int) -> str | None:
     found = connection.exec_driver_sql(_STATE.format(_MARK[connection.dialect.name]), (campaign,)).first()
     return None if found is None else str(found[0])
+
+
+def _reason(connection: Connection, campaign: int) -> str:
+    """Why a campaign takes no reports."""
+    return "late" if _state(connection, campaign) in ("closing", "released") else "wrong-state"
 
 
 def close_door(connection: Connection, campaign: int) -> None:
@@ -85,19 +93,11 @@ def count_intake(connection: Connection, day: str, counts: Counter[tuple[int, st
     connection.exec_driver_sql(_COUNT.format(_MARK[connection.dialect.name]), rows)
 
 
-def insert_reports(connection: Connection, campaign: int, rows: Sequence[Row]) -> list[str]:
-    """Keep the rows that are new, in their order, and say of every row what became of it.
-
-    accepted    is kept now,
-    duplicate   is kept already, byte for byte,
-    conflict    has the id of a report that is kept, and other contents,
-    over-quota  has the pseudonym of a report that is kept, and an id that is not,
-    deleted     was deleted on request, or its install asked for that before it came.
-    """
-    if connection.dialect.name == "sqlite":
-        new = _insert_sqlite(connection, campaign, rows)
-    else:
-        new = _insert_postgresql(connection, campaign, rows)
+def _keep_sqlite(connection: Connection, campaign: int, rows: Sequence[Row]) -> list[str] | None:
+    """What became of every row; None if the campaign takes no reports. There is one writer, so that stays true."""
+    if _state(connection, campaign) != "reporting":
+        return None
+    new = _insert_sqlite(connection, campaign, rows)
     if all(new):
         return [ACCEPTED] * len(rows)
     left = [row for row, is_new in zip(rows, new, strict=True) if not is_new]
@@ -118,22 +118,6 @@ def _insert_sqlite(connection: Connection, campaign: int, rows: Sequence[Row]) -
                 return [True] * len(rows)
             cursor.execute("ROLLBACK TO reports")
         return [cursor.execute(_INSERT_SQLITE, value).rowcount == 1 for value in values]
-
-
-def _insert_postgresql(connection: Connection, campaign: int, rows: Sequence[Row]) -> list[bool]:
-    """In one statement; of rows with the same id and pseudonym only the first can have been new."""
-    ids, pseudonyms, questions, data = (list(column) for column in zip(*rows, strict=True))
-    inserted = connection.exec_driver_sql(_INSERT_POSTGRESQL, (campaign, ids, pseudonyms, questions, data))
-    new = {(bytes(report_id), bytes(pseudonym)) for report_id, pseudonym in inserted}
-    if len(new) == len(rows):
-        return [True] * len(rows)
-    return [_take(new, row[:2]) for row in rows]
-
-
-def _take(pairs: set[tuple[bytes, bytes]], pair: tuple[bytes, bytes]) -> bool:
-    found = pair in pairs
-    pairs.discard(pair)
-    return found
 
 
 def _kept(connection: Connection, campaign: int, ids: set[bytes]) -> dict[bytes, tuple[bytes, int, bytes | None]]:

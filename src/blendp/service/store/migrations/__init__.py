@@ -10,13 +10,13 @@ from alembic.util.exc import CommandError
 from sqlalchemy.engine import Engine
 
 from blendp.errors import EngineError
-from blendp.service.store.keep_new import put_in_place
+from blendp.service.store.one_call import put_in_place
 
 
 def migrate(engine: Engine, revision: str = "head") -> None:
     """Bring the database to a version of the schema, in one transaction; several processes may try at once.
 
-    A database of the newest version has what :mod:`~blendp.service.store.keep_new` needs, too.
+    A database of the newest version has what :mod:`~blendp.service.store.one_call` needs, too.
     """
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent))
