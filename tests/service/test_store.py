@@ -257,6 +257,28 @@ def test_one_call_keeps_and_tells_what_is_new(store: Store, hope: bool) -> None:
 
 
 @pytest.mark.xdist_group("postgres")
+def test_isolation_does_not_depend_on_the_server(postgres: Postgres, tmp_path: Path) -> None:
+    """Each statement must see what was committed before it, whatever the database's default is."""
+    database = postgres.new_database()
+    name = database.partition("?")[0].rpartition("/")[2]
+    engine = sa.create_engine(Settings(tmp_path / "data", database=database).database_url)
+    with engine.connect() as connection:
+        isolation = "ALTER DATABASE {} SET default_transaction_isolation = 'repeatable read'"
+        connection.exec_driver_sql(isolation.format(connection.dialect.identifier_preparer.quote(name)))
+        connection.commit()
+    engine.dispose()
+    store = open_store(Settings(tmp_path / "data", database=database))
+    show = "SHOW transaction_isolation"
+    with store.writing() as connection:
+        assert connection.exec_driver_sql(show).scalar_one() == "read committed"
+    with store.reading() as connection:
+        assert connection.exec_driver_sql(show).scalar_one() == "repeatable read"
+    with store.writing() as connection:
+        assert connection.exec_driver_sql(show).scalar_one() == "read committed"
+    store.close()
+
+
+@pytest.mark.xdist_group("postgres")
 @pytest.mark.parametrize("store", ["postgresql"], indirect=True)
 def test_who_waited_at_the_door_finds_it_closed(store: Store) -> None:
     """A call that came before the campaign was closed, and waited until it was, keeps nothing."""

@@ -31,6 +31,9 @@ _GATHER_SECONDS, _CROWD = 0.005, 16
 """How long a group waits to become a crowd, and as large as the one before, unless that was one request alone: under
 load, few large commits cost less than many."""
 
+_CAREFUL_GROUPS = 32
+"""How many groups are not taken for new as a whole after one that was not: hoping in vain costs a database the most."""
+
 _TURNS = 3
 """How often a group is tried: another process may wait for it as it for the other."""
 
@@ -62,7 +65,7 @@ class Intake:
         self._line: deque[_Waiting] = deque()
         self._waiting = 0
         self._enough = 1
-        self._hope = True
+        self._careful = 0
         self._refused: Counter[tuple[int, str]] = Counter()
         self._changed = threading.Condition()
         self._open = False
@@ -148,7 +151,7 @@ class Intake:
             try:
                 with self._store.writing() as connection:
                     day = self._clock().isoformat()
-                    outcomes = keep_reports(connection, rows_of, day, refused, hope=self._hope)
+                    outcomes = keep_reports(connection, rows_of, day, refused, hope=not self._careful)
             except Exception as error:  # whatever it is, somebody waits for an answer
                 if left and is_stuck(error):
                     continue
@@ -161,7 +164,7 @@ class Intake:
         for waiting in group:
             waiting.outcomes = list(islice(fates[waiting.campaign], len(waiting.rows)))
         kept = Counter(outcome for some in outcomes.values() for outcome in some)
-        self._hope = set(kept) <= {ACCEPTED}
+        self._careful = max(0, self._careful - 1) if set(kept) <= {ACCEPTED} else _CAREFUL_GROUPS
         return kept
 
     def _answer(self, group: list[_Waiting]) -> None:

@@ -138,6 +138,7 @@ def open_store(settings: Settings) -> Store:
         settings.database_url,
         hide_parameters=True,
         pool_timeout=_BUSY_SECONDS,
+        **({} if embedded else {"isolation_level": "READ COMMITTED"}),
         connect_args={"timeout": _BUSY_SECONDS} if embedded else {"connect_timeout": _BUSY_SECONDS},
     )
     if embedded:
