@@ -8,7 +8,7 @@ from typing import Any
 from uvicorn import Config
 from uvicorn.server import ServerState
 
-from blendp.service.http.one_packet import OnePacket
+from blendp.service.one_packet import OnePacket
 
 _REQUEST = b"GET / HTTP/1.1\r\nhost: here\r\n%s\r\n"
 

@@ -257,6 +257,42 @@ def test_one_call_keeps_and_tells_what_is_new(store: Store, hope: bool) -> None:
 
 
 @pytest.mark.xdist_group("postgres")
+@pytest.mark.parametrize("store", ["postgresql"], indirect=True)
+def test_one_call_is_neither_compiled_nor_scans(store: Store) -> None:
+    """A few hundred milliseconds of compiling, or a scan of all reports, would be anybody's to cause."""
+    with store.reading() as connection:
+        settings_of = "SELECT proconfig FROM pg_proc WHERE starts_with(proname, 'blendp_keep_reports_')"
+        assert connection.exec_driver_sql(settings_of).scalars().all() == [["enable_seqscan=off", "jit=off"]]
+
+
+@pytest.mark.xdist_group("postgres")
+@pytest.mark.parametrize("store", ["postgresql"], indirect=True)
+def test_numbers_of_another_campaign_are_not_held_at_a_door(store: Store) -> None:
+    """Whoever deletes a campaign closes its door, then deletes its numbers: nobody may hold those and wait outside."""
+    with store.writing() as connection:
+        connection.execute(campaign.insert().values(number=2, name="d", state="reporting", revision=0))
+        count_intake(connection, "2026-11-16", Counter({(2, "malformed"): 1}))
+    outcomes: dict[int, list[str]] = {}
+
+    def send() -> None:
+        with store.writing() as connection:
+            rows_of = {1: [_row(1)], 2: [_row(2)]}
+            outcomes.update(keep_reports(connection, rows_of, "2026-11-16", Counter({(2, "malformed"): 1})))
+
+    sending = threading.Thread(target=send)
+    waits = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+    with store.writing() as connection:
+        close_door(connection, 2)
+        sending.start()
+        while not connection.exec_driver_sql(waits).scalar_one():
+            time.sleep(0.01)
+        connection.exec_driver_sql("SET LOCAL lock_timeout = '5s'")
+        connection.execute(intake.delete().where(intake.c.campaign == 2))
+    sending.join()
+    assert outcomes == {1: ["accepted"], 2: ["accepted"]}
+
+
+@pytest.mark.xdist_group("postgres")
 def test_isolation_does_not_depend_on_the_server(postgres: Postgres, tmp_path: Path) -> None:
     """Each statement must see what was committed before it, whatever the database's default is."""
     database = postgres.new_database()

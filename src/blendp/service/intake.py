@@ -34,6 +34,7 @@ load, few large commits cost less than many."""
 _CAREFUL_GROUPS = 32
 """How many groups are not taken for new as a whole after one that was not: hoping in vain costs a database the most."""
 
+_HOPED_FOR = {ACCEPTED, "late", "wrong-state"}
 _TURNS = 3
 """How often a group is tried: another process may wait for it as it for the other."""
 
@@ -119,7 +120,7 @@ class Intake:
             with self._changed:
                 if not self._line and self._open:
                     self._changed.wait(_FLUSH_SECONDS)
-                if 0 < len(self._line) < self._enough and self._open:
+                if 0 < len(self._line) < self._enough and self._waiting < MOST_IN_GROUP and self._open:
                     self._changed.wait(_GATHER_SECONDS)
                 group, refused, going_on = self._next_group(), self._refused, self._open
                 self._refused = Counter()
@@ -164,7 +165,7 @@ class Intake:
         for waiting in group:
             waiting.outcomes = list(islice(fates[waiting.campaign], len(waiting.rows)))
         kept = Counter(outcome for some in outcomes.values() for outcome in some)
-        self._careful = max(0, self._careful - 1) if set(kept) <= {ACCEPTED} else _CAREFUL_GROUPS
+        self._careful = max(0, self._careful - 1) if set(kept) <= _HOPED_FOR else _CAREFUL_GROUPS
         return kept
 
     def _answer(self, group: list[_Waiting]) -> None:

@@ -21,6 +21,13 @@ disable_created_metrics()  # type: ignore[no-untyped-call]  # they tell the time
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
+@cache
+def _know_own_number() -> None:
+    """A worker never forks, so it need not ask for its number whenever it counts."""
+    number = os.getpid()
+    values.ValueClass = values.MultiProcessValue(lambda: number)  # type: ignore[no-untyped-call]
+
+
 class Metrics:
     """The numbers of one process; with several, what they all say together."""
 
@@ -28,9 +35,8 @@ class Metrics:
         """All at 0."""
         self._registry = CollectorRegistry()
         self._shared = "PROMETHEUS_MULTIPROC_DIR" in os.environ
-        if self._shared:  # a worker never forks, so it need not ask for its number whenever it counts
-            number = os.getpid()
-            values.ValueClass = values.MultiProcessValue(lambda: number)  # type: ignore[no-untyped-call]
+        if self._shared:
+            _know_own_number()
         self._reports = Counter("blendp_reports", "Reports by outcome.", ["outcome"], registry=self._registry)
         self._requests = Counter(
             "blendp_requests", "Requests by route and status.", ["method", "route", "status"], registry=self._registry

@@ -18,8 +18,8 @@ from starlette.applications import Starlette
 from uvicorn.supervisors import Multiprocess
 
 from blendp.errors import EngineError
-from blendp.service.http.one_packet import OnePacket
 from blendp.service.journal import start_journal, tell
+from blendp.service.one_packet import OnePacket
 from blendp.service.settings import Settings
 
 _SETTINGS = "BLENDP_COLLECTOR_SETTINGS"

@@ -1,7 +1,7 @@
 """Keeping reports in one call to PostgreSQL, of a function that lives there.
 
-The function is code, not data: it is put in place when a store is opened that lacks it, so no backup need hold it. One
-that does something else takes another number, so that two versions side by side do not call each other's.
+The function is code, not data: it is put in place when a store is opened that lacks it, so no backup need hold it. Its
+name ends with a hash of what it does, so that two versions side by side do not call each other's.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
+from hashlib import sha256
 from itertools import accumulate, chain, groupby
 
 from sqlalchemy.engine import Connection
@@ -22,7 +23,6 @@ DOOR = 7235602
 SLOTS = 16
 """Rows that processes share out among them to count in, so that none waits for another's commit."""
 
-_NAME = "blendp_keep_reports_1"
 _OUTCOMES = {"a": "accepted", "d": "duplicate", "c": "conflict", "q": "over-quota", "x": "deleted"}
 _LETTERS = ", ".join(f"('{letter}', '{outcome}')" for letter, outcome in _OUTCOMES.items())
 _SENT = """
@@ -35,11 +35,10 @@ _INSERT = f"""
     INSERT INTO report (campaign, report_id, pseudonym, question, data)
     SELECT asked, sent.report_id, sent.pseudonym, sent.question, sent.data FROM ({_SENT}) AS sent
 """
-_FUNCTION = f"""
-    CREATE FUNCTION {_NAME}(
+_FUNCTION = f"""(
         asked int, questions smallint[], widths int[], starts int[], sizes int[], packed bytea, hope boolean,
         counted int[], outcomes text[], counts bigint[], today text, own_slot int
-    ) RETURNS text LANGUAGE plpgsql SET enable_seqscan = off AS $$
+    ) RETURNS text LANGUAGE plpgsql SET enable_seqscan = off SET jit = off AS $$
     DECLARE
         fresh bytea[];
         kept bigint;
@@ -96,10 +95,12 @@ _FUNCTION = f"""
             SELECT * FROM unnest(counted, outcomes, counts)
         ) AS all_counts (number, outcome, more)
         WHERE more > 0
+        ORDER BY number, outcome
         ON CONFLICT (campaign, day, outcome, slot) DO UPDATE SET count = intake.count + excluded.count;
         RETURN fates;
     END $$
 """
+_NAME = f"blendp_keep_reports_{sha256(_FUNCTION.encode('utf-8')).hexdigest()[:8]}"
 _CALL = f"""
     SELECT {_NAME}(
         %s, %s::smallint[], %s::int[], %s::int[], %s::int[], %s, %s, %s::int[], %s::text[], %s::bigint[], %s, %s
@@ -110,7 +111,7 @@ _CALL = f"""
 def put_in_place(connection: Connection) -> None:
     """Put the function into the database if it is not there; whoever calls this sees that nobody else does just now."""
     if connection.exec_driver_sql(f"SELECT to_regproc('{_NAME}')").scalar_one() is None:
-        connection.exec_driver_sql(_FUNCTION)
+        connection.exec_driver_sql(f"CREATE FUNCTION {_NAME}{_FUNCTION}")
 
 
 def keep_in_one_call(

@@ -56,8 +56,9 @@ def keep_reports(
     outcomes, uncounted = {}, Counter(refused)
     for number, rows in sorted(rows_of.items()):
         if connection.dialect.name == "postgresql":
-            told = keep_in_one_call(connection, number, rows, day, uncounted, hope=hope)
-            if told is not None:
+            last = number == max(rows_of)  # nothing of another campaign is held while one waits at a door
+            told = keep_in_one_call(connection, number, rows, day, uncounted if last else {}, hope=hope)
+            if last and told is not None:
                 uncounted.clear()
         elif told := _keep_sqlite(connection, number, rows):
             uncounted.update((number, outcome) for outcome in told)

@@ -70,7 +70,7 @@ class Store:
         """Failures of the database as refusals that say when to come back."""
         try:
             yield
-        except (DBAPIError, sa.exc.TimeoutError) as error:
+        except (DBAPIError, sa.exc.TimeoutError, self.engine.dialect.loaded_dbapi.Error) as error:
             raise refusal_of(error) from error
 
     def locked(self, query: sa.Select[Any]) -> sa.Select[Any]:

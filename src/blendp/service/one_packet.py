@@ -11,6 +11,9 @@ from typing import Any, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+_LARGE = 1 << 16
+"""What is larger does not wait, so that senders of much are slowed down as ever."""
+
 
 class OnePacket(HttpToolsProtocol):
     """HTTP/1.1 as uvicorn speaks it, over a transport that gathers."""
@@ -32,6 +35,8 @@ class _Gathering:
         if not self._gathered:
             self._loop.call_soon(self._send)
         self._gathered.append(data)
+        if len(data) > _LARGE:
+            self._send()
 
     def close(self) -> None:
         """Close, after everything was sent."""
