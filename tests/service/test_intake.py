@@ -125,7 +125,7 @@ def test_who_comes_alone_after_many_waits_a_moment_only(store: Store) -> None:
 
     async def go() -> None:
         await asyncio.gather(*(line.submit(1, _rows(i, 1)) for i in range(50)))
-        await line.submit(1, _rows(100, 1))
+        assert await line.submit(1, _rows(100, 1)) == ["accepted"]
 
     asyncio.run(asyncio.wait_for(go(), 30))
     line.stop()

@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sqlalchemy.engine import Connection
 
 from blendp.service.refusal import Refused
 from blendp.service.settings import Settings
@@ -265,6 +267,20 @@ def test_one_call_is_neither_compiled_nor_scans(store: Store) -> None:
         assert connection.exec_driver_sql(settings_of).scalars().all() == [["enable_seqscan=off", "jit=off"]]
 
 
+@contextmanager
+def _door_closed(store: Store, number: int, send: Callable[[], None]) -> Iterator[Connection]:
+    """A transaction that closed a campaign's door, with a sender who waits outside and goes on when it ends."""
+    sending = threading.Thread(target=send)
+    waits = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+    with store.writing() as connection:
+        close_door(connection, number)
+        sending.start()
+        while not connection.exec_driver_sql(waits).scalar_one():
+            time.sleep(0.01)
+        yield connection
+    sending.join()
+
+
 @pytest.mark.xdist_group("postgres")
 @pytest.mark.parametrize("store", ["postgresql"], indirect=True)
 def test_numbers_of_another_campaign_are_not_held_at_a_door(store: Store) -> None:
@@ -279,16 +295,9 @@ def test_numbers_of_another_campaign_are_not_held_at_a_door(store: Store) -> Non
             rows_of = {1: [_row(1)], 2: [_row(2)]}
             outcomes.update(keep_reports(connection, rows_of, "2026-11-16", Counter({(2, "malformed"): 1})))
 
-    sending = threading.Thread(target=send)
-    waits = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
-    with store.writing() as connection:
-        close_door(connection, 2)
-        sending.start()
-        while not connection.exec_driver_sql(waits).scalar_one():
-            time.sleep(0.01)
+    with _door_closed(store, 2, send) as connection:
         connection.exec_driver_sql("SET LOCAL lock_timeout = '5s'")
         connection.execute(intake.delete().where(intake.c.campaign == 2))
-    sending.join()
     assert outcomes == {1: ["accepted"], 2: ["accepted"]}
 
 
@@ -324,15 +333,8 @@ def test_who_waited_at_the_door_finds_it_closed(store: Store) -> None:
         with store.writing() as connection:
             outcomes.update(keep_reports(connection, {1: [_row(1)]}, "2026-11-16", Counter()))
 
-    sending = threading.Thread(target=send)
-    waits = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
-    with store.writing() as connection:
-        close_door(connection, 1)
-        sending.start()
-        while not connection.exec_driver_sql(waits).scalar_one():
-            time.sleep(0.01)
+    with _door_closed(store, 1, send) as connection:
         connection.execute(campaign.update().values(state="closing"))
-    sending.join()
     assert outcomes == {1: ["late"]}
 
 
