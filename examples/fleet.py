@@ -68,7 +68,8 @@ class Fleet:
         terms = Terms.from_bytes(Envelope.from_bytes(self.get("terms")).verified(TERMS_TYPE, self.keys()))
 
         def send(token: str, record: Record) -> None:
-            body = {"terms": terms.sha256, "records": [{"query": record[0], "url": record[1]}]}
+            sent = [{"query": record[0], "url": record[1]}]
+            body = {"terms": terms.sha256, "nonce": os.urandom(16).hex(), "records": sent}
             headers = {"authorization": f"Bearer {token}", "content-type": OPT_IN_TYPE}
             self._put("opt-in", json.dumps(body).encode(), headers)
 

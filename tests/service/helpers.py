@@ -6,7 +6,7 @@ import asyncio
 import datetime
 import os
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -59,10 +59,18 @@ def terms_of(name: str = "c1", **fields: Any) -> dict[str, Any]:
     return {**usual, **fields}
 
 
+NONCE = "5a" * 16
+
+
+def enrolment_body(terms: Terms, records: Sequence[Mapping[str, str | None]], nonce: str = NONCE) -> bytes:
+    """The opt-in body of a person."""
+    return msgspec.json.encode({"terms": terms.sha256, "nonce": nonce, "records": records})
+
+
 def records_of(terms: Terms, place: int) -> bytes:
     """The opt-in body of one of many people, who have few different records."""
     url = f"http://u{place % 3}.example" if terms.levels == 2 else None
-    return msgspec.json.encode({"terms": terms.sha256, "records": [{"query": f"q{place % 3}", "url": url}]})
+    return enrolment_body(terms, [{"query": f"q{place % 3}", "url": url}])
 
 
 @dataclass(frozen=True)

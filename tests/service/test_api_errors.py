@@ -128,7 +128,7 @@ def test_unknown_campaigns(collector: Collector) -> None:
     bodies = {
         "JsonCount": {"count": 1},
         "JsonDeletion": {"deletion_key": "ab" * 32},
-        "JsonRecords": {"terms": "", "records": []},
+        "JsonRecords": {"terms": "", "nonce": "5a" * 16, "records": []},
     }
 
     async def talk(client: httpx.AsyncClient) -> None:

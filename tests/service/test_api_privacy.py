@@ -45,6 +45,7 @@ from blendp.wire.reports import BATCH_BINARY, REPORT_JSON, write_binary_batch, w
 from tests.service.helpers import (
     PEOPLE,
     bearer,
+    enrolment_body,
     open_collector,
     published_campaign,
     records_of,
@@ -177,7 +178,7 @@ def test_a_campaign_leaves_no_traces_of_people(tmp_path: Path) -> None:
         terms = Terms.from_bytes(Envelope.from_bytes(client.get("/v1/campaigns/c1/terms").content).payload)
         bodies = [records_of(terms, place) for place in range(PEOPLE)]
         records = [{"query": SECRET_QUERY, "url": SECRET_URL}]
-        bodies.append(json.dumps({"terms": terms.sha256, "records": records}).encode())
+        bodies.append(enrolment_body(terms, records))
         before = len(lines_of(log))
         for token, body in zip(tokens, bodies, strict=True):
             sent = client.put(
@@ -275,7 +276,7 @@ def test_no_column_tells_more_than_a_day() -> None:
         *(f"campaign.{name}" for name in ("number", "name", "state", "revision")),
         *(f"document.{name}" for name in ("campaign", "kind", "payload")),
         *(f"signature.{name}" for name in ("campaign", "kind", "key", "value")),
-        *(f"enrolment.{name}" for name in ("campaign", "token", "state", "sealed")),
+        *(f"enrolment.{name}" for name in ("campaign", "token", "state", "sealed", "nonce")),
         *(f"report.{name}" for name in ("campaign", "report_id", "pseudonym", "question", "data")),
         *(f"intake.{name}" for name in ("campaign", "outcome", "slot", "count")),
         *(f"operator_token.{name}" for name in ("id", "name", "scopes", "hash")),

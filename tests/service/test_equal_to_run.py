@@ -29,7 +29,7 @@ from blendp.service.settings import Settings
 from blendp.service.tokens import enrolment_hash
 from blendp.wire.campaign import Manifest, Terms
 from blendp.wire.reports import QUESTION_NUMBER
-from tests.service.helpers import keep_rows
+from tests.service.helpers import enrolment_body, keep_rows
 from tests.support import KnownKey
 
 TODAY = datetime.date(2026, 11, 16)
@@ -105,7 +105,7 @@ def _opt_in(collector: Collector, terms: Terms) -> list[tuple[str, str, str | No
     for token in collector.opt_in.enrol("c", PEOPLE):
         records = [_record(generator, terms.levels) for _ in range(terms.opt_in_records)]
         sent = [{"query": query, "url": url} for query, url in records]
-        body = json.dumps({"terms": terms.sha256, "records": sent}).encode()
+        body = enrolment_body(terms, sent)
         assert collector.opt_in.receive("c", token, body) == "accepted"
         name = (enrolment_hash(token) or b"").hex()
         rows += [(name, query, url) for query, url in records]

@@ -25,7 +25,17 @@ from blendp.wire.campaign import MANIFEST_TYPE, RELEASE_TYPE, TERMS_TYPE
 from blendp.wire.canonical import sha256
 from blendp.wire.install import deletion_key, pseudonym
 from blendp.wire.keys import Trust
-from tests.service.helpers import DAY, PEOPLE, keep_rows, open_collector, published_campaign, records_of, terms_of
+from tests.service.helpers import (
+    DAY,
+    NONCE,
+    PEOPLE,
+    enrolment_body,
+    keep_rows,
+    open_collector,
+    published_campaign,
+    records_of,
+    terms_of,
+)
 
 SECRET_TEXT = "a query that nobody else may ever read"
 
@@ -213,11 +223,52 @@ def test_withdrawn_people_do_not_make_the_list(collector: Collector) -> None:
 def test_opt_in_records_are_sealed_on_the_disk(collector: Collector, tmp_path: Path) -> None:
     terms = collector.lifecycle.create(terms_of())
     (token,) = collector.opt_in.enrol("c1", 1)
-    body = msgspec.json.encode({"terms": terms.sha256, "records": [{"query": SECRET_TEXT, "url": "http://u"}]})
+    body = enrolment_body(terms, [{"query": SECRET_TEXT, "url": "http://u"}])
     assert collector.opt_in.receive("c1", token, body) == "accepted"
     assert collector.opt_in.receive("c1", token, body) == "duplicate"
     for path in (tmp_path / "data").rglob("*"):
         assert path.is_dir() or SECRET_TEXT.encode() not in path.read_bytes(), path
+
+
+GUESSES: list[list[dict[str, str | None]]] = [
+    [{"query": SECRET_TEXT, "url": "http://u"}],
+    [{"query": "another", "url": "http://u"}],
+    [],
+    [{"query": "too long" * 9000, "url": None}] * 9,
+]
+
+
+@pytest.mark.parametrize("records", GUESSES, ids=["right", "wrong", "none", "unfit"])
+@pytest.mark.parametrize(("nonce", "outcome"), [(NONCE, "duplicate"), ("a5" * 16, "conflict")])
+def test_a_retry_is_known_by_its_nonce_and_never_by_its_records(
+    collector: Collector, records: list[dict[str, str | None]], nonce: str, outcome: str
+) -> None:
+    """Whoever knows the token learns nothing of what was sent, whatever they guess; nor is anything decrypted."""
+    terms = collector.lifecycle.create(terms_of())
+    (token,) = collector.opt_in.enrol("c1", 1)
+    collector.opt_in.receive("c1", token, enrolment_body(terms, GUESSES[0]))
+    collector.files.destroy(opt_in_key("c1"))
+    body = enrolment_body(terms, records, nonce)
+    if outcome == "duplicate":
+        assert collector.opt_in.receive("c1", token, body) == outcome
+    else:
+        with _refusal(outcome):
+            collector.opt_in.receive("c1", token, body)
+
+
+def test_a_retry_after_the_list_was_made_is_told_that_it_counted(collector: Collector) -> None:
+    terms = collector.lifecycle.create(terms_of(minimum_opt_in=2))
+    tokens = collector.opt_in.enrol("c1", 3)
+    for place, token in enumerate(tokens):
+        collector.opt_in.receive("c1", token, records_of(terms, place))
+    collector.withdraw("c1", tokens[2])
+    collector.lifecycle.publish("c1")
+    assert collector.opt_in.receive("c1", tokens[0], records_of(terms, 0)) == "duplicate"
+    with collector.store.reading() as connection:
+        kept = connection.execute(sa.select(enrolment.c.state, enrolment.c.nonce)).all()
+    assert sorted(row.state for row in kept) == ["deleted", "used", "used"]
+    assert all((row.nonce is None) == (row.state == "deleted") for row in kept)
+    assert bytes.fromhex(NONCE) not in {row.nonce for row in kept}
 
 
 def test_a_restored_store_cannot_make_the_list_again(collector: Collector) -> None:
@@ -234,6 +285,9 @@ def test_a_restored_store_cannot_make_the_list_again(collector: Collector) -> No
     ("sent", "slug"),
     [
         (b"no json", "malformed"),
+        ({"nonce": "5A" * 16, "records": []}, "malformed"),
+        ({"nonce": "5a" * 15, "records": []}, "malformed"),
+        ({"nonce": None, "records": []}, "malformed"),
         ({"terms": "0" * 64, "records": []}, "wrong-list"),
         ({"records": [{"query": "q", "url": "http://u"}] * 2}, "over-quota"),
         ({"records": [{"query": "q"}]}, "malformed"),
@@ -245,7 +299,7 @@ def test_a_restored_store_cannot_make_the_list_again(collector: Collector) -> No
 def test_records_that_do_not_keep_the_terms_are_refused(sent: Any, slug: str, collector: Collector) -> None:
     terms = collector.lifecycle.create(terms_of())
     (token,) = collector.opt_in.enrol("c1", 1)
-    body = sent if isinstance(sent, bytes) else msgspec.json.encode({"terms": terms.sha256, **sent})
+    body = sent if isinstance(sent, bytes) else msgspec.json.encode({"terms": terms.sha256, "nonce": NONCE, **sent})
     with _refusal(slug):
         collector.opt_in.receive("c1", token, body)
     assert collector.opt_in.receive("c1", token, records_of(terms, 0)) == "accepted", "the token is still good"
@@ -277,7 +331,7 @@ def test_people_come_neither_early_nor_late(tmp_path: Path) -> None:
 def test_a_person_without_records_counts_as_one(collector: Collector) -> None:
     terms = collector.lifecycle.create(terms_of(minimum_opt_in=3))
     for token in collector.opt_in.enrol("c1", 3):
-        collector.opt_in.receive("c1", token, msgspec.json.encode({"terms": terms.sha256, "records": []}))
+        collector.opt_in.receive("c1", token, enrolment_body(terms, []))
     manifest = collector.lifecycle.publish("c1")
     assert (manifest.opt_in_people, manifest.records) == (3, 0)
 

@@ -56,7 +56,7 @@ def collectors(
     tokens += one.opt_in.enrol("c", 5)
     for person, token in enumerate(tokens):
         records = [{"query": f"common {person % 2}", "url": "http://example.org/"}]
-        body = json.dumps({"terms": terms.sha256, "records": records}).encode()
+        body = json.dumps({"terms": terms.sha256, "nonce": f"{person:032x}", "records": records}).encode()
         assert one.opt_in.receive("c", token, body) == "accepted"
     yield one, two
     one.close()

@@ -294,7 +294,7 @@ class World:
     # Opt-in people.
 
     def opt_in(self, person: int, records: int = 0) -> None:
-        """Send records; the same again if they are the same number, others if not."""
+        """Send records under the nonce of this number: the same again, or others."""
         person %= PEOPLE
 
         def happen(model: Model) -> str:
@@ -306,7 +306,7 @@ class World:
             if state == "deleted":
                 return "deleted"
             if state == "used":
-                return "duplicate" if model.state == "opt-in" and held == records else "conflict"
+                return "duplicate" if held == records else "conflict"
             if model.state != "opt-in" or self.today > self.opt_in_until:
                 return "late"
             model.people[person] = ("used", records)
@@ -316,7 +316,7 @@ class World:
             {"query": f"common {person % 2}", "url": "http://example.org/"},
             {"query": self._marker(person, records), "url": "http://example.org/"},
         ]
-        body = json.dumps({"terms": self.terms_sha256, "records": sent}).encode()
+        body = json.dumps({"terms": self.terms_sha256, "nonce": f"{records:032x}", "records": sent}).encode()
         self._as_person(happen, "PUT", person, body)
 
     def withdraw(self, person: int) -> None:

@@ -34,7 +34,7 @@ from blendp.randomness import ReleaseRandom, require_release
 from blendp.randomness.random import COIN_BITS
 from blendp.wire import Manifest, ReportForms, UploadedReport
 from blendp.wire.canonical import canonical, require_day
-from blendp.wire.install import ENROLMENT_TOKEN, deletion_key, pseudonym
+from blendp.wire.install import ENROLMENT_NONCE_BYTES, ENROLMENT_TOKEN, deletion_key, pseudonym
 from blendp.wire.keys import Trust
 from blendp.wire.reports import ID_BYTES, QUESTION_NUMBER, REPORT_JSON, write_report
 
@@ -200,7 +200,8 @@ class Device:
             done = Participation(campaign, "opt-in", self._day, offer.server, token=token)
             chosen = self._random.subset(len(ready), min(terms.opt_in_records, len(ready))).tolist()
             sent = [{"query": ready[place][0], "url": ready[place][1]} for place in chosen]
-            body = canonical({"terms": terms.sha256, "records": sent})
+            nonce = os.urandom(ENROLMENT_NONCE_BYTES).hex()
+            body = canonical({"terms": terms.sha256, "nonce": nonce, "records": sent})
             self._store.add_participation(done)
             self._outbox.add(done, "opt-in", "PUT", "opt-in", OPT_IN_JSON, body)
         return done

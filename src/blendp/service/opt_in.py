@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import secrets
 from dataclasses import dataclass
 
@@ -25,13 +27,14 @@ from blendp.service.store.schema import enrolment
 from blendp.service.store.store import Store
 from blendp.service.tokens import enrolment_hash, new_enrolment_token
 from blendp.wire.campaign import Terms
-from blendp.wire.canonical import require_day
+from blendp.wire.canonical import of_hex, require_day
+from blendp.wire.install import ENROLMENT_NONCE_BYTES
 
 OPT_IN_TYPE = "application/vnd.blendp.opt-in.v1+json"
 MOST_ENROLMENTS = 10_000
 """Tokens that are made at a time."""
 
-_NONCE_BYTES = 12
+_SEAL_NONCE_BYTES = 12
 _PAD_BYTES = 256
 """Records are padded to a multiple of this, so that their length tells little."""
 
@@ -44,9 +47,10 @@ class JsonRecord(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class JsonRecords(msgspec.Struct, forbid_unknown_fields=True):
-    """What an opt-in person sends: the records, and the terms that were agreed to."""
+    """What an opt-in person sends: the records, the terms that were agreed to, and what a retry is known by."""
 
     terms: str
+    nonce: str
     records: list[JsonRecord]
 
 
@@ -75,25 +79,28 @@ class OptIn:
         return tokens
 
     def receive(self, name: str, token: str, body: bytes) -> str:
-        """Keep a person's records, encrypted; the same again is a duplicate, others are a conflict."""
+        """Keep a person's records, encrypted; under the same nonce again is a duplicate, under another a conflict.
+
+        What the records say decides neither: whoever knows a token must not be able to test guesses of them.
+        """
         try:
             sent = _decoder.decode(body)
-        except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+            nonce = _nonce_hash(sent.nonce)
+        except (msgspec.DecodeError, ParameterError, UnicodeError, RecursionError) as error:
             raise Refused("malformed", f"The body is not a set of records: {error}") from error
         with self.store.writing() as connection:
             found, held = self._person(connection, name, token)
-            terms = terms_of(connection, found.number)
-            records = _plain(sent, terms)
             if held.state == "deleted":
                 raise Refused("deleted", "These records were deleted on request; the token is spent.")
             if held.state == "used":
-                if found.state == "opt-in" and self._unsealed(name, held) == records:
+                if hmac.compare_digest(bytes(held.nonce), nonce):
                     return DUPLICATE
-                raise Refused("conflict", "This token was used before, for other records or a list made since.")
+                raise Refused("conflict", "This token was used before, under another nonce.")
+            terms = terms_of(connection, found.number)
+            records = _plain(sent, terms)
             self._require_open(found, terms)
-            connection.execute(
-                _this(found.number, held.token).values(state="used", sealed=self._sealed(name, held.token, records))
-            )
+            sealed = self._sealed(name, held.token, records)
+            connection.execute(_this(found.number, held.token).values(state="used", sealed=sealed, nonce=nonce))
         return ACCEPTED
 
     def withdraw(self, name: str, token: str) -> bool:
@@ -102,7 +109,7 @@ class OptIn:
             found, held = self._person(connection, name, token)
             deleted = held.sealed is not None
             if found.state in ("opt-in", "listing"):
-                connection.execute(_this(found.number, held.token).values(state="deleted", sealed=None))
+                connection.execute(_this(found.number, held.token).values(state="deleted", sealed=None, nonce=None))
                 if deleted:
                     touch(connection, found.number)
         return deleted
@@ -153,14 +160,16 @@ class OptIn:
         return found, held
 
     def _sealed(self, name: str, token: bytes, records: list[Record]) -> bytes:
-        nonce = secrets.token_bytes(_NONCE_BYTES)
+        nonce = secrets.token_bytes(_SEAL_NONCE_BYTES)
         plain = msgspec.json.encode(records)
         padded = plain.ljust(-(-len(plain) // _PAD_BYTES) * _PAD_BYTES)
         return nonce + AESGCM(self._key(name)).encrypt(nonce, padded, bytes(token))
 
     def _unsealed(self, name: str, held: sa.Row[tuple[object, ...]]) -> list[Record]:
         sealed = bytes(held.sealed)
-        plain = AESGCM(self._key(name)).decrypt(sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], bytes(held.token))
+        plain = AESGCM(self._key(name)).decrypt(
+            sealed[:_SEAL_NONCE_BYTES], sealed[_SEAL_NONCE_BYTES:], bytes(held.token)
+        )
         return _records_decoder.decode(plain)
 
     def _key(self, name: str) -> bytes:
@@ -170,6 +179,11 @@ class OptIn:
                 "wrong-state", f"The key of the opt-in records of {name!r} is destroyed: their list was made before."
             )
         return key
+
+
+def _nonce_hash(text: str) -> bytes:
+    """What the store knows of a nonce."""
+    return hashlib.sha256(of_hex(text, "nonce", ENROLMENT_NONCE_BYTES)).digest()
 
 
 def _this(number: int, token: bytes) -> sa.Update:

@@ -23,6 +23,9 @@ DELETION_KEY_BYTES = 32
 ENROLMENT_TOKEN = re.compile(r"blendp-in-[0-9a-f]{64}")
 """The form of the one-time tokens of opt-in people."""
 
+ENROLMENT_NONCE_BYTES = 16
+"""What a device draws for its one set of opt-in records: a retry is known by it, never by what the records say."""
+
 
 def deletion_key(install_secret: bytes, campaign: str) -> bytes:
     """What proves that a deletion request comes from the install that reported."""

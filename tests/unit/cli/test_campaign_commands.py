@@ -59,7 +59,8 @@ def opt_in(service: Service, name: str, tokens: list[str]) -> None:
         terms = Terms.from_bytes(Envelope.from_bytes(client.get("/terms").content).payload).sha256
         for number, token in enumerate(tokens):
             query = "weather" if number % 3 else "news"
-            body = json.dumps({"terms": terms, "records": [{"query": query, "url": f"http://{query}.org"}]})
+            records = [{"query": query, "url": f"http://{query}.org"}]
+            body = json.dumps({"terms": terms, "nonce": f"{number:032x}", "records": records})
             headers = {"Authorization": f"Bearer {token}", "Content-Type": OPT_IN_TYPE}
             assert client.put("/opt-in", content=body, headers=headers).status_code == 201
 

@@ -37,7 +37,7 @@ _PRECISE: dict[str, dict[str, dict[str, Any]]] = {
     },
     "JsonBatch": {"manifest": _HASH, "reports": {"minItems": 1, "maxItems": MOST_REPORTS}},
     "JsonDeletion": {"deletion_key": _HASH},
-    "JsonRecords": {"terms": _HASH},
+    "JsonRecords": {"terms": _HASH, "nonce": {"pattern": "^[0-9a-f]{32}$"}},
     "JsonCount": {"count": {"minimum": 1, "maximum": MOST_ENROLMENTS}},
     "JsonTerms": {
         "campaign": _PARAMETERS["campaign"],

@@ -224,7 +224,7 @@ ENDPOINTS = (
         "Opt in with a one-time token: send records to the organisation, unrandomised",
         shapes.Outcome,
         accepts={OPT_IN_TYPE: JsonRecords},
-        gives={201: "Accepted: on the disk, encrypted", 200: "Duplicate: it was there"},
+        gives={201: "Accepted: on the disk, encrypted", 200: "Duplicate: the nonce is that of what was accepted"},
         refuses=(*_OF_REPORTS, "conflict", "deleted", "over-quota"),
     ),
     Endpoint(

@@ -70,6 +70,7 @@ enrolment = Table(
     Column("token", LargeBinary, primary_key=True, comment="SHA-256 of the one-time token"),
     Column("state", String(16), nullable=False, comment="unused, used, deleted"),
     Column("sealed", LargeBinary, comment="the records, encrypted with a key that is no part of this database"),
+    Column("nonce", LargeBinary, comment="SHA-256 of what the device drew to have its retries known by"),
 )
 
 report = Table(

@@ -45,6 +45,7 @@ def upgrade() -> None:
         sa.Column(
             "sealed", sa.LargeBinary, comment="the records, encrypted with a key that is no part of this database"
         ),
+        sa.Column("nonce", sa.LargeBinary, comment="SHA-256 of what the device drew to have its retries known by"),
         sa.PrimaryKeyConstraint("campaign", "token", name="pk_enrolment"),
         _campaign_key("enrolment"),
     )
