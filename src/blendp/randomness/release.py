@@ -15,6 +15,25 @@ from blendp.randomness.random import Random
 _ZEROS = memoryview(bytes(1 << 20))
 
 
+class _Forks:
+    """How many forks lie between the first process and this one: a process number may come back, this does not."""
+
+    count = 0
+
+    @classmethod
+    def add(cls) -> None:
+        cls.count += 1
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_Forks.add)
+
+
+def _this_process() -> tuple[int, int]:
+    """Tells a process from all it was forked from; the number also sees forks that Python did not make."""
+    return os.getpid(), _Forks.count
+
+
 class ReleaseRandom(Random):
     """AES-256 in counter mode under a key from the operating system's generator.
 
@@ -27,15 +46,16 @@ class ReleaseRandom(Random):
         self._rekey()
 
     def _rekey(self) -> None:
-        self._process = os.getpid()
+        """The stream comes first: whoever sees this process's name must not see its parent's stream."""
         self._stream = Cipher(algorithms.AES256(self._fresh_key()), modes.CTR(bytes(16))).encryptor()
+        self._process = _this_process()
 
     def _fresh_key(self) -> bytes:
         return os.urandom(32)
 
     def words(self, count: int) -> NDArray[np.uint64]:
         """``count`` independent uniform 64-bit words."""
-        if self._process != os.getpid():
+        if self._process != _this_process():
             self._rekey()
         words = np.empty(count, dtype="<u8")
         stream = words.data.cast("B")

@@ -1,8 +1,11 @@
 """Words, coins, integers and subsets: exact, and of two types that do not mix."""
 
 import copy
+import json
 import multiprocessing
+import os
 import pickle
+import threading
 from collections.abc import Callable
 from itertools import combinations
 
@@ -55,6 +58,99 @@ def test_a_forked_process_gets_another_stream() -> None:
     theirs = queue.get()
     process.join()
     assert theirs != random.words(4).tolist()
+
+
+class Interrupted(ReleaseRandom):
+    """Its operating system fails to give a key, as often as the test says, in a forked process only."""
+
+    def __init__(self, failures: int) -> None:
+        self.parent, self.failures = os.getpid(), failures
+        super().__init__()
+
+    def _fresh_key(self) -> bytes:
+        if os.getpid() != self.parent and self.failures:
+            self.failures -= 1
+            raise KeyboardInterrupt
+        return super()._fresh_key()
+
+
+def in_a_fork(draw: Callable[[], list[int]]) -> list[int]:
+    """What ``draw`` gives in a forked process."""
+    read, write = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            os.write(write, json.dumps(draw()).encode())
+        finally:
+            os._exit(0)
+    os.close(write)
+    with os.fdopen(read, "rb") as pipe:
+        answer = pipe.read()
+    os.waitpid(child, 0)
+    words: list[int] = json.loads(answer)
+    return words
+
+
+def insisting(random: ReleaseRandom) -> list[int]:
+    """Four words, asked for again after every interrupt."""
+    while True:
+        try:
+            return random.words(4).tolist()
+        except KeyboardInterrupt:
+            continue
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.parametrize("failures", [0, 1, 2])
+def test_a_forked_process_never_draws_its_parents_words(failures: int) -> None:
+    """Nor if it was interrupted before it had a key of its own."""
+    random = Interrupted(failures)
+    random.words(1)
+    drawn = [in_a_fork(lambda: insisting(random)) for _ in range(2)]
+    drawn.append(random.words(4).tolist())
+    assert len({word for words in drawn for word in words}) == 12
+
+
+class Slow(ReleaseRandom):
+    """In a forked process the key comes only after another thread has asked for words."""
+
+    def __init__(self) -> None:
+        self.asked, self.entered = threading.Event(), threading.Event()
+        super().__init__()
+
+    def _fresh_key(self) -> bytes:
+        if threading.current_thread().name == "first":
+            self.entered.set()
+            self.asked.wait(10)
+        return super()._fresh_key()
+
+
+def two_threads(random: Slow) -> list[int]:
+    """Words that a second thread draws while the first still waits for the new key."""
+    first = threading.Thread(target=random.words, args=(1,), name="first", daemon=True)
+    first.start()
+    random.entered.wait(10)
+    words: list[int] = random.words(4).tolist()
+    random.asked.set()
+    first.join(10)
+    return words
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_second_thread_of_a_forked_process_never_draws_the_parents_words() -> None:
+    random = Slow()
+    theirs = in_a_fork(lambda: two_threads(random))
+    assert len({*theirs, *random.words(4).tolist()}) == 8
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_process_number_that_comes_back_is_another_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A grandchild may get the number of a process that has ended."""
+    number = os.getpid()
+    monkeypatch.setattr(os, "getpid", lambda: number)
+    random = ReleaseRandom()
+    theirs = in_a_fork(lambda: random.words(4).tolist())
+    assert len({*theirs, *random.words(4).tolist()}) == 8
 
 
 @pytest.mark.parametrize(
