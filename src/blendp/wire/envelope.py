@@ -29,8 +29,15 @@ from blendp.wire.canonical import of_hex
 
 KEY_ID_BYTES = 8
 _KEY_BYTES = 32
+_FIELD = 2**255 - 19
+_ORDER_8 = 0x05FC536D880238B13933C6D305ACDFD5F098EFF289F4C345B027B2C28F95E826
+_SMALL_ORDER = frozenset({0, 1, _FIELD - 1, _ORDER_8, _FIELD - _ORDER_8})
+"""The y of the eight points that vanish when they are multiplied by 8: order 4, 1, 2 and, two of them, 8."""
+
 MOST_SIGNATURES = 16
 """How many keys may sign one document."""
+
+_NO_KEY = "No honest key is like this, and others could sign in its name: ask its owner for the right one."
 
 
 class SignatureError(ValueError):
@@ -39,14 +46,19 @@ class SignatureError(ValueError):
 
 @dataclass(frozen=True)
 class VerifyKey:
-    """A public Ed25519 key."""
+    """A public Ed25519 key: one point of the curve, written in one way, under which nobody signs without its secret."""
 
     raw: bytes
 
     def __post_init__(self) -> None:
-        """Refuse bytes that are no key."""
+        """Refuse bytes that are no key, points that anybody can sign for, and second spellings of a point."""
         if len(self.raw) != _KEY_BYTES:
             raise ParameterError("key", self.raw.hex(), f"{_KEY_BYTES} bytes long", "Copy it whole.")
+        y = int.from_bytes(self.raw, "little") & (1 << 255) - 1
+        if y >= _FIELD:
+            raise ParameterError("key", self.raw.hex(), "written canonically, with y below 2^255 - 19", _NO_KEY)
+        if y in _SMALL_ORDER:
+            raise ParameterError("key", self.raw.hex(), "a point of large order", _NO_KEY)
 
     @classmethod
     def of_text(cls, text: str) -> Self:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import hashlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 from blendp.client import Collector, Device, EquivocationError, Http, NetworkError, Policy, RefusedError
 from blendp.errors import ParameterError
 from blendp.headlist import HeadList
-from blendp.wire import Envelope, SigningKey, Terms
+from blendp.wire import Envelope, Signature, SigningKey, Terms
 from blendp.wire.campaign import MANIFEST_TYPE, TERMS_TYPE
 from blendp.wire.keys import KeyStatement
 from tests.unit.client.fake_collector import CAMPAIGN, LIST, MIRROR, RECORDS, TERMS, URL, Clock, FakeCollector, problem
@@ -201,6 +202,18 @@ def test_expired_and_broken_named_keys_are_not_believed() -> None:
     assert refusal(fake, keys=(), trust_on_first_use=True) == "signature"
     fake.keys_document["keys"] = [{"key": "ab"}]
     assert refusal(fake, keys=(), trust_on_first_use=True) == "document"
+
+
+def test_documents_that_anybody_signed_are_not_believed_on_first_use() -> None:
+    """Under the neutral point as a key, one signature is good for every document."""
+    fake, key = FakeCollector(), b"\x01" + bytes(31)
+    forged = (Signature(hashlib.sha256(key).hexdigest()[:16], key + bytes(32)),)
+    documents = {"terms": (TERMS_TYPE, fake.terms), "manifest": (MANIFEST_TYPE, fake.manifest)}
+    for name, (kind, document) in documents.items():
+        fake.served[f"{DOCUMENTS}/{name}"] = Envelope(kind, document.to_bytes(), forged).to_bytes()
+    fake.keys_document["keys"].append({"key": key.hex(), "since": "2026-01-01", "until": None})
+    assert refusal(fake, keys=(), trust_on_first_use=True) == "document"
+    assert refusal(fake) == "signature"
 
 
 def equivocating(fake: FakeCollector) -> bytes:

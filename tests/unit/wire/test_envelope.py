@@ -1,6 +1,7 @@
 """Signed documents: what a signature covers, and every way to tamper with it. Vectors were made with openssl."""
 
 import base64
+import hashlib
 import json
 from typing import Any
 
@@ -87,7 +88,7 @@ def _bits(data: bytes) -> list[bytes]:
             (Envelope(KIND, BODY, (Signature(KEY.public.id, value),)), [KEY.public])
             for value in _bits(SEALED.signatures[0].value)
         ),
-        (Envelope(KIND, BODY, SEALED.signatures), [VerifyKey(b"\0" * 32)]),
+        (Envelope(KIND, BODY, SEALED.signatures), [STRANGER.public]),
     ],
 )
 def test_tampering_is_seen(envelope: Envelope, trusted: list[VerifyKey]) -> None:
@@ -164,6 +165,83 @@ def test_keys() -> None:
     with pytest.raises(ParameterError):
         VerifyKey(b"")
     assert SigningKey.new().public != SigningKey.new().public
+
+
+FIELD = 2**255 - 19
+IDENTITY = (1).to_bytes(32, "little")
+
+
+def _doubled(x: int, y: int) -> tuple[int, int]:
+    """Twice a point of -x^2 + y^2 = 1 + d x^2 y^2."""
+    product = -121665 * pow(121666, -1, FIELD) * (x * y) ** 2
+    double_x = 2 * x * y * pow(1 + product, -1, FIELD)
+    return double_x % FIELD, (x * x + y * y) * pow(1 - product, -1, FIELD) % FIELD
+
+
+def _small_order_points() -> set[tuple[int, int]]:
+    """The points P with 8 P = (0, 1).
+
+    Those of order 8 have y(2 P) = 0, so y^2 = -x^2, and then d x^4 - 2 x^2 - 1 = 0.
+    """
+    i, d = pow(2, (FIELD - 1) // 4, FIELD), -121665 * pow(121666, -1, FIELD) % FIELD
+    (inner, *_) = _roots(1 + d)
+    x_of_order_8 = {x for sign in (1, -1) for x in _roots((1 + sign * inner) * pow(d, -1, FIELD))}
+    return {(0, 1), (0, FIELD - 1), (i, 0), (FIELD - i, 0)} | {
+        (x, i * z % FIELD) for x in x_of_order_8 for z in (x, -x)
+    }
+
+
+def _roots(square: int) -> list[int]:
+    i, root = pow(2, (FIELD - 1) // 4, FIELD), pow(square, (FIELD + 3) // 8, FIELD)
+    return [x for x in (root, -root % FIELD, root * i % FIELD, -root * i % FIELD) if (x * x - square) % FIELD == 0]
+
+
+def _encodings(x: int, y: int) -> set[bytes]:
+    """Every way to write a point that some verifier reads as it: y + p if it fits, and either sign if x is 0."""
+    signs = {0, 1} if x == 0 else {x & 1}
+    ys = {y} | ({y + FIELD} if y + FIELD < 1 << 255 else set())
+    return {(each | sign << 255).to_bytes(32, "little") for each in ys for sign in signs}
+
+
+SMALL_ORDER = sorted({data for point in _small_order_points() for data in _encodings(*point)})
+NOT_CANONICAL = [(y | sign << 255).to_bytes(32, "little") for y in range(FIELD, 1 << 255) for sign in (0, 1)]
+
+
+def test_the_points_of_small_order_are_all_there() -> None:
+    points = _small_order_points()
+    assert len(points) == 8
+    for point in points:
+        assert _doubled(*_doubled(*_doubled(*point))) == (0, 1)
+    assert len(SMALL_ORDER) == 14
+
+
+def test_nobody_can_sign_for_a_key_of_small_order() -> None:
+    """The neutral point as a key: the signature (neutral point, 0) would be good for every document."""
+    forged = Signature(hashlib.sha256(IDENTITY).hexdigest()[:16], IDENTITY + bytes(32))
+    for number in range(16):
+        body = b"forged %d" % number
+        with pytest.raises(ParameterError, match=r"key = '0100.*a point of large order.*ask its owner"):
+            Envelope(KIND, body, (forged,)).verified(KIND, [VerifyKey(IDENTITY)])
+
+
+@pytest.mark.parametrize("raw", SMALL_ORDER, ids=bytes.hex)
+def test_keys_of_small_order_are_refused(raw: bytes) -> None:
+    for make in (lambda: VerifyKey(raw), lambda: VerifyKey.of_text(raw.hex())):
+        with pytest.raises(ParameterError, match=raw.hex()):
+            make()
+
+
+@pytest.mark.parametrize("raw", NOT_CANONICAL, ids=bytes.hex)
+def test_keys_that_are_not_canonical_are_refused(raw: bytes) -> None:
+    with pytest.raises(ParameterError, match=r"written canonically, with y below 2\^255 - 19"):
+        VerifyKey(raw)
+
+
+@given(st.binary(min_size=32, max_size=32))
+def test_whoever_draws_a_key_has_a_good_one(secret: bytes) -> None:
+    key = SigningKey.of_raw(secret)
+    assert VerifyKey.of_text(key.public.text) == key.public
+    assert Envelope.sealed(KIND, BODY, [key]).verified(KIND, [key.public]) == BODY
 
 
 def test_a_private_key_shows_nothing_of_itself() -> None:

@@ -1,6 +1,7 @@
 """Following key statements: whoever knows one key finds the later ones, and nobody else's."""
 
 import datetime
+import hashlib
 import json
 from dataclasses import asdict
 from typing import Any
@@ -124,6 +125,9 @@ WRONG: list[tuple[str, Any]] = [
     ("key", None),
     ("key", 5),
     ("key", K[1].public.text.upper()),
+    ("key", "01" + "00" * 31),
+    ("key", "ec" + "ff" * 30 + "7f"),
+    ("key", "f0" + "ff" * 31),
     ("since", "2026-11-31"),
     ("since", "2026-11-11"),
     ("since", None),
@@ -145,6 +149,18 @@ def test_wrong_statements_are_refused_and_followed_by_nobody(name: str, value: A
         KeyStatement.from_bytes(payload)
     trust = Trust.of(K[0].public)
     assert trust.following([sealed(payload, K[0], K[1])]) == trust
+
+
+@pytest.mark.parametrize("raw", [b"\x01" + bytes(31), b"\xec" + b"\xff" * 30 + b"\x7f", bytes(32)], ids=bytes.hex)
+def test_nobody_is_led_to_a_key_for_which_anybody_signs(raw: bytes) -> None:
+    """The old key vouches, and the new one's signature is forged: at most 16 tries until one is good."""
+    trust = Trust.of(K[0].public)
+    for attempt in range(1, 17):
+        replaced = {"key": raw.hex(), "replaced_until": day(10 + attempt % 16).isoformat()}
+        payload = canonical({**json.loads(GOOD), **replaced})
+        forged = Signature(hashlib.sha256(raw).hexdigest()[:16], b"\x01" + bytes(63))
+        envelope = Envelope(KEY_TYPE, payload, (K[0].sign(KEY_TYPE, payload), forged))
+        assert trust.following([envelope]) == trust
 
 
 def test_exactly_the_fields() -> None:
