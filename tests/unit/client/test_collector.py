@@ -208,9 +208,9 @@ def test_documents_that_anybody_signed_are_not_believed_on_first_use() -> None:
     """Under the neutral point as a key, one signature is good for every document."""
     fake, key = FakeCollector(), b"\x01" + bytes(31)
     forged = (Signature(hashlib.sha256(key).hexdigest()[:16], key + bytes(32)),)
-    documents = {"terms": (TERMS_TYPE, fake.terms), "manifest": (MANIFEST_TYPE, fake.manifest)}
-    for name, (kind, document) in documents.items():
-        fake.served[f"{DOCUMENTS}/{name}"] = Envelope(kind, document.to_bytes(), forged).to_bytes()
+    documents = {"terms": (TERMS_TYPE, fake.terms.to_bytes()), "manifest": (MANIFEST_TYPE, fake.manifest.to_bytes())}
+    for name, (kind, data) in documents.items():
+        fake.served[f"{DOCUMENTS}/{name}"] = Envelope(kind, data, forged).to_bytes()
     fake.keys_document["keys"].append({"key": key.hex(), "since": "2026-01-01", "until": None})
     assert refusal(fake, keys=(), trust_on_first_use=True) == "document"
     assert refusal(fake) == "signature"

@@ -95,7 +95,8 @@ def insisting(random: ReleaseRandom) -> list[int]:
     """Four words, asked for again after every interrupt."""
     while True:
         try:
-            return random.words(4).tolist()
+            words: list[int] = random.words(4).tolist()
+            return words
         except KeyboardInterrupt:
             continue
 
