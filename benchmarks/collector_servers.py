@@ -116,9 +116,13 @@ def _publish(collector: Collector) -> Manifest:
         {
             "campaign": CAMPAIGN,
             "title": "Load",
+            "organisation": "Nobody",
+            "purpose": "To measure a collector",
+            "contact": "none",
+            "grace_days": 0,
             "opens": today.isoformat(),
             "opt_in_until": until,
-            "reports_until": until,
+            "reports_until": (today + datetime.timedelta(days=31)).isoformat(),
             "delta": 1e-4,
             "minimum_opt_in": OPT_IN_PEOPLE,
         }

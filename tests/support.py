@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,6 +12,15 @@ from scipy import stats
 
 from blendp.randomness import Random, ReleaseRandom
 from blendp.randomness.random import COIN_BITS
+
+WHO: dict[str, Any] = {
+    "organisation": "Example Search",
+    "purpose": "A list of popular searches",
+    "contact": "privacy@example.org",
+}
+"""Who asks in campaigns of tests, what for, and how to reach them."""
+
+WHO_OPTIONS = tuple(word for name, text in WHO.items() for word in (f"--{name}", text))
 
 
 class KnownKey(ReleaseRandom):

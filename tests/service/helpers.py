@@ -28,6 +28,7 @@ from blendp.service.store.one_call import Row
 from blendp.service.store.reports import keep_reports
 from blendp.wire import Manifest, Terms, UploadedReport
 from blendp.wire.reports import QUESTION_NUMBER
+from tests.support import WHO
 
 DAY = datetime.date(2026, 11, 16)
 PEOPLE = 60
@@ -49,6 +50,7 @@ def terms_of(name: str = "c1", **fields: Any) -> dict[str, Any]:
     usual = {
         "campaign": name,
         "title": "What is asked",
+        **WHO,
         "opens": "2026-11-01",
         "opt_in_until": "2026-11-20",
         "reports_until": "2026-11-30",

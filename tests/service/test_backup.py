@@ -24,9 +24,11 @@ from blendp.service.settings import Settings
 from blendp.service.status import overview
 from blendp.service.store.reports import keep_reports
 from tests.service.postgres import Postgres
+from tests.support import WHO
 from tests.unit.cli.test_serve import blendp
 
-TERMS = {"title": "What is asked", "opens": "2026-01-01", "opt_in_until": "2100-01-01", "reports_until": "2100-01-02"}
+DAYS = {"opens": "2026-01-01", "opt_in_until": "2100-01-01", "reports_until": "2100-02-02"}
+TERMS = {"title": "What is asked", **WHO, **DAYS}
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.xdist_group("postgres"))])

@@ -30,7 +30,7 @@ from blendp.service.tokens import enrolment_hash
 from blendp.wire.campaign import Manifest, Terms
 from blendp.wire.reports import QUESTION_NUMBER
 from tests.service.helpers import enrolment_body, keep_rows
-from tests.support import KnownKey
+from tests.support import WHO, KnownKey
 
 TODAY = datetime.date(2026, 11, 16)
 PEOPLE, CLIENTS = 250, 900
@@ -89,7 +89,7 @@ def test_release_equals_run_on_the_same_inputs(
 def _terms(told: dict[str, Any]) -> Terms:
     days = {"opens": "2026-11-01", "opt_in_until": "2026-11-20", "reports_until": "2026-11-30"}
     usual = {"delta": 1e-4, "minimum_opt_in": PEOPLE, "minimum_clients": CLIENTS, "expected_clients": CLIENTS}
-    return Terms(campaign="c", title="T", **{**days, **usual, **told})
+    return Terms(campaign="c", title="T", **WHO, **{**days, **usual, **told})
 
 
 def _record(generator: np.random.Generator, levels: int) -> tuple[str, str | None]:

@@ -20,7 +20,7 @@ from blendp.client import Collector, Consent, Device
 from blendp.wire import Envelope, VerifyKey
 from blendp.wire.campaign import RELEASE_TYPE
 from examples.fleet import Fleet, invented_records
-from tests.support import KnownKey
+from tests.support import WHO, KnownKey
 
 OPT_IN, CLIENTS, WHOLE_DEVICES, SINGLE_UPLOADS = 1500, 20_000, 40, 2_000
 EPSILON, DELTA = 3.0, 1e-6
@@ -121,9 +121,10 @@ def _terms() -> dict[str, Any]:
     return {
         "campaign": "e2e",
         "title": "End to end",
+        **WHO,
         "opens": str(today),
         "opt_in_until": str(today + 7),
-        "reports_until": str(today + 14),
+        "reports_until": str(today + 21),
         "epsilon": EPSILON,
         "delta": DELTA,
         "minimum_opt_in": OPT_IN,

@@ -19,11 +19,13 @@ from blendp.service.store.schema import document
 from blendp.wire.install import pseudonym
 from tests.service.helpers import keep_rows
 from tests.service.postgres import Postgres
+from tests.support import WHO
 
 TODAY = datetime.date(2026, 11, 16)
 TERMS: dict[str, Any] = {
     "campaign": "c",
     "title": "What people look for",
+    **WHO,
     "opens": "2026-11-01",
     "opt_in_until": "2026-11-20",
     "reports_until": "2026-11-30",

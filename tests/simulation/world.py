@@ -47,6 +47,7 @@ from blendp.wire.reports import (
 )
 from tests.simulation.database import Databases, Rows, rows_of
 from tests.simulation.servers import Answer, Client, NoAnswer, Nursery, Server
+from tests.support import WHO
 
 MINIMUM_OPT_IN = MINIMUM_CLIENTS = 3
 PEOPLE = 8
@@ -197,6 +198,7 @@ class World:
         fields = {
             "campaign": name,
             "title": "What people look for",
+            **WHO,
             "opens": opens.isoformat(),
             "opt_in_until": self.opt_in_until.isoformat(),
             "reports_until": self.reports_until.isoformat(),

@@ -150,12 +150,12 @@ def _require_certificate(certificate: Path, key: Path | None) -> None:
 def _tell(settings: Settings, database: str | None, url: str) -> None:
     """Say to people what programs read in the log."""
     keeps = f"{settings.data.absolute()}" + (", keys alone; the rest in PostgreSQL" if settings.database else "")
+    server = "" if url == DEFAULT_SERVER else f" BLENDP_SERVER={url}"
     store = f"--data {quote(str(settings.data))}" + ("" if database is None else f" --database {quote(database)}")
-    server = "" if url == DEFAULT_SERVER else f" --server {url}"
     for line in (
         f"Listens at {url}; stop it with Ctrl-C.",
         f"Keeps its data in {keeps}.",
-        f"Next: export BLENDP_TOKEN=$(blendp token create {store} --name me)",
-        f"      blendp campaign create NAME --title '...' --opt-in-until +14d --reports-until +44d{server}",
+        f"Next: export BLENDP_TOKEN=$(blendp token create {store} --name me){server}",
+        "      blendp campaign create --help",
     ):
         note(line)

@@ -8,6 +8,7 @@ date is another campaign.
 
 from __future__ import annotations
 
+import datetime
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
@@ -29,7 +30,14 @@ METHODS = ("blendp", "published")
 
 _ID = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
 _HASH = re.compile(r"[0-9a-f]{64}")
-_LONGEST_TITLE = 200
+_LONGEST_TEXT = {"title": 200, "organisation": 200, "purpose": 1000, "contact": 200}
+_TEXT_REMEDY = {
+    "title": "Say what is asked.",
+    "organisation": "Say who asks.",
+    "purpose": "Say what the result is used for.",
+    "contact": "Say where people can ask and complain.",
+}
+_MOST_GRACE_DAYS = 90
 _MOST_PEOPLE = 1_000_000_000
 
 
@@ -43,6 +51,15 @@ class Terms:
     title: str
     """What is asked, for people."""
 
+    organisation: str
+    """Who asks, and answers for what is promised here."""
+
+    purpose: str
+    """What the result is used for."""
+
+    contact: str
+    """Where people reach the organisation: a mail address, a page, a telephone number."""
+
     opens: str
     """The first day (UTC) on which opt-in records are taken."""
 
@@ -51,6 +68,11 @@ class Terms:
 
     reports_until: str
     """The last day on which clients' reports are taken."""
+
+    grace_days: int = 7
+    """How many days after each of the two last days an operator has to act. Then the collector does it by itself: it
+    publishes the list, or releases the result, if there are people enough, and deletes the campaign if there are not.
+    """
 
     method: str = "blendp"
     """blendp, or published: BLENDER with its errata mended."""
@@ -88,10 +110,10 @@ class Terms:
     def __post_init__(self) -> None:
         """Refuse terms that nobody could keep."""
         require_campaign_id(self.campaign)
-        title: object = self.title
-        if not isinstance(title, str) or not 0 < len(title) <= _LONGEST_TITLE or not title.isprintable():
-            legal = f"1 to {_LONGEST_TITLE} printable characters"
-            raise ParameterError("title", self.title, legal, "Say what is asked.")
+        for name, longest in _LONGEST_TEXT.items():
+            text: object = getattr(self, name)
+            if not isinstance(text, str) or not 0 < len(text.strip()) <= len(text) <= longest or not text.isprintable():
+                raise ParameterError(name, text, f"1 to {longest} printable characters", _TEXT_REMEDY[name])
         opens, opt_in, reports = (
             require_day(name, getattr(self, name)) for name in ("opens", "opt_in_until", "reports_until")
         )
@@ -102,6 +124,7 @@ class Terms:
                 "in the order opens, opt_in_until, reports_until",
                 "Opt-in people come first, then the clients.",
             )
+        self._require_grace()
         require_choice("method", self.method, METHODS)
         Budget(self.epsilon, self.delta)
         if type(self.levels) is not int or self.levels not in (1, 2):
@@ -124,6 +147,38 @@ class Terms:
             legal="above 0 and at most 1",
             remedy="1 asks every client.",
         )
+
+    def _require_grace(self) -> None:
+        """Refuse days of grace after which no client could report, or that the calendar does not have."""
+        require_count("grace_days", self.grace_days, least=0, remedy="7 is usual.")
+        if self.grace_days > _MOST_GRACE_DAYS:
+            legal = f"at most {_MOST_GRACE_DAYS}"
+            raise ParameterError("grace_days", self.grace_days, legal, "Records are not kept longer than needed.")
+        try:
+            in_time = self.records_kept_until < self.reports_until <= self.reports_kept_until
+        except OverflowError:
+            in_time = False
+        if not in_time:
+            raise ParameterError(
+                "reports_until",
+                self.reports_until,
+                f"more than grace_days = {self.grace_days} after opt_in_until = {self.opt_in_until}",
+                "The list may be published as late as that, and clients need a day to report.",
+            )
+
+    @property
+    def records_kept_until(self) -> str:
+        """The last day on which opt-in people's records may still be kept."""
+        return self._after_grace("opt_in_until")
+
+    @property
+    def reports_kept_until(self) -> str:
+        """The last day on which clients' reports may still be kept."""
+        return self._after_grace("reports_until")
+
+    def _after_grace(self, deadline: str) -> str:
+        last = require_day(deadline, getattr(self, deadline)) + datetime.timedelta(days=self.grace_days)
+        return last.isoformat()
 
     @property
     def budget(self) -> Budget:

@@ -26,10 +26,11 @@ from blendp.service.opt_in import OPT_IN_TYPE
 from blendp.wire import Envelope, Manifest, SigningKey, Terms, UploadedReport, VerifyKey
 from blendp.wire.envelope import SignatureError
 from blendp.wire.reports import BATCH_BINARY, QUESTION_NUMBER, write_binary_batch
+from tests.support import WHO_OPTIONS
 from tests.unit.cli.test_serve import PATH, Service, blendp
 
 FILES = ["estimates.csv", "head_list.json", "manifest.json", "release.json", "terms.json", "trends.csv"]
-DATES = ("--opt-in-until", "+3d", "--reports-until", "+10d")
+DATES = (*WHO_OPTIONS, "--opt-in-until", "+3d", "--reports-until", "+12d")
 SMALL = ("--minimum-opt-in", "1", "--minimum-clients", "1")
 OPT_IN, CLIENTS = 30, 40
 
@@ -232,8 +233,8 @@ def test_refusals_have_exit_codes_of_their_own(service: Service, told: dict[str,
         ((*new, *DATES, "--server", "http://collector.example.org"), told, 2, "token must not travel unencrypted"),
         (("enrol", "nothing", "--count", "0"), told, 2, "--count = 0 is not allowed"),
         ((*new, *DATES, "--epsilon", "-1"), told, 2, "--epsilon"),
-        ((*new, "--opt-in-until", "soon", "--reports-until", "+3d"), told, 2, "--opt-in-until"),
-        ((*new, "--opt-in-until", "+3d", "--reports-until", "+2d"), told, 2, "--reports-until"),
+        ((*new, *WHO_OPTIONS, "--opt-in-until", "soon", "--reports-until", "+3d"), told, 2, "--opt-in-until"),
+        ((*new, *WHO_OPTIONS, "--opt-in-until", "+3d", "--reports-until", "+2d"), told, 2, "--reports-until"),
         ((*new, "--opens", "2020-01-01", *DATES), told, 2, "--opt-in-until = "),
         (("status", "../keys"), told, 2, "campaign"),
         (("delete", "nothing"), told, 2, "--yes is missing: it must be given where nobody can be asked."),

@@ -16,14 +16,16 @@ from blendp.wire import Envelope, Manifest, SigningKey, Terms
 from blendp.wire.campaign import MANIFEST_TYPE, TERMS_TYPE
 from blendp.wire.problems import PROBLEMS
 from blendp.wire.reports import read_report
-from tests.support import KnownKey
+from tests.support import WHO, KnownKey
 
 URL, MIRROR = "https://collector.example", "https://mirror.example"
 NOW = 1_794_000_000.0
 """2026-11-06."""
 
 CAMPAIGN = "trends"
-TERMS = Terms(CAMPAIGN, "What is searched for", "2026-11-01", "2026-11-10", "2026-11-30")
+TERMS = Terms(
+    CAMPAIGN, "What is searched for", **WHO, opens="2026-11-01", opt_in_until="2026-11-10", reports_until="2026-11-30"
+)
 LIST = HeadList.of_records([(f"query {i}", f"http://site-{i % 3}.org") for i in range(12)])
 RECORDS: list[tuple[str, str | None]] = [("Query  3", "http://site-0.org/"), ("other", "http://else.org")]
 TOKEN = f"blendp-in-{7:064x}"

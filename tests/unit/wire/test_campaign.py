@@ -1,5 +1,6 @@
 """Terms and manifests: one form of bytes, and nothing in it that nobody could keep."""
 
+import datetime
 import json
 from dataclasses import asdict, replace
 from typing import Any
@@ -12,24 +13,50 @@ from blendp.errors import ParameterError
 from blendp.headlist import HeadList
 from blendp.wire import Manifest, Terms
 from blendp.wire.canonical import canonical, of_hex, sha256
+from tests.support import WHO
 
-TERMS = Terms("trends-2026-11", "What people search", "2026-11-01", "2026-11-20", "2026-11-30")
+TERMS = Terms(
+    "trends-2026-11",
+    "What people search",
+    **WHO,
+    opens="2026-11-01",
+    opt_in_until="2026-11-20",
+    reports_until="2026-11-30",
+)
 LIST = HeadList.of_records([("a", "http://a"), ("a", "http://b"), ("b", "http://c")])
 MANIFEST = Manifest(TERMS, LIST.sha256, 3, 100, 0.35, "2026-11-20")
 
 TERMS_BYTES = (
-    b'{"campaign":"trends-2026-11","delta":1e-06,"epsilon":4.0,"expected_clients":10000,"format":"blendp/terms/1",'
-    b'"levels":2,"method":"blendp","minimum_clients":1000,"minimum_opt_in":100,"normalise":"blendp-1",'
-    b'"opens":"2026-11-01","opt_in_records":1,"opt_in_until":"2026-11-20","participation":1.0,'
+    b'{"campaign":"trends-2026-11","contact":"privacy@example.org","delta":1e-06,"epsilon":4.0,'
+    b'"expected_clients":10000,"format":"blendp/terms/1","grace_days":7,"levels":2,"method":"blendp","minimum_clients":1000,"minimum_opt_in":100,"normalise":"blendp-1",'
+    b'"opens":"2026-11-01","opt_in_records":1,"opt_in_until":"2026-11-20",'
+    b'"organisation":"Example Search","participation":1.0,"purpose":"A list of popular searches",'
     b'"reports_until":"2026-11-30","size":50,"title":"What people search"}'
 )
 
 days = st.dates().map(lambda day: day.isoformat())
+short_text = st.text(min_size=1, max_size=200).filter(lambda text: text.isprintable() and text.strip())
+
+
+@st.composite
+def three_days(draw: st.DrawFn) -> dict[str, Any]:
+    """Days on which a campaign is possible, and its grace."""
+    opens = draw(st.dates(max_value=datetime.date(9990, 1, 1)))
+    opt_in = opens + datetime.timedelta(draw(st.integers(0, 1000)))
+    grace = draw(st.integers(0, 90))
+    reports = opt_in + datetime.timedelta(grace + draw(st.integers(1, 1000)))
+    told = {"opens": opens, "opt_in_until": opt_in, "reports_until": reports}
+    return {**{name: day.isoformat() for name, day in told.items()}, "grace_days": grace}
+
+
 any_terms = st.builds(
-    lambda three, **fields: Terms(opens=three[0], opt_in_until=three[1], reports_until=three[2], **fields),
-    st.lists(days, min_size=3, max_size=3).map(sorted),
+    lambda three, **fields: Terms(**three, **fields),
+    three_days(),
     campaign=st.from_regex(r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?", fullmatch=True),
-    title=st.text(min_size=1, max_size=200).filter(str.isprintable),
+    title=short_text,
+    organisation=short_text,
+    purpose=short_text,
+    contact=short_text,
     method=st.sampled_from(["blendp", "published"]),
     epsilon=st.floats(0, 50, exclude_min=True),
     delta=st.floats(0, 1, exclude_max=True),
@@ -56,7 +83,10 @@ any_manifest = any_terms.flatmap(
 
 WRONG_TERMS: dict[str, list[Any]] = {
     "campaign": ["", "A", "a_b", "-a", "a-", "a" * 65, "a\n", "ä", "a/b", None, 1],
-    "title": ["", "a" * 201, "a\nb", "a\0", "\ud800", None, 1],
+    "title": ["", " ", "a" * 201, "a\nb", "a\0", "\ud800", None, 1],
+    "organisation": ["", "  ", "a" * 201, "a\nb", None, 1],
+    "purpose": ["", " ", "a" * 1001, "a\nb", None, 1],
+    "contact": ["", " ", "a" * 201, "a\nb", None, 1],
     "opens": [
         "",
         "2026-11-31",
@@ -69,7 +99,8 @@ WRONG_TERMS: dict[str, list[Any]] = {
         "2026-11-21",
     ],
     "opt_in_until": ["2026-10-31", "2026-12-01", None],
-    "reports_until": ["2026-11-19", "never", None],
+    "reports_until": ["2026-11-19", "2026-11-27", "never", None],
+    "grace_days": [-1, 10, 91, 1.0, True, None, 10**400],
     "method": ["BLENDP", "", None, [], {}],
     "epsilon": [0, -1, 50.1, float("inf"), float("nan"), 10**400, True, "4", None],
     "delta": [-1e-9, 1, 2, float("nan"), 10**400, True, "0", None],

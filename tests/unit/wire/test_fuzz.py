@@ -22,10 +22,11 @@ from blendp.wire.reports import (
     write_json_batch,
     write_report,
 )
+from tests.support import WHO
 
 HASH, NAME = "ab" * 32, "01" * 16
 SOME = [UploadedReport(bytes([n]) * 16, bytes([n + 9]) * 16, n % 3, bytes([n]) * (1 + n % 3)) for n in range(4)]
-TERMS = Terms("c1", "Title", "2026-11-01", "2026-11-20", "2026-11-30")
+TERMS = Terms("c1", "Title", **WHO, opens="2026-11-01", opt_in_until="2026-11-20", reports_until="2026-11-30")
 LIST = HeadList.of_records([("a", "u"), ("a", "v"), ("b", "ü")])
 KEYS = [SigningKey.of_raw(bytes([n]) * 32) for n in (1, 2)]
 STATEMENT = KeyStatement(KEYS[1].public.text, "2026-11-01", KEYS[0].public.id, "2026-11-30")

@@ -25,6 +25,7 @@ from blendp.wire.reports import (
     write_json_batch,
     write_report,
 )
+from tests.support import WHO
 
 MANIFEST = "ab" * 32
 ID, NAME = b"\x01" * 16, b"\x02" * 16
@@ -56,6 +57,7 @@ BATCH_VECTOR = (
     b'{"data":"0007","id":"03030303030303030303030303030303","pseudonym":"04040404040404040404040404040404",'
     b'"question":"record"}]}'
 )
+
 BINARY_VECTOR = bytes.fromhex(
     "626c5231 abababababababababababababababababababababababababababababababab"
     "00 0001 00000001 01010101010101010101010101010101 02020202020202020202020202020202 05"
@@ -271,7 +273,16 @@ def test_matrix() -> None:
 
 
 def terms(method: str, epsilon: float) -> Terms:
-    return Terms("c1", "T", "2026-11-01", "2026-11-20", "2026-11-30", method=method, epsilon=epsilon)
+    return Terms(
+        "c1",
+        "T",
+        **WHO,
+        opens="2026-11-01",
+        opt_in_until="2026-11-20",
+        reports_until="2026-11-30",
+        method=method,
+        epsilon=epsilon,
+    )
 
 
 def head_list(queries: int, urls: int) -> HeadList:

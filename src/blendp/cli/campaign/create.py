@@ -20,8 +20,8 @@ from blendp.wire.canonical import require_day
 
 EXAMPLES = """Examples:
 
-- `blendp campaign create trends-2026-11 --title 'What people search' --opt-in-until +14d --reports-until +44d`
-- `blendp campaign create words --title 'New words' --levels 1 --opt-in-until 2026-12-14 --reports-until 2027-01-31`
+- `blendp campaign create trends-2026-11 --title 'What people search' --organisation 'Example Search' --purpose
+  'A list of popular searches on our start page' --contact privacy@example.org --opt-in-until +14d --reports-until +44d`
 """
 
 SMALL_GROUP = 100
@@ -36,12 +36,21 @@ class NewCampaign(Where):
         str, Argument(help="Its name in addresses: lower-case letters, digits, hyphens.", metavar="CAMPAIGN")
     ]
     title: Annotated[str, method(help="What is asked, for people.")]
+    organisation: Annotated[str, method(help="Who asks, and answers for the promise.")]
+    purpose: Annotated[str, method(help="What the result is used for.")]
+    contact: Annotated[str, method(help="Where people reach the organisation: mail, page, telephone.")]
     opt_in_until: Annotated[
         str, method(help="Last day (UTC) for opt-in records: 2026-11-30, or +14d for 14 days after --opens.")
     ]
     reports_until: Annotated[
         str, method(help="Last day for clients' reports: 2026-12-31, or +44d for 44 days after --opens.")
     ]
+    grace_days: Annotated[
+        int,
+        method(
+            help="Days after each of these that you have to act; then the collector does it by itself, or deletes all."
+        ),
+    ] = Terms.grace_days
     opens: Annotated[str | None, method(help="First day: 2026-11-16, or +3d for in three days (today).")] = None
     method: Annotated[str, method(help=f"{METHODS[0]}, or {METHODS[1]}: BLENDER with its errata mended.")] = (
         Terms.method
@@ -67,9 +76,13 @@ class NewCampaign(Where):
         return Terms(
             campaign=self.campaign,
             title=self.title,
+            organisation=self.organisation,
+            purpose=self.purpose,
+            contact=self.contact,
             opens=opens.isoformat(),
             opt_in_until=_day("opt_in_until", self.opt_in_until, opens).isoformat(),
             reports_until=_day("reports_until", self.reports_until, opens).isoformat(),
+            grace_days=self.grace_days,
             method=self.method,
             epsilon=self.epsilon,
             delta=self.delta,
@@ -96,6 +109,10 @@ def create(job: NewCampaign, as_json: AsJson = False) -> None:
         print_json(made)
         return
     say(f"{terms.campaign}: opt-in from {terms.opens} to {terms.opt_in_until}, reports until {terms.reports_until}.")
+    say(
+        f"By itself, if you do not act before: the list after {terms.records_kept_until}, the result after "
+        f"{terms.reports_kept_until}; where people are missing, everything is deleted."
+    )
     say(f"Terms {made['terms_sha256']}.")
     say(f"Next: blendp campaign enrol {terms.campaign} --count {terms.minimum_opt_in}")
 

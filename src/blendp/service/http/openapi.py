@@ -27,6 +27,7 @@ _PARAMETERS = {
     "report": {"type": "string", "pattern": "^[0-9a-f]{32}$", "description": "16 random bytes, hexadecimal"},
 }
 _HASH, _DAY = {"pattern": "^[0-9a-f]{64}$"}, {"format": "date"}
+_TEXT = {"minLength": 1, "maxLength": 200}
 _PEOPLE = {"minimum": 1, "maximum": 1_000_000_000}
 _PRECISE: dict[str, dict[str, dict[str, Any]]] = {
     "JsonReport": {
@@ -41,10 +42,14 @@ _PRECISE: dict[str, dict[str, dict[str, Any]]] = {
     "JsonCount": {"count": {"minimum": 1, "maximum": MOST_ENROLMENTS}},
     "JsonTerms": {
         "campaign": _PARAMETERS["campaign"],
-        "title": {"minLength": 1, "maxLength": 200},
+        "title": _TEXT,
+        "organisation": _TEXT,
+        "purpose": {"minLength": 1, "maxLength": 1000},
+        "contact": _TEXT,
         "opens": _DAY,
         "opt_in_until": _DAY,
         "reports_until": _DAY,
+        "grace_days": {"minimum": 0, "maximum": 90},
         "method": {"enum": list(METHODS)},
         "epsilon": {"exclusiveMinimum": 0, "maximum": 50},
         "delta": {"exclusiveMinimum": 0, "exclusiveMaximum": 1},

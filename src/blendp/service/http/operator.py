@@ -31,9 +31,13 @@ class JsonTerms(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
 
     campaign: str
     title: str
+    organisation: str
+    purpose: str
+    contact: str
     opens: str
     opt_in_until: str
     reports_until: str
+    grace_days: int | msgspec.UnsetType = msgspec.UNSET
     method: str | msgspec.UnsetType = msgspec.UNSET
     epsilon: float | msgspec.UnsetType = msgspec.UNSET
     delta: float | msgspec.UnsetType = msgspec.UNSET
