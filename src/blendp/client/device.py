@@ -1,7 +1,9 @@
 """A person's device: asks for consent, keeps the ledger, randomises once, sends, forgets and explains.
 
-Whatever is drawn is written down, with its cost and with the bytes to be sent, in one step and before anything is sent;
-after that nothing is ever drawn again for the campaign. The records themselves are never written down, but for those
+What is drawn becomes real in one step, in which it is written down with its cost and with the bytes to be sent, before
+anything is sent; after that nothing is ever drawn again for the campaign. It is drawn and encoded before that step,
+which thus is short: a draw that the step finds overtaken by another process, or that a crash cuts off, is thrown away,
+and neither the collector nor anybody else has seen it. The records themselves are never written down, but for those
 that an opt-in person agreed to send, until they have arrived.
 """
 
@@ -12,6 +14,7 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
@@ -22,7 +25,7 @@ from blendp.client.explanation import Explanation, explain
 from blendp.client.http import Http
 from blendp.client.ledger import CAP, Entry, Ledger
 from blendp.client.outbox import DELETIONS, NEEDS, Outbox, Summary
-from blendp.client.personal import campaign_records
+from blendp.client.personal import campaign_records, fitting
 from blendp.client.refusals import EquivocationError, RefusedError
 from blendp.client.reports import make_report, make_reports
 from blendp.client.store import Item, Participation, Server, Store
@@ -32,13 +35,15 @@ from blendp.headlist.head_list import Record
 from blendp.privacy import Budget
 from blendp.randomness import ReleaseRandom, require_release
 from blendp.randomness.random import COIN_BITS
-from blendp.wire import Manifest, ReportForms, UploadedReport
+from blendp.wire import Manifest, ReportForms, Terms, UploadedReport
 from blendp.wire.canonical import canonical, require_day
 from blendp.wire.install import ENROLMENT_NONCE_BYTES, ENROLMENT_TOKEN, deletion_key, pseudonym
 from blendp.wire.keys import Trust
 from blendp.wire.reports import ID_BYTES, QUESTION_NUMBER, REPORT_JSON, write_report
 
 OPT_IN_JSON = "application/vnd.blendp.opt-in.v1+json"
+MOST_BODY = 1 << 20
+"""The largest body that a collector takes; opt-in records beyond it are as if not there."""
 
 _SYSTEM = secrets.SystemRandom()
 
@@ -143,7 +148,11 @@ class Device:
         return self._kept(collector, lambda known: collector.look(campaign, self._today, known))
 
     def take_part(self, campaign: str, records: Sequence[Record]) -> Participation:
-        """Draw whether to take part, and the report, once: later calls give back what was drawn, and draw nothing."""
+        """Draw whether to take part, and the report, once: later calls give back what was drawn, and draw nothing.
+
+        The records decide what the report says, never whether there is one: those that the campaign cannot use are as
+        if not there, and without any the report is that of somebody who holds <*,*>.
+        """
         held = self._held(campaign, "client")
         if held is not None:
             return held
@@ -152,22 +161,17 @@ class Device:
         terms = seen.terms
         if self._today > require_day("reports_until", terms.reports_until):
             raise ParameterError("campaign", campaign, f"reported to until {terms.reports_until}", "It is too late.")
-        ready = campaign_records(records, terms)
-        if records and not ready:
-            legal = f"records that the campaign can ask about: queries{' with URLs' if terms.levels == 2 else ''}"
-            raise ParameterError("records", f"{len(records)} unusable ones", legal, "Give others, or none at all.")
+        entry = self._entry(campaign, "client", terms.client_budget)
+        done = self._drawn(seen, campaign_records(records, terms))
         with self._store.whole():
             held = self._held(campaign, "client")
             if held is not None:
                 return held
             self._visit(campaign)
             self._require_consent(Consent.LOCAL)
-            self._store.ledger.spending(self._entry(campaign, "client", terms.client_budget))
-            done = Participation(campaign, "client", self._day, seen.server)
-            if bool(self._random.coins(round(terms.participation * (1 << COIN_BITS)), 1)[0]):
-                question, data = self._randomised(ready, seen)
-                done = Participation(campaign, "client", self._day, seen.server, os.urandom(ID_BYTES), question, data)
-                self._store.spend(self._entry(campaign, "client", terms.client_budget))
+            self._store.ledger.spending(entry)
+            if not done.silent:
+                self._store.spend(entry)
                 report = self._report(done)
                 body = write_report(seen.manifest.sha256, report)
                 self._outbox.add(done, "report", "PUT", f"reports/{report.report_id.hex()}", REPORT_JSON, body)
@@ -175,7 +179,10 @@ class Device:
         return done
 
     def enrol(self, campaign: str, token: str, records: Sequence[Record]) -> Participation:
-        """Queue at most ``terms.opt_in_records`` of the records, drawn at random, for the campaign's curator, once."""
+        """Queue at most ``terms.opt_in_records`` of the records, drawn at random, for the campaign's curator, once.
+
+        Records that the campaign cannot use are as if not there; a person without any enrols with an empty list.
+        """
         held = self._held(campaign, "opt-in")
         if held is not None:
             return held
@@ -188,23 +195,25 @@ class Device:
         if not require_day("opens", terms.opens) <= self._today <= require_day("opt_in_until", terms.opt_in_until):
             legal = f"open to opt-in people, from {terms.opens} to {terms.opt_in_until}"
             raise ParameterError("campaign", campaign, legal, f"Today is {self._day}.")
-        ready = campaign_records(records, terms)
-        if not ready:
-            raise ParameterError("records", "none", "at least one usable record", "There is nothing to send.")
+        body = self._enrolment(terms, campaign_records(records, terms))
         with self._store.whole():
             held = self._held(campaign, "opt-in")
             if held is not None:
                 return held
+            self._visit(campaign)
             self._require_consent(Consent.OPT_IN)
             self._store.spend(self._entry(campaign, "opt-in", terms.budget))
             done = Participation(campaign, "opt-in", self._day, offer.server, token=token)
-            chosen = self._random.subset(len(ready), min(terms.opt_in_records, len(ready))).tolist()
-            sent = [{"query": ready[place][0], "url": ready[place][1]} for place in chosen]
-            nonce = os.urandom(ENROLMENT_NONCE_BYTES).hex()
-            body = canonical({"terms": terms.sha256, "nonce": nonce, "records": sent})
             self._store.add_participation(done)
             self._outbox.add(done, "opt-in", "PUT", "opt-in", OPT_IN_JSON, body)
         return done
+
+    def usable(self, campaign: str, records: Sequence[Record]) -> int:
+        """How many of the records a campaign that was looked at can use; for the person alone, nothing is sent."""
+        terms = self._store.terms(campaign)
+        if terms is None:
+            raise ParameterError("campaign", campaign, "one that this device has looked at", "Look at it first.")
+        return len(campaign_records(records, terms))
 
     def send(self, *, wait: bool = False, patience: float = 3600.0) -> Summary:
         """Try what is due; with ``wait`` go on until nothing waits, or nothing is due within ``patience`` seconds."""
@@ -287,6 +296,23 @@ class Device:
     def _entry(self, campaign: str, group: str, budget: Budget) -> Entry:
         return Entry(campaign, group, budget, self._day)
 
+    def _drawn(self, seen: Campaign, records: Sequence[Record]) -> Participation:
+        """Whether this device takes part, which no record has a say in, and its report if it does; not yet real."""
+        done = Participation(seen.terms.campaign, "client", self._day, seen.server)
+        if not bool(self._random.coins(round(seen.terms.participation * (1 << COIN_BITS)), 1)[0]):
+            return done
+        question, data = self._randomised(records, seen)
+        return replace(done, report_id=os.urandom(ID_BYTES), question=question, data=data)
+
+    def _enrolment(self, terms: Terms, records: Sequence[Record]) -> bytes:
+        """The body of an enrolment: some of the records, drawn at random, and the nonce by which a retry is known."""
+        count = min(terms.opt_in_records, len(records))
+        chosen = [records[place] for place in self._random.subset(len(records), count).tolist()]
+        fields = {"terms": terms.sha256, "nonce": os.urandom(ENROLMENT_NONCE_BYTES).hex()}
+        room = MOST_BODY - len(canonical({**fields, "records": []}))
+        sent = fitting(chosen, lambda record: len(canonical(_plain(record))) + 1, room)
+        return canonical({**fields, "records": [_plain(record) for record in sent]})
+
     def _randomised(self, records: Sequence[Record], seen: Campaign) -> tuple[int, bytes]:
         """The one report: the number of its question, and its bytes."""
         terms, share, head_list = seen.terms, seen.manifest.query_share or 0.0, seen.head_list
@@ -316,6 +342,10 @@ class Device:
         else:
             body = canonical({"deletion_key": deletion_key(self._store.secret, done.campaign).hex()})
             self._outbox.add(done, "deletion", "POST", "deletions", "application/json", body)
+
+
+def _plain(record: Record) -> dict[str, str | None]:
+    return {"query": record[0], "url": record[1]}
 
 
 def _require_token(token: str) -> None:

@@ -7,7 +7,8 @@ where:
     S     is the set of items that the report names,
     item  is the cell, or its query if that is the question.
 
-Whether a device takes part at all is drawn without a look at its records, so it is left out: it changes no ratio.
+Whether a device takes part at all is drawn without a look at its records, and records that cannot be used are as if
+not there (:mod:`blendp.client.personal`), so it is left out: it changes no ratio.
 """
 
 from __future__ import annotations

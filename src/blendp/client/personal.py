@@ -1,11 +1,16 @@
-"""A person's own records, brought to the form of a campaign."""
+"""A person's own records, brought to the form of a campaign.
+
+Whether a device reports or enrols must not depend on them: silence would tell more than any report. So a record that
+the campaign cannot use is as if it were not there, whatever is wrong with it, and a person without any record takes
+part like everybody, as one who holds <*,*>.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from unicodedata import normalize
 
-from blendp.client.reports import _require_record
+from blendp.errors import ParameterError
 from blendp.headlist.head_list import Record
 from blendp.normalise import normalise_query, normalise_url
 from blendp.wire import Terms
@@ -14,18 +19,46 @@ LONGEST_TEXT = 8192
 """A query or URL of more bytes than this is none."""
 
 
-def campaign_records(records: Sequence[Record], terms: Terms) -> list[Record]:
-    """The records as the campaign spells them, without those that lack a query, or a URL where one is asked for.
+def campaign_records(records: Iterable[Record], terms: Terms) -> list[Record]:
+    """The records as the campaign spells them, without those that it cannot use. No record makes this fail.
 
-    Whoever makes lists from logs leaves out the same, so devices and curator speak of the same records.
+    Left out is what is no pair of texts, lacks a query, or a URL where one is asked for, or has a text that is too
+    long, before or after normalisation, or holds a NUL. Whoever makes lists from logs leaves out the same, so devices
+    and curator speak of the same records.
     """
-    for record in records:
-        _require_record(record)
+    given: object = records
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise ParameterError("records", type(given).__name__, "a list", 'Give [("query", "http://url")], or [].')
+    spelt = (_spelt(record, terms) for record in given)
+    return [record for record in spelt if record is not None]
+
+
+def _spelt(record: object, terms: Terms) -> Record | None:
+    """One record in the campaign's form; None if it cannot be used."""
+    if not isinstance(record, tuple | list) or len(record) != 2:
+        return None
     of_query, of_url = (normalise_query, normalise_url) if terms.normalise == "blendp-1" else (_nfc, _nfc)
-    if terms.levels == 1:
-        return [(of_query(query), None) for query, _ in records if _usable(query) and of_query(query)]
-    pairs = [(of_query(query), of_url(url)) for query, url in records if url and _usable(query) and _usable(url)]
-    return [(query, url) for query, url in pairs if query and url]
+    query = _text(record[0], of_query)
+    url = _text(record[1], of_url) if terms.levels == 2 else None
+    return None if query is None or (url is None and terms.levels == 2) else (query, url)
+
+
+def _text(text: object, normalised: Callable[[str], str]) -> str | None:
+    """The text in its normal form; None if there is none that a collector takes."""
+    if not isinstance(text, str) or not _usable(text):
+        return None
+    normal = normalised(text)
+    return normal if normal and _usable(normal) else None
+
+
+def fitting(records: Sequence[Record], size: Callable[[Record], int], room: int) -> list[Record]:
+    """Those of the records that fit, in their order, into so many bytes; one that does not is as if not there."""
+    kept = []
+    for record in records:
+        if size(record) <= room:
+            room -= size(record)
+            kept.append(record)
+    return kept
 
 
 def _nfc(text: str) -> str:

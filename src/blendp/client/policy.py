@@ -19,12 +19,16 @@ class Policy:
     least_opt_in: int = 100
     """A list made by fewer people may show single ones of them."""
 
+    most_records: int = 20_000
+    """Making a report takes the longer the longer the list; nobody needs one as long as this."""
+
     most_epsilon: float | None = None
     """The largest epsilon of one campaign; None leaves it to the lifetime cap."""
 
     def __post_init__(self) -> None:
         """Refuse bounds that are none."""
         require_count("least_records", self.least_records, least=1, remedy="10 is usual.")
+        require_count("most_records", self.most_records, least=self.least_records, remedy="20000 is usual.")
         require_count("least_opt_in", self.least_opt_in, least=1, remedy="100 is usual.")
         if self.most_epsilon is not None:
             require_number(
@@ -47,6 +51,8 @@ class Policy:
             _refuse(terms, f"has a list of {manifest.opt_in_people} opt-in people, below {self.least_opt_in}")
         if manifest.records < self.least_records:
             _refuse(terms, f"has a list of {manifest.records} records, below {self.least_records}")
+        if manifest.records > self.most_records:
+            _refuse(terms, f"has a list of {manifest.records} records, above {self.most_records}")
 
 
 def _refuse(terms: Terms, what: str) -> None:

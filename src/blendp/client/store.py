@@ -18,7 +18,7 @@ from blendp.client.ledger import Entry, Ledger
 from blendp.client.refusals import EquivocationError, RefusedError
 from blendp.errors import ParameterError
 from blendp.privacy import Budget
-from blendp.wire import Envelope, VerifyKey
+from blendp.wire import Envelope, Terms, VerifyKey
 from blendp.wire.canonical import require_day
 from blendp.wire.keys import Trust
 
@@ -236,6 +236,11 @@ class Store:
                 "manifest = coalesce(manifest, excluded.manifest), list = coalesce(list, excluded.list)",
                 (campaign, seen.server, seen.terms_envelope, manifest, head_list),
             )
+
+    def terms(self, campaign: str) -> Terms | None:
+        """The terms of a campaign, as they were verified."""
+        row = self._one("SELECT terms FROM campaigns WHERE campaign = ?", (campaign,))
+        return None if row is None else Terms.from_bytes(Envelope.from_bytes(row[0]).payload)
 
     def documents(self, campaign: str) -> tuple[bytes, bytes] | None:
         """The manifest's bytes and the list's, as they were verified."""

@@ -134,10 +134,20 @@ def test_lists_and_groups_below_the_policy_are_refused() -> None:
     assert refusal(few) == "policy"
     assert few.collector(policy=Policy(least_opt_in=99)).look(CAMPAIGN, DAY).manifest.opt_in_people == 99
     assert refusal(FakeCollector(), policy=Policy(most_epsilon=3.9)) == "policy"
+    assert refusal(FakeCollector(), policy=Policy(most_records=11)) == "policy"
+    FakeCollector().collector(policy=Policy(most_records=12)).look(CAMPAIGN, DAY)
     FakeCollector().collector(policy=Policy(most_epsilon=4)).look(CAMPAIGN, DAY)
 
 
-@pytest.mark.parametrize("values", [{"least_records": 0}, {"least_opt_in": 1.5}, {"most_epsilon": 0}])
+def test_a_list_that_is_too_long_is_refused_before_it_is_fetched() -> None:
+    fake = FakeCollector(records=20_001)
+    assert refusal(fake) == "policy"
+    assert not [request for request in fake.requests if request.url.path.endswith("/list")]
+
+
+@pytest.mark.parametrize(
+    "values", [{"least_records": 0}, {"most_records": 9}, {"least_opt_in": 1.5}, {"most_epsilon": 0}]
+)
 def test_policies_that_are_none_are_refused(values: dict[str, float]) -> None:
     with pytest.raises(ParameterError):
         Policy(**values)  # type: ignore[arg-type]

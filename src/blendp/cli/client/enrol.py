@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Annotated
 
 from blendp.cli.client.options import AsJson, CampaignName, Where
-from blendp.cli.client.people_records import read_records, usable_records
+from blendp.cli.client.people_records import counts_sentence, read_records
 from blendp.cli.client.words import future, tell
 from blendp.cli.console import print_json
 from blendp.cli.options import NoSuchFileError, privacy, reading, takes_job
-from blendp.client import Device, Participation
 from blendp.errors import LogError
 
 EXAMPLES = """Examples:
@@ -33,25 +32,25 @@ def enrol(
     """Queue some of your records, drawn at random, for the curator of a campaign that you trust.
 
     Needs consent opt-in. They are sent as they are (blendp client send), and wiped from this device once they arrived.
+    Lines that the campaign cannot use are left out and counted for you; without any left an empty list is sent, for
+    whether you enrol must not tell what you hold. The curator sees how many records you send.
     """
     with job.opened(name) as device:
         before = device.participation(name)
-        done = device.enrol(name, "", []) if before is not None else _enrolled(device, name, token_file, records)
+        own = None if before is not None else read_records(records)
+        done = device.enrol(name, "" if own is None else _read_token(token_file), [] if own is None else own.records)
+        counts = None if own is None else own.counts(device, name)
         epsilon, delta = device.ledger.remaining
         items = device.items
     if as_json:
         left = {"epsilon": float(epsilon), "delta": float(delta)}
-        print_json({"campaign": name, "group": done.group, "day": done.day, "remaining": left})
+        print_json({"campaign": name, "group": done.group, "day": done.day, "records": counts, "remaining": left})
         return
     when = f"{done.day}" + ("" if before is None else " already; this token and these records were not used")
     tell(f"{name}: enrolled on {when}. {future(items, name, 'opt-in')}")
+    if counts is not None:
+        tell(counts_sentence(counts))
     tell(f"Remaining for life: ε = {float(epsilon):g}, δ = {float(delta):g}.")
-
-
-def _enrolled(device: Device, name: str, token_file: Path, records: Path) -> Participation:
-    held = read_records(records)
-    with usable_records(records, name, "there is nothing to send."):
-        return device.enrol(name, _read_token(token_file), held)
 
 
 def _read_token(path: Path) -> str:

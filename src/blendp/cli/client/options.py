@@ -49,6 +49,7 @@ class Where:
     ] = False
     allow_http: Annotated[bool, trust("--allow-http", help="Allow addresses without encryption.")] = False
     least_records: Annotated[int, trust(help="Shortest list to report about.")] = Policy.least_records
+    most_records: Annotated[int, trust(help="Longest list to report about.")] = Policy.most_records
     least_opt_in: Annotated[int, trust(help="Fewest opt-in people behind a list.")] = Policy.least_opt_in
     most_epsilon: Annotated[
         float | None, trust(help="Largest epsilon of one campaign (only the lifetime cap if none is said).")
@@ -68,7 +69,12 @@ class Where:
                 url,
                 keys=[VerifyKey.of_text(key) for key in self.key or []],
                 witnesses=self.witness or (server.witnesses if server is not None else ()),
-                policy=Policy(self.least_records, self.least_opt_in, self.most_epsilon),
+                policy=Policy(
+                    least_records=self.least_records,
+                    least_opt_in=self.least_opt_in,
+                    most_records=self.most_records,
+                    most_epsilon=self.most_epsilon,
+                ),
                 trust_on_first_use=self.trust_on_first_use,
                 allow_http=self.allow_http or server is not None,
                 http=http,

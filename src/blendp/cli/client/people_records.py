@@ -1,44 +1,65 @@
-"""A person's own records, from a file or standard input."""
+"""A person's own records, from a file or standard input.
+
+Lines stand for themselves: what cannot be read as one is left out and counted for the person, here on the device. It
+stops nothing, for whether somebody takes part must not tell what they hold.
+"""
 
 from __future__ import annotations
 
 import csv
-import io
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
-from blendp.errors import LogError, ParameterError
+from blendp.client import Device
+from blendp.errors import LogError
 from blendp.headlist.head_list import Record
 
 _HEADERS = (["query", "url"], ["query"])
+_BOM = b"\xef\xbb\xbf"
 
 
-def read_records(path: Path) -> list[Record]:
+@dataclass(frozen=True)
+class OwnRecords:
+    """What a person's file holds.
+
+    where:
+        broken  is how many lines are no query,url record.
+    """
+
+    records: tuple[Record, ...]
+    broken: int
+
+    def counts(self, device: Device, campaign: str) -> dict[str, int]:
+        """How much of it a campaign can use."""
+        usable = device.usable(campaign, self.records)
+        return {"lines": len(self.records) + self.broken, "broken": self.broken, "usable": usable}
+
+
+def counts_sentence(counts: dict[str, int]) -> str:
+    """How much of a file a campaign can use, for the person."""
+    lines = "1 line" if counts["lines"] == 1 else f"{counts['lines']} lines"
+    none = "" if counts["usable"] else ", so you count as somebody who searched for nothing"
+    return f"Of {lines} of records {counts['usable']} can be used by this campaign{none}; nobody else is told."
+
+
+def read_records(path: Path) -> OwnRecords:
     """Lines of query,url in CSV; ``-`` is standard input. A first line with these names is left out."""
     try:
         data = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
     except (FileNotFoundError, IsADirectoryError):
         raise LogError(f"{path} is no file: --records names lines of query,url (- for standard input).") from None
-    try:
-        rows = list(csv.reader(io.StringIO(data.decode("utf-8-sig"), newline=""), strict=True))
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise LogError(f"{path} is no CSV in UTF-8 ({error}): give lines of query,url.") from None
+    rows = [_row(line) for line in data.removeprefix(_BOM).splitlines() if line.strip()]
     if rows and rows[0] in _HEADERS:
         rows = rows[1:]
-    for number, row in enumerate(rows, start=1):
-        if len(row) > 2:
-            raise LogError(f"{path}: record {number} has {len(row)} columns: give lines of query,url.")
-    return [(row[0], row[1] if len(row) > 1 and row[1] else None) for row in rows if row]
+    records = tuple((row[0], row[1] if len(row) > 1 and row[1] else None) for row in rows if row is not None)
+    return OwnRecords(records, sum(row is None for row in rows))
 
 
-@contextmanager
-def usable_records(path: Path, campaign: str, otherwise: str) -> Iterator[None]:
-    """Say of the file what a device says of the records in it: that a campaign can use none."""
+def _row(line: bytes) -> list[str] | None:
+    """The one or two fields of a line; None if it has others, or cannot be read."""
     try:
-        yield
-    except ParameterError as error:
-        if error.parameter != "records":
-            raise
-        raise LogError(f"{path} holds no record that {campaign} can use (--records): {otherwise}") from None
+        fields = next(csv.reader([line.decode("utf-8")], strict=True))
+    except (UnicodeDecodeError, csv.Error):
+        return None
+    return fields if len(fields) in (1, 2) else None

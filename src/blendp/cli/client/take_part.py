@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import Annotated
 
 from blendp.cli.client.options import AsJson, CampaignName, Where
-from blendp.cli.client.people_records import read_records, usable_records
+from blendp.cli.client.people_records import counts_sentence, read_records
 from blendp.cli.client.words import future, tell
 from blendp.cli.console import print_json
 from blendp.cli.options import reading, takes_job
-from blendp.client import Device, Participation
-from blendp.errors import LogError, ParameterError
+from blendp.errors import ParameterError
 from blendp.wire.reports import QUESTIONS
 
 EXAMPLES = """Examples:
@@ -39,7 +38,9 @@ def take_part(
 ) -> None:
     """Randomise one report about your records and queue it, once: a second call draws nothing.
 
-    Needs --records or, if there are none, --no-records: a report about nothing costs as much.
+    Needs --records or, if there are none, --no-records: a report about nothing costs as much. Lines that are no
+    records, or that the campaign cannot use, are left out and counted for you; also without any left there is a
+    report, for whether you report must not tell what you hold.
 
     Your records are not kept. The report, its cost and the queue are written down in one step before anything is
     sent (blendp client send).
@@ -50,7 +51,9 @@ def take_part(
         raise ParameterError("records", str(records), "left out with --no-records", "Give one of the two.")
     with job.opened(name) as device:
         before = device.participation(name)
-        done = device.take_part(name, []) if records is None or before is not None else _drawn(device, name, records)
+        own = None if records is None or before is not None else read_records(records)
+        done = device.take_part(name, [] if own is None else own.records)
+        counts = None if own is None else own.counts(device, name)
         epsilon, delta = device.ledger.remaining
         items = device.items
     question = None if done.question is None else QUESTIONS[done.question]
@@ -63,6 +66,7 @@ def take_part(
                 "report_id": None if done.report_id is None else done.report_id.hex(),
                 "question": question,
                 "data": None if done.data is None else done.data.hex(),
+                "records": counts,
                 "remaining": {"epsilon": float(epsilon), "delta": float(delta)},
             }
         )
@@ -76,12 +80,6 @@ def take_part(
     about, next_step = _ABOUT[question or "record"], future(items, name, "report")
     when = f"drawn on {done.day}" + ("" if before is None else " already; these records were not looked at")
     tell(f"{name}: one report about {about}, {when}. {next_step}")
+    if counts is not None:
+        tell(counts_sentence(counts))
     tell(f"Remaining for life: ε = {float(epsilon):g}, δ = {float(delta):g}.")
-
-
-def _drawn(device: Device, name: str, records: Path) -> Participation:
-    held, remedy = read_records(records), "give others, or say --no-records."
-    if not held:
-        raise LogError(f"{records} holds no record (--records): {remedy}")
-    with usable_records(records, name, remedy):
-        return device.take_part(name, held)
