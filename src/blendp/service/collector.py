@@ -14,6 +14,7 @@ from blendp.service.lifecycle import Lifecycle
 from blendp.service.metrics import Metrics
 from blendp.service.opt_in import OptIn
 from blendp.service.private_files import PrivateFiles
+from blendp.service.readiness import Readiness
 from blendp.service.refusal import Refused
 from blendp.service.settings import Settings
 from blendp.service.store import Store, open_store
@@ -41,12 +42,14 @@ class Collector:
     book: Book
     intake: Intake
     metrics: Metrics
+    readiness: Readiness
 
     @classmethod
     def open(cls, settings: Settings, clock: Clock = utc_today) -> Collector:
         """Open the store, and make the first key if there is none."""
-        store = open_store(settings)
         files = PrivateFiles(Path(settings.data) / KEYS_FOLDER)
+        files.require_private()
+        store = open_store(settings)
         keys = KeyRing(store, files, clock)
         keys.ensure()
         opt_in, metrics = OptIn(store, files, clock), Metrics()
@@ -54,7 +57,8 @@ class Collector:
         intake = Intake(store, clock, most_waiting=settings.most_waiting, observe=metrics.report, show=metrics.waiting)
         tokens = OperatorTokens(store, clock)
         book = Book(store, files)
-        return cls(settings, clock, store, files, keys, tokens, opt_in, lifecycle, book, intake, metrics)
+        readiness = Readiness(store, Path(settings.data))
+        return cls(settings, clock, store, files, keys, tokens, opt_in, lifecycle, book, intake, metrics, readiness)
 
     def close(self) -> None:
         """Overwrite what was deleted, and close the store."""
