@@ -21,6 +21,7 @@ COMMANDS = "|".join(
         "demo|simulate|run|evaluate|plan|reproduce|tally|survey plan|survey run|survey evaluate|serve|backup|restore",
         "campaign create|campaign enrol|campaign publish|campaign status|campaign release|campaign export",
         "token create|token list|token revoke|key list|key rotate|campaign delete|client consent|client look",
+        "campaign audit|clock show|clock accept",
         "client take-part|client enrol|client send|client forget|client explain|client ledger|client show",
     )
 )

@@ -37,8 +37,11 @@ ACCESS = {
     ("PUT", "/v1/campaigns/{campaign}/opt-in"): "enrolment",
     ("DELETE", "/v1/campaigns/{campaign}/opt-in"): "enrolment",
     ("GET", "/metrics"): "read",
+    ("GET", "/v1/audit"): "read",
+    ("GET", "/v1/clock"): "read",
     ("GET", "/v1/campaigns/{campaign}/status"): "read",
     ("GET", "/v1/campaigns/{campaign}/export"): "read",
+    ("POST", "/v1/clock"): "manage",
     ("POST", "/v1/campaigns"): "manage",
     ("POST", "/v1/campaigns/{campaign}/enrolments"): "manage",
     ("POST", "/v1/campaigns/{campaign}/publish"): "manage",
@@ -121,6 +124,7 @@ def sent(terms: Terms, method: str, path: str) -> tuple[dict[str, str], bytes]:
         "/deletions": ("application/json", {"deletion_key": "ab" * 32}),
         "/enrolments": ("application/json", {"count": 1}),
         "/campaigns": ("application/json", {"campaign": "NOT A NAME"}),
+        "/clock": ("application/json", {"day": "2026-11-16"}),
     }
     for end, (kind, value) in bodies.items():
         if method in ("PUT", "POST") and path.endswith(end):

@@ -16,6 +16,7 @@ import sqlalchemy as sa
 from blendp.errors import ParameterError
 from blendp.service.campaigns import envelope, find, keyed, opt_in_key, pseudonym_key
 from blendp.service.collector import Collector
+from blendp.service.keyring import DESTROYED_AFTER_DAYS
 from blendp.service.refusal import Refused
 from blendp.service.settings import Settings
 from blendp.service.status import export, overview, status
@@ -370,6 +371,9 @@ def test_new_keys_sign_everything_and_old_ones_are_good_for_a_while(tmp_path: Pa
     collector.lifecycle.release("c1")
     assert len(_document(collector, "release").signatures) == 2, "both keys are good today"
     today[0] = later
+    collector.keep_house()
+    assert len([name for name in collector.files.names() if name.startswith("signing")]) == 2, "kept for a clock's sake"
+    today[0] = later + datetime.timedelta(days=DESTROYED_AFTER_DAYS)
     collector.keep_house()
     assert len([name for name in collector.files.names() if name.startswith("signing")]) == 1
     collector.close()

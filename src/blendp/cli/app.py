@@ -24,6 +24,7 @@ from blendp.cli import (
     backup,
     campaign,
     client,
+    clock,
     demo,
     evaluate,
     key,
@@ -187,7 +188,7 @@ _add(
         "restore": restore,
     },
 )
-for group in (survey, campaign, token, key, client):
+for group in (survey, campaign, clock, token, key, client):
     _add(group.app, group.COMMANDS)
     app.add_typer(group.app)
 

@@ -137,6 +137,20 @@ def opened(settings: Settings) -> Iterator[Collector]:
         collector.close()
 
 
+def note_act(settings: Settings, act: str, detail: str) -> None:
+    """Note in the audit trail what was done here to a collector; a store that cannot be written keeps no note."""
+    from blendp.service.audit import LOCAL, Trail
+    from blendp.service.refusal import Refused
+    from blendp.service.store import open_store
+
+    try:
+        store = open_store(settings)
+        Trail(store).note_now(LOCAL, act, detail=detail)
+        store.close()
+    except Refused as refused:
+        note(f"It is not in the audit trail: {refused.detail}")
+
+
 def _require_certificate(certificate: Path, key: Path | None) -> None:
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key)

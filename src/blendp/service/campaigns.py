@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from blendp.headlist import HeadList
+from blendp.service.audit import ITSELF, latest
 from blendp.service.private_files import PrivateFiles
 from blendp.service.refusal import Refused
 from blendp.service.store.schema import campaign, document, signature
@@ -73,8 +74,19 @@ def find(connection: Connection, name: str, store: Store | None = None) -> Found
     query = sa.select(campaign).where(campaign.c.name == name, campaign.c.state != "deleted")
     row = connection.execute(query if store is None else store.locked(query)).one_or_none()
     if row is None:
-        raise Refused("not-found", f"There is no campaign {name!r}.")
+        raise Refused("not-found", _why_not(connection, name))
     return Found(row.number, row.name, row.state, row.revision)
+
+
+def _why_not(connection: Connection, name: str) -> str:
+    """What everybody may know of a campaign that is not there: of one that is deleted when, and by whom."""
+    deletion = latest(connection, name, "delete")
+    if deletion is None:
+        return f"There is no campaign {name!r}."
+    day = deletion.time[:10]
+    if deletion.actor != ITSELF.kind:
+        return f"The campaign {name!r} was deleted by its operator on {day}."
+    return f"The campaign {name!r} was deleted on {day}, as its terms say: {deletion.detail}."
 
 
 def set_state(connection: Connection, number: int, state: str) -> None:

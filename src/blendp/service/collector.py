@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import datetime
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from blendp.service.audit import Actor, Trail
+from blendp.service.calendar import Calendar
 from blendp.service.campaigns import Book, Reporting, find, keyed, pseudonym_key, require_key, touch
-from blendp.service.clock import Clock, utc_today
+from blendp.service.clock import Clock, Stopwatch, past, reading, seconds_passed, utc_today
 from blendp.service.intake import Intake
 from blendp.service.keyring import KeyRing
 from blendp.service.lifecycle import Lifecycle
 from blendp.service.metrics import Metrics
 from blendp.service.opt_in import OptIn
 from blendp.service.private_files import PrivateFiles
-from blendp.service.readiness import Readiness
 from blendp.service.refusal import Refused
 from blendp.service.settings import Settings
 from blendp.service.store import Store, open_store
@@ -42,14 +44,17 @@ class Collector:
     book: Book
     intake: Intake
     metrics: Metrics
-    readiness: Readiness
 
     @classmethod
-    def open(cls, settings: Settings, clock: Clock = utc_today) -> Collector:
-        """Open the store, and make the first key if there is none."""
-        files = PrivateFiles(Path(settings.data) / KEYS_FOLDER)
-        files.require_private()
+    def open(cls, settings: Settings, clock: Clock | None = None, stopwatch: Stopwatch | None = None) -> Collector:
+        """Open the store, and make the first key if there is none.
+
+        The system's clock is followed with care (:mod:`~blendp.service.calendar`); so is one that is given with a
+        stopwatch, while one that is given alone is taken at its word.
+        """
         store = open_store(settings)
+        clock = _clock(store, clock, stopwatch)
+        files = PrivateFiles(Path(settings.data) / KEYS_FOLDER)
         keys = KeyRing(store, files, clock)
         keys.ensure()
         opt_in, metrics = OptIn(store, files, clock), Metrics()
@@ -57,8 +62,22 @@ class Collector:
         intake = Intake(store, clock, most_waiting=settings.most_waiting, observe=metrics.report, show=metrics.waiting)
         tokens = OperatorTokens(store, clock)
         book = Book(store, files)
-        readiness = Readiness(store, Path(settings.data))
-        return cls(settings, clock, store, files, keys, tokens, opt_in, lifecycle, book, intake, metrics, readiness)
+        return cls(settings, clock, store, files, keys, tokens, opt_in, lifecycle, book, intake, metrics)
+
+    @property
+    def trail(self) -> Trail:
+        """What operators did."""
+        return Trail(self.store)
+
+    def accept_clock(self, day: datetime.date, by: Actor) -> None:
+        """An operator says that the system's clock is right: this day."""
+        if day != (system := reading(self.clock).system):
+            raise Refused("conflict", f"The system's clock says {system}, not {day}: look at it again.")
+        with self.store.writing() as connection:
+            Calendar.accept(day, connection)
+            self.trail.note(connection, by, "accept-clock", detail=day.isoformat())
+        if isinstance(self.clock, Calendar):
+            self.clock.observe()
 
     def close(self) -> None:
         """Overwrite what was deleted, and close the store."""
@@ -73,6 +92,8 @@ class Collector:
     def keep_house(self) -> None:
         """Destroy keys that had their day, here and in memory, and overwrite what was deleted since the last time."""
         with suppress(Refused):
+            if isinstance(self.clock, Calendar):
+                self.clock.observe()
             self.keys.destroy_old()
             self.lifecycle.destroy_keys()
             self.book.forget_closed()
@@ -85,7 +106,7 @@ class Collector:
             raise Refused(
                 "wrong-list", f"These reports are not bound to manifest {reporting.manifest_sha256}: fetch it again."
             )
-        if self.clock() > reporting.until:
+        if past(self.clock, reporting.until):
             self.intake.note(reporting.number, "late", len(upload.rows))
             raise Refused("late", f"Reports were taken until {reporting.terms.reports_until}.")
         outcomes, rows, places = [""] * len(upload.rows), [], []
@@ -139,3 +160,9 @@ class Collector:
         if deleted:
             self.store.note_deletion()
         return deleted
+
+
+def _clock(store: Store, clock: Clock | None, stopwatch: Stopwatch | None) -> Clock:
+    if clock is not None and stopwatch is None:
+        return clock
+    return Calendar(store, clock or utc_today, stopwatch or seconds_passed)

@@ -51,6 +51,11 @@ def tell(event: str, **members: Any) -> None:
     _logger.info(event, extra={"told": members})
 
 
+def warn(event: str, **members: Any) -> None:
+    """Something that operators should look at."""
+    _logger.warning(event, extra={"told": members})
+
+
 def tell_failure(event: str, error: BaseException, **members: Any) -> None:
     """A failure, by its kind and place."""
     frames = traceback.extract_tb(error.__traceback__)

@@ -9,7 +9,8 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from blendp.errors import require_count
-from blendp.service.clock import Clock
+from blendp.service.audit import ITSELF, Trail
+from blendp.service.clock import Clock, reading
 from blendp.service.private_files import PrivateFiles
 from blendp.service.refusal import Refused
 from blendp.service.store.schema import signing_key
@@ -19,6 +20,8 @@ from blendp.wire.envelope import MOST_SIGNATURES, Envelope, Signature, SigningKe
 from blendp.wire.keys import KeyStatement
 
 OVERLAP_DAYS = 30
+DESTROYED_AFTER_DAYS = 7
+"""How long the private part of a key that had its day is kept: a clock that ran fast can be set right till then."""
 
 
 @dataclass(frozen=True)
@@ -55,10 +58,14 @@ class KeyRing:
         self._private(self.known()[-1])
 
     def destroy_old(self) -> None:
-        """Destroy private keys that have had their day."""
+        """Destroy private keys that had their day a while ago; none while it is in doubt which day it is."""
+        now = reading(self.clock)
+        if not now.sure:
+            return
         for known in self.known():
-            if not self._good(known):
+            if _is_spent(known, now.day) and _file(known.id) in self.files.names():
                 self.files.destroy(_file(known.id))
+                Trail(self.store).note_now(ITSELF, "destroy-key", detail=f"{known.id}, good until {known.until}")
 
     def good(self, connection: Connection) -> list[str]:
         """The ids of the keys that are good today."""
@@ -128,6 +135,13 @@ class KeyRing:
             )
             for row in rows
         ]
+
+
+def _is_spent(known: KnownKey, today: datetime.date) -> bool:
+    """Whether a key had its day, and is kept for a clock's sake no longer."""
+    if known.until is None:
+        return False
+    return today > require_day("until", known.until) + datetime.timedelta(days=DESTROYED_AFTER_DAYS)
 
 
 def _file(key: str) -> str:

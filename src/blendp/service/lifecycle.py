@@ -24,8 +24,9 @@ from blendp.mechanisms import SubsetSelection
 from blendp.methods import Listed, Parameters, Release, conclude, make_list
 from blendp.randomness import ReleaseRandom
 from blendp.report import release_card, rows_for_json
+from blendp.service.audit import LOCAL, Actor, Trail
 from blendp.service.campaigns import SIGNED, Found, find, opt_in_key, payload, pseudonym_key, set_state, terms_of
-from blendp.service.clock import Clock
+from blendp.service.clock import Clock, in_doubt, past, reading
 from blendp.service.keyring import KeyRing, KnownKey
 from blendp.service.opt_in import OptIn
 from blendp.service.private_files import PrivateFiles
@@ -55,7 +56,7 @@ class Lifecycle:
     random: Callable[[], ReleaseRandom] = ReleaseRandom
     """Gives the noise of a list, and of a release; cryptographic, whoever gives it."""
 
-    def create(self, fields: Mapping[str, Any]) -> Terms:
+    def create(self, fields: Mapping[str, Any], by: Actor = LOCAL) -> Terms:
         """Fix and sign the terms of a new campaign."""
         unknown = sorted(set(fields) - set(Terms.__dataclass_fields__))
         if unknown:
@@ -67,7 +68,7 @@ class Lifecycle:
                 "terms", sorted(fields), "complete", f"{error}.".replace("Terms.__init__()", "")
             ) from None
         parameters_of(terms)
-        if require_day("opt_in_until", terms.opt_in_until) < self.clock():
+        if past(self.clock, require_day("opt_in_until", terms.opt_in_until)):
             raise ParameterError("opt_in_until", terms.opt_in_until, "today or later", "Give people time.")
         with self.store.writing() as connection:
             insert = campaign.insert().values(name=terms.campaign, state="opt-in", revision=0)
@@ -78,9 +79,10 @@ class Lifecycle:
             for name in (opt_in_key(terms.campaign), pseudonym_key(terms.campaign)):
                 self.files.new(name)
             self._keep_signed(connection, number, "terms", terms.to_bytes())
+            self._note(connection, by, "create", terms.campaign)
         return terms
 
-    def publish(self, name: str) -> Manifest:
+    def publish(self, name: str, by: Actor = LOCAL) -> Manifest:
         """Make the list of the opt-in people's records, sign it, and delete the records."""
         for _ in range(_ROUNDS):
             with self.store.writing() as connection:
@@ -108,6 +110,7 @@ class Lifecycle:
                         enrolment.update().where(enrolment.c.campaign == found.number).values(sealed=None)
                     )
                     set_state(connection, found.number, "reporting")
+                    self._note(connection, by, "publish", name)
                     break
         else:
             raise _too_often()
@@ -115,7 +118,7 @@ class Lifecycle:
         self._forget()
         return manifest
 
-    def release(self, name: str) -> tuple[bytes, Release]:
+    def release(self, name: str, by: Actor = LOCAL) -> tuple[bytes, Release]:
         """Compute the result from the reports, sign it, and delete reports and pseudonyms."""
         for _ in range(_ROUNDS):
             with self.store.writing() as connection:
@@ -142,6 +145,7 @@ class Lifecycle:
                     self._keep_signed(connection, found.number, "release", document_bytes)
                     _delete(connection, found.number, (report, enrolment))
                     set_state(connection, found.number, "released")
+                    self._note(connection, by, "release", name)
                     break
         else:
             raise _too_often()
@@ -149,19 +153,24 @@ class Lifecycle:
         self._forget()
         return document_bytes, release
 
-    def delete(self, name: str) -> None:
-        """Delete everything of a campaign but its name."""
+    def delete(self, name: str, by: Actor = LOCAL, *, states: Collection[str] | None = None, why: str = "") -> None:
+        """Delete everything of a campaign but its name; only in some states, if they are given."""
         with self.store.writing() as connection:
             close_door(connection, find(connection, name).number)
             found = find(connection, name, self.store)
+            if states is not None:
+                _require_state(found, states, "deleted")
             _delete(connection, found.number, (report, enrolment, intake, signature, document))
             set_state(connection, found.number, "deleted")
+            self._note(connection, by, "delete", name, why)
         for key in (opt_in_key(name), pseudonym_key(name)):
             self.files.destroy(key)
         self._forget()
 
-    def rotate_keys(self, overlap_days: int) -> KnownKey:
-        """A new signing key, which signs every document there is, too."""
+    def rotate_keys(self, overlap_days: int, by: Actor = LOCAL) -> KnownKey:
+        """A new signing key, which signs every document there is, too; not while the day is in doubt."""
+        if not (now := reading(self.clock)).sure:
+            raise in_doubt(now)
         with self.store.writing() as connection:
             known, key = self.keys.rotate(connection, overlap_days)
             connection.execute(signature.delete().where(signature.c.key.not_in(self.keys.good(connection))))
@@ -170,6 +179,7 @@ class Lifecycle:
                 made = key.sign(SIGNED[row.kind], bytes(row.payload))
                 where = {"campaign": row.campaign, "kind": row.kind}
                 connection.execute(signature.insert().values(**where, key=made.key, value=made.value))
+            self._note(connection, by, "rotate-key", None, f"the new key is {known.id}")
         return known
 
     def destroy_keys(self) -> None:
@@ -181,6 +191,9 @@ class Lifecycle:
                 self.files.destroy(opt_in_key(name))
             if state in ("released", "deleted"):
                 self.files.destroy(pseudonym_key(name))
+
+    def _note(self, connection: Connection, by: Actor, act: str, name: str | None, detail: str = "") -> None:
+        Trail(self.store).note(connection, by, act, name, detail=detail)
 
     def _forget(self) -> None:
         """Have the store overwrite what was deleted, soon if not at once: the service tries again every minute."""

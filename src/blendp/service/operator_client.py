@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
+from urllib.parse import urlencode
 
 from blendp.client.http import distrust, server_url, trusted_authorities
 from blendp.errors import ParameterError
@@ -94,6 +95,20 @@ class OperatorClient:
     def export(self, campaign: str) -> dict[str, Any]:
         """The signed documents of a released campaign, and its list."""
         return self._ask("GET", _address(campaign, "/export"))
+
+    def audit(self, campaign: str | None, *, before: int | None, most: int) -> list[dict[str, Any]]:
+        """The latest acts of operators, before one if its number is given."""
+        query = {"campaign": campaign, "before": before, "most": most}
+        asked = urlencode({name: value for name, value in query.items() if value is not None})
+        return list(self._ask("GET", f"/v1/audit?{asked}")["entries"])
+
+    def clock(self) -> dict[str, Any]:
+        """The day that the collector goes by, and the doubt about it."""
+        return self._ask("GET", "/v1/clock")
+
+    def accept_clock(self, day: str) -> dict[str, Any]:
+        """Confirm that the system's clock is right: it must say this day."""
+        return self._ask("POST", "/v1/clock", {"day": day})
 
     def campaigns(self) -> dict[str, Any]:
         """All campaigns: name, title, state. Needs no token."""

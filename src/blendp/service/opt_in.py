@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 import hmac
 import secrets
@@ -18,8 +19,9 @@ from blendp.engines.usable import LONGEST_TEXT
 from blendp.errors import ParameterError, require_count
 from blendp.headlist.head_list import Record
 from blendp.logs import Columns, log_of_table
+from blendp.service.audit import LOCAL, Actor, Trail
 from blendp.service.campaigns import Found, find, opt_in_key, terms_of, touch
-from blendp.service.clock import Clock
+from blendp.service.clock import Clock, past
 from blendp.service.private_files import PrivateFiles
 from blendp.service.refusal import Refused
 from blendp.service.store.reports import ACCEPTED, DUPLICATE
@@ -66,7 +68,7 @@ class OptIn:
     files: PrivateFiles
     clock: Clock
 
-    def enrol(self, name: str, count: int) -> list[str]:
+    def enrol(self, name: str, count: int, by: Actor = LOCAL) -> list[str]:
         """New tokens for so many people, told this once."""
         require_count("count", count, least=1, remedy="One token lets one person opt in.")
         if count > MOST_ENROLMENTS:
@@ -76,6 +78,7 @@ class OptIn:
             found = self._open(connection, name)
             rows = [{"campaign": found.number, "token": enrolment_hash(token), "state": "unused"} for token in tokens]
             connection.execute(enrolment.insert(), rows)
+            Trail(self.store).note(connection, by, "enrol", name, detail=f"{count} tokens")
         return tokens
 
     def receive(self, name: str, token: str, body: bytes) -> str:
@@ -142,10 +145,9 @@ class OptIn:
         return found
 
     def _require_open(self, found: Found, terms: Terms) -> None:
-        today = self.clock()
-        if found.state != "opt-in" or today > require_day("opt_in_until", terms.opt_in_until):
+        if found.state != "opt-in" or past(self.clock, require_day("opt_in_until", terms.opt_in_until)):
             raise Refused("late", f"The campaign {found.name!r} takes no more opt-in records.")
-        if today < require_day("opens", terms.opens):
+        if not past(self.clock, require_day("opens", terms.opens) - datetime.timedelta(days=1)):
             raise Refused("wrong-state", f"The campaign {found.name!r} opens on {terms.opens}.")
 
     def _person(self, connection: Connection, name: str, token: str) -> tuple[Found, sa.Row[tuple[object, ...]]]:

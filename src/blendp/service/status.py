@@ -12,7 +12,7 @@ from sqlalchemy.engine import Connection
 
 from blendp.headlist import HeadList
 from blendp.service.campaigns import SIGNED, Found, envelope, find, list_of, payload, terms_of
-from blendp.service.clock import Clock
+from blendp.service.clock import Clock, reading
 from blendp.service.opt_in import OptIn
 from blendp.service.refusal import Refused
 from blendp.service.store.reports import count_reports
@@ -46,13 +46,15 @@ def status(store: Store, clock: Clock, name: str) -> dict[str, Any]:
         ).all()
         told_list = _list(connection, found)
     totals: Counter[str] = Counter()
+    now = reading(clock)
     for _, outcome, count in fates:
         totals[outcome] += int(count)
     return {
         "campaign": name,
         "title": terms.title,
         "state": found.state,
-        "today": clock().isoformat(),
+        "today": now.day.isoformat(),
+        "clock": {"day": now.day.isoformat(), "system": now.system.isoformat(), "doubt": now.doubt},
         "opt_in": {
             "people": people,
             "minimum": terms.minimum_opt_in,

@@ -17,13 +17,14 @@ import argon2
 import sqlalchemy as sa
 
 from blendp.errors import ParameterError
+from blendp.service.audit import LOCAL, Trail
 from blendp.service.clock import Clock
 from blendp.service.store.schema import operator_token
 from blendp.service.store.store import Store
 from blendp.wire.install import ENROLMENT_TOKEN
 
 SCOPES = ("read", "manage", "release")
-"""read: status, export, metrics. manage: create, enrol, publish, delete. release: release."""
+"""read: status, export, audit, clock, metrics. manage: create, enrol, publish, delete, clock. release: release."""
 
 _OPERATOR = re.compile(r"blendp-op-([0-9a-f]{12})-([0-9a-f]{64})")
 _LONGEST_NAME = 100
@@ -67,6 +68,8 @@ class OperatorTokens:
         }
         with self.store.writing() as connection:
             connection.execute(operator_token.insert().values(**row))
+            told = f"{token_id} of {name!r}: {row['scopes']}"
+            Trail(self.store).note(connection, LOCAL, "create-token", detail=told)
         return f"blendp-op-{token_id}-{secret}"
 
     def revoke(self, token_id: str) -> bool:
@@ -77,6 +80,8 @@ class OperatorTokens:
                 .where(operator_token.c.id == token_id, operator_token.c.revoked.is_(None))
                 .values(revoked=self.clock().isoformat())
             )
+            if changed.rowcount:
+                Trail(self.store).note(connection, LOCAL, "revoke-token", detail=token_id)
             return changed.rowcount == 1
 
     def all(self) -> list[OperatorToken]:
@@ -112,6 +117,12 @@ class OperatorTokens:
             elif not hmac.compare_digest(proved, digest):
                 return None
         return tuple(row.scopes.split())
+
+
+def operator_id(token: str) -> str:
+    """The id of an operator's token, which is part of it and no secret; nothing if this is none."""
+    match = _OPERATOR.fullmatch(token)
+    return "" if match is None else match.group(1)
 
 
 def new_enrolment_token() -> str:

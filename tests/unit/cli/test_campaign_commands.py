@@ -290,7 +290,7 @@ def test_single_people_and_deleted_reports_are_told() -> None:
         "intake": {"accepted": 3},
         "list": {"records": 1, "queries": 1, "churn": None},
         "budget": {"epsilon": 1.0, "delta": 0.0, "opt_in_spent": False, "clients_spent": 1},
-        "documents": {},
+        "documents": {}, "clock": {"doubt": None}, "by_itself": None,
     }  # fmt: skip
     rows = list(_rows(told))
     text = "\n".join(" ".join(words.split()) for _, words in rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from blendp.cli.campaign import create, delete, enrol, export, list, publish, release, status
+from blendp.cli.campaign import audit, create, delete, enrol, export, list, publish, release, status
 
 COMMANDS = {
     "list": list,
@@ -15,11 +15,12 @@ COMMANDS = {
     "release": release,
     "export": export,
     "delete": delete,
+    "audit": audit,
 }
 
 app = typer.Typer(
     name="campaign",
-    help="Run campaigns on a collector: list, create, enrol, publish, release, export, delete.\n\n"
+    help="Run campaigns on a collector: list, create, enrol, publish, release, export, delete, audit.\n\n"
     "Opt-in people send their records first; the list that they make is published, and clients report about it; the "
     "result of both is released. The operator's token comes from the environment variable BLENDP_TOKEN or from "
     "--token-file.",

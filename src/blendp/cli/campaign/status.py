@@ -52,6 +52,8 @@ def status(job: Where, campaign: CampaignName, as_json: AsJson = False) -> None:
 
 def _rows(told: dict[str, Any]) -> Iterator[tuple[str, str]]:
     opt_in, clients = told["opt_in"], told["clients"]
+    if told["clock"]["doubt"] is not None:
+        yield "clock", f"in doubt: {told['clock']['doubt']}"
     yield "campaign", f"{told['campaign']}: {told['title']}"
     yield "state", f"{told['state']}: {_MEANS.get(told['state'], '')}"
     yield "opt-in", f"{_progress(opt_in['people'], opt_in['minimum'], 'person', 'people')}; {_left(told, 'opt_in')}"

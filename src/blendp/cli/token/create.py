@@ -22,7 +22,8 @@ def create(
     scope: Annotated[
         list[str] | None,
         Option(
-            help="read (status, export, metrics), manage (create, enrol, publish, delete), release; may be repeated."
+            help="read (status, export, audit, metrics), manage (create, enrol, publish, delete, clock), release; "
+            "may be repeated."
         ),
     ] = None,
     data: DataFolder = FOLDER,

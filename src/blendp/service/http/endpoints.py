@@ -63,6 +63,7 @@ class Endpoint:
     """An address, who may call it, and what it takes and gives.
 
     where:
+        query    has the parameters that may follow a question mark, and the schema of each,
         accepts  has the media types of the body, and the schema of each (None for bytes),
         gives    has the statuses of success, and what each means,
         form     is that of the answer (None where it is no JSON),
@@ -79,6 +80,7 @@ class Endpoint:
     gives: dict[int, str] = field(default_factory=lambda: {200: "Done"})
     refuses: tuple[str, ...] = ()
     answer_type: str = "application/json"
+    query: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @property
     def cross_origin(self) -> bool:

@@ -39,6 +39,7 @@ _PRECISE: dict[str, dict[str, dict[str, Any]]] = {
     "JsonBatch": {"manifest": _HASH, "reports": {"minItems": 1, "maxItems": MOST_REPORTS}},
     "JsonDeletion": {"deletion_key": _HASH},
     "JsonRecords": {"terms": _HASH, "nonce": {"pattern": "^[0-9a-f]{32}$"}},
+    "JsonDay": {"day": _DAY},
     "JsonCount": {"count": {"minimum": 1, "maximum": MOST_ENROLMENTS}},
     "JsonTerms": {
         "campaign": _PARAMETERS["campaign"],
@@ -75,11 +76,6 @@ _PROBLEM = {
         "status": {"type": "integer"},
         "detail": {"type": "string"},
         "missing": {"type": "integer", "description": "How many people are missing (too-few)"},
-        "reason": {
-            "type": "string",
-            "enum": ["storage-full", "read-only", "unreachable", "stopped"],
-            "description": "Why the service is not ready",
-        },
     },
 }
 
@@ -119,10 +115,12 @@ def _operation(endpoint: Endpoint, of_body: dict[Any, Any]) -> dict[str, Any]:
         "responses": {**_successes(endpoint, of_body), **_refusals(endpoint)},
     }
     names = [part[1:-1] for part in endpoint.path.split("/") if part.startswith("{")]
-    if names:
-        operation["parameters"] = [
-            {"name": name, "in": "path", "required": True, "schema": _PARAMETERS[name]} for name in names
-        ]
+    parameters: list[dict[str, Any]] = [
+        {"name": name, "in": "path", "required": True, "schema": _PARAMETERS[name]} for name in names
+    ]
+    parameters += [{"name": name, "in": "query", "schema": schema} for name, schema in endpoint.query.items()]
+    if parameters:
+        operation["parameters"] = parameters
     if endpoint.accepts:
         content = {
             kind: {"schema": {"type": "string", "format": "binary"} if schema is None else of_body[schema]}

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any, TypeVar
 
 import msgspec
 from starlette.responses import Response
 
+from blendp.errors import ParameterError
+from blendp.service.audit import MOST_ENTRIES, Actor, holder_of
+from blendp.service.clock import reading
 from blendp.service.http import shapes
 from blendp.service.http.answers import answer
 from blendp.service.http.endpoints import Call, Endpoint, in_thread
@@ -14,16 +19,32 @@ from blendp.service.journal import tell
 from blendp.service.metrics import METRICS_TYPE
 from blendp.service.refusal import Refused
 from blendp.service.status import export, status
-from blendp.wire.canonical import sha256
+from blendp.service.tokens import operator_id
+from blendp.wire.campaign import require_campaign_id
+from blendp.wire.canonical import require_day, sha256
 
 _JSON = "application/json"
 _CAMPAIGN = "/v1/campaigns/{campaign}"
+_LARGEST_NUMBER = 2_147_483_647
+_AUDIT_QUERY: dict[str, dict[str, Any]] = {
+    "campaign": {"type": "string", "pattern": "^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$"},
+    "before": {"type": "integer", "minimum": 1, "maximum": _LARGEST_NUMBER, "description": "Entries before this one"},
+    "most": {"type": "integer", "minimum": 1, "maximum": MOST_ENTRIES, "default": 100},
+}
+
+T = TypeVar("T")
 
 
 class JsonCount(msgspec.Struct, forbid_unknown_fields=True):
     """How many."""
 
     count: int
+
+
+class JsonDay(msgspec.Struct, forbid_unknown_fields=True):
+    """Which day it is."""
+
+    day: str
 
 
 class JsonTerms(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
@@ -53,7 +74,8 @@ class JsonTerms(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
 
 async def create(call: Call) -> Response:
     """Fix the terms of a new campaign."""
-    terms = await in_thread(call.collector.lifecycle.create, msgspec.to_builtins(_decoded(call, JsonTerms)))
+    fields = msgspec.to_builtins(_decoded(call, JsonTerms))
+    terms = await _acted(call, "create", _possible_name(fields["campaign"]), call.collector.lifecycle.create, fields)
     tell("campaign created", campaign=terms.campaign)
     return answer({"campaign": terms.campaign, "terms_sha256": terms.sha256}, 201)
 
@@ -61,14 +83,14 @@ async def create(call: Call) -> Response:
 async def enrol(call: Call) -> Response:
     """New enrolment tokens."""
     count = _decoded(call, JsonCount).count
-    tokens = await in_thread(call.collector.opt_in.enrol, call.campaign, count)
+    tokens = await _acted(call, "enrol", call.campaign, call.collector.opt_in.enrol, call.campaign, count)
     tell("enrolment tokens made", campaign=call.campaign, count=count)
     return answer({"tokens": tokens}, 201)
 
 
 async def publish(call: Call) -> Response:
     """Make and publish the list."""
-    manifest = await in_thread(call.collector.lifecycle.publish, call.campaign)
+    manifest = await _acted(call, "publish", call.campaign, call.collector.lifecycle.publish, call.campaign)
     tell("list published", campaign=call.campaign, manifest=manifest.sha256, records=manifest.records)
     return answer(
         {
@@ -83,7 +105,7 @@ async def publish(call: Call) -> Response:
 
 async def release(call: Call) -> Response:
     """Compute and publish the result."""
-    document, made = await in_thread(call.collector.lifecycle.release, call.campaign)
+    document, made = await _acted(call, "release", call.campaign, call.collector.lifecycle.release, call.campaign)
     await in_thread(call.collector.book.forget_closed)
     tell("released", campaign=call.campaign, release=sha256(document), clients=made.groups.client)
     return answer({"release_sha256": sha256(document), "clients": made.groups.client, "cautions": made.cautions})
@@ -91,7 +113,7 @@ async def release(call: Call) -> Response:
 
 async def delete(call: Call) -> Response:
     """Delete a campaign."""
-    await in_thread(call.collector.lifecycle.delete, call.campaign)
+    await _acted(call, "delete", call.campaign, call.collector.lifecycle.delete, call.campaign)
     await in_thread(call.collector.book.forget_closed)
     tell("campaign deleted", campaign=call.campaign)
     return answer({"deleted": True})
@@ -110,6 +132,74 @@ async def show_export(call: Call) -> Response:
 async def metrics(call: Call) -> Response:
     """Numbers for Prometheus."""
     return answer(await in_thread(call.collector.metrics.exposition), media_type=METRICS_TYPE)
+
+
+async def show_audit(call: Call) -> Response:
+    """Operators' acts."""
+    campaign, before, most = _asked(call)
+    entries = await in_thread(lambda: call.collector.trail.entries(campaign, before=before, most=most))
+    return answer({"entries": [asdict(entry) for entry in entries]})
+
+
+async def show_clock(call: Call) -> Response:
+    """The day, and the doubt about it."""
+    return answer(_clock(call))
+
+
+async def accept_clock(call: Call) -> Response:
+    """An operator says that the system's clock is right."""
+    day = require_day("day", _decoded(call, JsonDay).day)
+    await _acted(call, "accept-clock", None, call.collector.accept_clock, day)
+    tell("the clock was confirmed", day=day.isoformat())
+    return answer(_clock(call))
+
+
+def _clock(call: Call) -> dict[str, str | None]:
+    now = reading(call.collector.clock)
+    return {"day": now.day.isoformat(), "system": now.system.isoformat(), "doubt": now.doubt}
+
+
+async def _acted(call: Call, act: str, campaign: str | None, verb: Callable[..., T], *arguments: Any) -> T:
+    """What an operator's act gives; it is noted with the token that allowed it, refused or not."""
+    by = _actor(call)
+
+    def work() -> T:
+        with call.collector.trail.refusals(by, act, campaign):
+            return verb(*arguments, by)
+
+    return await in_thread(work)
+
+
+def _possible_name(name: str) -> str | None:
+    """The name, if a campaign can have it."""
+    try:
+        require_campaign_id(name)
+    except ParameterError:
+        return None
+    return name
+
+
+def _actor(call: Call) -> Actor:
+    """Whose token the guard has found to be good."""
+    return holder_of(operator_id(call.request.headers["authorization"].partition(" ")[2]))
+
+
+def _asked(call: Call) -> tuple[str | None, int | None, int]:
+    """Which entries of the audit trail: of which campaign, before which, how many."""
+    values = call.request.query_params
+    for name in values:
+        if name not in _AUDIT_QUERY or len(values.getlist(name)) > 1:
+            raise ParameterError(name, values[name], f"one of {', '.join(_AUDIT_QUERY)}, once", "Leave it out.")
+    if "campaign" in values:
+        require_campaign_id(values["campaign"])
+    before = _whole(values["before"], "before", _LARGEST_NUMBER) if "before" in values else None
+    return values.get("campaign"), before, _whole(values.get("most", "100"), "most", MOST_ENTRIES)
+
+
+def _whole(text: str, name: str, largest: int) -> int:
+    if not text.isascii() or not text.isdigit() or len(text) > len(str(largest)) or not 1 <= int(text) <= largest:
+        raise ParameterError(name, text, f"a whole number from 1 to {largest}", "Write it in decimal digits.")
+    return int(text)
 
 
 def _decoded(call: Call, kind: Any) -> Any:
@@ -186,6 +276,34 @@ ENDPOINTS = (
         "All signed documents of a released campaign",
         shapes.Export,
         refuses=("not-found", "wrong-state"),
+    ),
+    Endpoint(
+        "GET",
+        "/v1/audit",
+        "read",
+        show_audit,
+        "The audit trail: operators' acts, the latest first",
+        shapes.AuditTrail,
+        refuses=("invalid-parameter", "not-found"),
+        query=_AUDIT_QUERY,
+    ),
+    Endpoint(
+        "GET",
+        "/v1/clock",
+        "read",
+        show_clock,
+        "The day that the collector goes by, and whether it is in doubt",
+        shapes.ClockReading,
+    ),
+    Endpoint(
+        "POST",
+        "/v1/clock",
+        "manage",
+        accept_clock,
+        "Confirm that the system's clock is right: name the day that it says",
+        shapes.ClockReading,
+        accepts={_JSON: JsonDay},
+        refuses=("conflict", "invalid-parameter", "storage-full"),
     ),
     Endpoint("GET", "/metrics", "read", metrics, "Numbers for Prometheus", answer_type=METRICS_TYPE),
 )

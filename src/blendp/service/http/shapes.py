@@ -34,7 +34,7 @@ class Live(Form):
 
 
 class Ready(Form):
-    """The store can be written."""
+    """The store answers."""
 
     ready: bool
 
@@ -211,6 +211,34 @@ class Documents(Form):
     release: Hash | None
 
 
+class ClockReading(Form):
+    """The day that the collector goes by, that of the system's clock, and why they differ."""
+
+    day: Day
+    system: Day
+    doubt: str | None
+
+
+class AuditEntry(Form):
+    """One act of an operator, or of the collector by itself."""
+
+    number: Number
+    time: Annotated[str, Meta(pattern="^[0-9-]{10}T[0-9:]{8}Z$", description="UTC")]
+    actor: Literal["token", "local", "itself"]
+    token: Annotated[str, Meta(description="The token's id")] | None
+    name: Annotated[str, Meta(description="Whose token it is")] | None
+    act: str
+    campaign: str | None
+    outcome: Annotated[str, Meta(description="done, or the last part of a problem type")]
+    detail: str
+
+
+class AuditTrail(Form):
+    """The latest acts, the latest first."""
+
+    entries: list[AuditEntry]
+
+
 class Status(Form):
     """How a campaign stands."""
 
@@ -218,6 +246,7 @@ class Status(Form):
     title: str
     state: State
     today: Day
+    clock: ClockReading
     opt_in: OptInProgress
     clients: ClientProgress
     intake: dict[str, Number]

@@ -1,5 +1,7 @@
 """The tables. Nothing here tells who sent a report, from where, or at what time of the day.
 
+Operators' acts alone are kept with their time, in ``audit``: rows are added, never changed or deleted.
+
 A campaign's states, each reached from the one before:
 
     opt-in     takes records of opt-in people
@@ -32,6 +34,7 @@ metadata = MetaData(
         "pk": "pk_%(table_name)s",
         "fk": "fk_%(table_name)s_%(column_0_name)s",
         "uq": "uq_%(table_name)s_%(column_0_name)s",
+        "ix": "ix_%(table_name)s_%(column_0_name)s",
     }
 )
 
@@ -108,13 +111,6 @@ operator_token = Table(
     Column("revoked", _DAY),
 )
 
-heartbeat = Table(
-    "heartbeat",
-    metadata,
-    Column("number", Integer, primary_key=True, autoincrement=False, comment="always 1"),
-    Column("value", LargeBinary, nullable=False, comment="random bytes, written to see whether the store can write"),
-)
-
 signing_key = Table(
     "signing_key",
     metadata,
@@ -124,4 +120,26 @@ signing_key = Table(
     Column("since", _DAY, nullable=False),
     Column("until", _DAY),
     Column("statement", LargeBinary, comment="how the key before vouches for this one"),
+)
+
+known_day = Table(
+    "known_day",
+    metadata,
+    Column("number", Integer, primary_key=True, autoincrement=False, comment="always 1: there is one row"),
+    Column("day", _DAY, nullable=False, comment="the latest day that was believed"),
+)
+
+audit = Table(
+    "audit",
+    metadata,
+    Column("number", Integer, primary_key=True),
+    Column("time", String(20), nullable=False, comment="to the second: operators' acts are not people's data"),
+    Column("actor", String(16), nullable=False, comment="token, local, itself"),
+    Column("token", String(16), comment="the id of the token"),
+    Column("name", String(100), comment="whose token it is"),
+    Column("act", String(32), nullable=False),
+    Column("campaign", String(64), index=True),
+    Column("outcome", String(32), nullable=False, comment="done, or why not"),
+    Column("detail", String(300), nullable=False),
+    sqlite_autoincrement=True,
 )

@@ -83,14 +83,6 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name="pk_operator_token"),
     )
     op.create_table(
-        "heartbeat",
-        sa.Column("number", sa.Integer, nullable=False, autoincrement=False, comment="always 1"),
-        sa.Column(
-            "value", sa.LargeBinary, nullable=False, comment="random bytes, written to see whether the store can write"
-        ),
-        sa.PrimaryKeyConstraint("number", name="pk_heartbeat"),
-    )
-    op.create_table(
         "signing_key",
         sa.Column("id", sa.String(16), nullable=False),
         sa.Column("number", sa.Integer, nullable=False, comment="1 for the first key, and so on"),
@@ -101,6 +93,29 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name="pk_signing_key"),
         sa.UniqueConstraint("number", name="uq_signing_key_number"),
     )
+    op.create_table(
+        "known_day",
+        sa.Column("number", sa.Integer, nullable=False, autoincrement=False, comment="always 1: there is one row"),
+        sa.Column("day", sa.String(10), nullable=False, comment="the latest day that was believed"),
+        sa.PrimaryKeyConstraint("number", name="pk_known_day"),
+    )
+    op.create_table(
+        "audit",
+        sa.Column("number", sa.Integer, nullable=False),
+        sa.Column(
+            "time", sa.String(20), nullable=False, comment="to the second: operators' acts are not people's data"
+        ),
+        sa.Column("actor", sa.String(16), nullable=False, comment="token, local, itself"),
+        sa.Column("token", sa.String(16), comment="the id of the token"),
+        sa.Column("name", sa.String(100), comment="whose token it is"),
+        sa.Column("act", sa.String(32), nullable=False),
+        sa.Column("campaign", sa.String(64)),
+        sa.Column("outcome", sa.String(32), nullable=False, comment="done, or why not"),
+        sa.Column("detail", sa.String(300), nullable=False),
+        sa.PrimaryKeyConstraint("number", name="pk_audit"),
+        sqlite_autoincrement=True,
+    )
+    op.create_index("ix_audit_campaign", "audit", ["campaign"])
 
 
 def _campaign_column() -> sa.Column[int]:

@@ -1,0 +1,107 @@
+"""``blendp campaign audit``: which operator did what, and when."""
+
+from __future__ import annotations
+
+import csv
+import io
+from itertools import count
+from pathlib import Path
+from typing import Annotated, Any
+
+from rich.table import Table
+from rich.text import Text
+from typer import Argument
+
+from blendp.cli.campaign.options import AsJson, Where, say
+from blendp.cli.console import print_json, results
+from blendp.cli.options import output, takes_job
+from blendp.errors import ParameterError
+from blendp.outputs import refuse_existing, whole
+from blendp.report.text import visible
+from blendp.service.operator_client import OperatorClient
+
+EXAMPLES = """Examples:
+
+- `blendp campaign audit`
+- `blendp campaign audit trends-2026-11 --json`
+- `blendp campaign audit --most 100000 --csv audit.csv`
+"""
+
+COLUMNS = ("number", "time", "actor", "token", "name", "act", "campaign", "outcome", "detail")
+
+_PAGE = 1000
+_MOST = 1_000_000
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+@takes_job
+def audit(
+    job: Where,
+    campaign: Annotated[str | None, Argument(help="Of this campaign alone.", metavar="[CAMPAIGN]")] = None,
+    most: Annotated[int, output(help="How many acts, the latest first.")] = 50,
+    table: Annotated[Path | None, output("--csv", help="Write them to this CSV file.")] = None,
+    overwrite: Annotated[bool, output("--overwrite", help="Replace an earlier file of --csv.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show what operators did: which token, what, when, with what outcome. Also of campaigns that are deleted.
+
+    Acts of commands on the collector's own machine are those of `local`, acts of deadlines those of `itself`.
+    """
+    if not 1 <= most <= _MOST:
+        raise ParameterError("most", most, f"from 1 to {_MOST}", "50 is usual.")
+    if table is not None:
+        refuse_existing(table, overwrite=overwrite)
+    with job.client() as client:
+        entries = _entries(client, campaign, most)
+    if table is not None:
+        _write(table, entries, overwrite=overwrite)
+    if as_json:
+        print_json({"entries": entries})
+    elif table is not None:
+        say(f"{len(entries):,} acts in {table}.")
+    else:
+        _show(entries)
+
+
+def _entries(client: OperatorClient, campaign: str | None, most: int) -> list[dict[str, Any]]:
+    """So many entries, page after page."""
+    entries: list[dict[str, Any]] = []
+    before: int | None = None
+    for _ in count():
+        page = client.audit(campaign, before=before, most=min(_PAGE, most - len(entries)))
+        entries += page
+        if not page or len(entries) >= most:
+            return entries
+        before = page[-1]["number"]
+        if before <= 1:
+            return entries
+    return entries
+
+
+def _show(entries: list[dict[str, Any]]) -> None:
+    if not entries:
+        say("No operator did anything yet.")
+        return
+    shown = Table(header_style="bold", box=None, pad_edge=False)
+    for column in ("time", "who", "act", "campaign", "outcome", "detail"):
+        shown.add_column(column, overflow="fold")
+    for entry in entries:
+        who = entry["actor"] if entry["token"] is None else f"{entry['name'] or '?'} ({entry['token']})"
+        cells = (entry["time"], who, entry["act"], entry["campaign"] or "", entry["outcome"], entry["detail"])
+        shown.add_row(*(Text(visible(str(cell))) for cell in cells))
+    results.print(shown)
+
+
+def _write(path: Path, entries: list[dict[str, Any]], *, overwrite: bool) -> None:
+    """A table that no spreadsheet takes for formulas."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows([[_plain(entry[column]) for column in COLUMNS] for entry in entries])
+    with whole(path, overwrite=overwrite) as made:
+        made.write_text(text.getvalue(), encoding="utf-8")
+
+
+def _plain(value: object) -> str:
+    text = "" if value is None else str(value)
+    return f"'{text}" if text.startswith(_FORMULA) else text

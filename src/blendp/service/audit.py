@@ -1,0 +1,141 @@
+"""The audit trail: which operator did what and when. Of people who take part it tells nothing.
+
+An act is noted in the transaction that does it, so that neither is there without the other; acts that were refused,
+and those that are no transaction of the database, are noted right after. Rows are added, never changed or deleted: the
+trail of a campaign outlives it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from blendp.errors import ParameterError
+from blendp.service.clock import utc_second
+from blendp.service.refusal import Refused
+from blendp.service.store.schema import audit, operator_token
+from blendp.service.store.schema import campaign as campaign_table
+from blendp.service.store.store import Store
+
+DONE = "done"
+MOST_ENTRIES = 1000
+"""Entries that are read at a time."""
+
+_LONGEST_DETAIL = 300
+
+
+@dataclass(frozen=True)
+class Actor:
+    """Who acts: the holder of a token, somebody on the collector's own machine, or the collector by itself."""
+
+    kind: str
+    token: str | None = None
+
+
+LOCAL, ITSELF = Actor("local"), Actor("itself")
+
+
+def holder_of(token: str) -> Actor:
+    """Whoever holds the token of this id."""
+    return Actor("token", token)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One act.
+
+    where:
+        actor    is token, local (a command on the collector's machine) or itself (a deadline),
+        token    is the id of the token, and ``name`` whose it is,
+        outcome  is ``done``, or the name of the problem.
+    """
+
+    number: int
+    time: str
+    actor: str
+    token: str | None
+    name: str | None
+    act: str
+    campaign: str | None
+    outcome: str
+    detail: str
+
+
+@dataclass(frozen=True)
+class Trail:
+    """The entries of a store."""
+
+    store: Store
+    now: Callable[[], str] = utc_second
+
+    def note(
+        self,
+        connection: Connection,
+        actor: Actor,
+        act: str,
+        campaign: str | None = None,
+        *,
+        outcome: str = DONE,
+        detail: str = "",
+    ) -> None:
+        """Note an act in the transaction that does it."""
+        whose = sa.select(operator_token.c.name).where(operator_token.c.id == (actor.token or ""))
+        row = {"time": self.now(), "actor": actor.kind, "token": actor.token, "act": act, "campaign": campaign}
+        name = connection.execute(whose).scalar_one_or_none()
+        connection.execute(audit.insert().values(**row, name=name, outcome=outcome, detail=detail[:_LONGEST_DETAIL]))
+
+    def note_now(
+        self, actor: Actor, act: str, campaign: str | None = None, *, outcome: str = DONE, detail: str = ""
+    ) -> None:
+        """Note an act that is done."""
+        with self.store.writing() as connection:
+            self.note(connection, actor, act, campaign, outcome=outcome, detail=detail)
+
+    @contextmanager
+    def refusals(self, actor: Actor, act: str, campaign: str | None = None) -> Iterator[None]:
+        """Note if the act is refused, and why; a store that is away keeps no note."""
+        try:
+            yield
+        except Refused as refused:
+            with suppress(Refused):
+                self.note_now(actor, act, campaign, outcome=refused.problem.slug, detail=refused.detail)
+            raise
+        except ParameterError as error:
+            with suppress(Refused):
+                self.note_now(actor, act, campaign, outcome="invalid-parameter", detail=error.parameter)
+            raise
+
+    def entries(self, campaign: str | None = None, *, before: int | None = None, most: int = 100) -> list[Entry]:
+        """The latest entries, the latest first: of one campaign if it is named, before a number if one is given."""
+        if type(most) is not int or not 1 <= most <= MOST_ENTRIES:
+            raise ParameterError("most", most, f"from 1 to {MOST_ENTRIES}", "Ask for further pages with before.")
+        query = sa.select(audit).order_by(audit.c.number.desc()).limit(most)
+        if campaign is not None:
+            query = query.where(audit.c.campaign == campaign)
+        if before is not None:
+            query = query.where(audit.c.number < before)
+        with self.store.reading() as connection:
+            if campaign is not None:
+                _require_known(connection, campaign)
+            return [Entry(**row._mapping) for row in connection.execute(query)]
+
+
+def _require_known(connection: Connection, name: str) -> None:
+    known = sa.select(campaign_table.c.number).where(campaign_table.c.name == name)
+    if connection.execute(known).one_or_none() is None:
+        raise Refused("not-found", f"There is no campaign {name!r}, nor was there one.")
+
+
+def latest(connection: Connection, campaign: str, act: str | None = None, actor: str | None = None) -> Entry | None:
+    """The latest entry of a campaign: of one act that was done, or of one kind of actor, if they are given."""
+    query = sa.select(audit).where(audit.c.campaign == campaign)
+    if act is not None:
+        query = query.where(audit.c.act == act, audit.c.outcome == DONE)
+    if actor is not None:
+        query = query.where(audit.c.actor == actor)
+    row = connection.execute(query.order_by(audit.c.number.desc()).limit(1)).one_or_none()
+    return None if row is None else Entry(**row._mapping)
