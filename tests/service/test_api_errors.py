@@ -86,7 +86,7 @@ def require_problem(answer: httpx.Response, slug: str) -> dict[str, Any]:
     assert answer.headers["cache-control"] == "no-store"
     require_safe(answer)
     document: dict[str, Any] = answer.json()
-    assert MEMBERS <= set(document) <= MEMBERS | {"missing"}
+    assert MEMBERS <= set(document) <= MEMBERS | {"missing", "reason"}
     assert document["type"] == PREFIX + slug
     assert document["title"] == PROBLEMS[slug].title
     assert document["status"] == answer.status_code
@@ -364,6 +364,7 @@ def test_a_full_line_in_front_of_a_stalled_store(tmp_path: Path) -> None:
 
 def test_a_store_that_fails(collector: Collector) -> None:
     token = collector.tokens.create("all")
+    collector.readiness.every = 0.0
 
     async def talk(client: httpx.AsyncClient) -> None:
         assert (await client.get("/health/ready")).json() == {"ready": True}

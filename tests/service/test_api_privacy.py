@@ -288,6 +288,7 @@ def test_no_column_tells_more_than_a_day() -> None:
         *(f"report.{name}" for name in ("campaign", "report_id", "pseudonym", "question", "data")),
         *(f"intake.{name}" for name in ("campaign", "outcome", "slot", "count")),
         *(f"operator_token.{name}" for name in ("id", "name", "scopes", "hash")),
+        *(f"heartbeat.{name}" for name in ("number", "value")),
         *(f"signing_key.{name}" for name in ("id", "number", "public", "statement")),
         "known_day.number",
     }
@@ -300,11 +301,10 @@ def test_no_column_tells_more_than_a_day() -> None:
                 assert column.type.length == 10
 
 
-def test_a_folder_that_was_open_holds_files_that_are_not(tmp_path: Path) -> None:
-    (tmp_path / "data").mkdir(mode=0o755)
+def test_all_files_and_folders_are_private(tmp_path: Path) -> None:
     collector = open_collector(tmp_path)
     published_campaign(collector)
-    for path in (tmp_path / "data").rglob("*"):
+    for path in (tmp_path / "data", *(tmp_path / "data").rglob("*")):
         mode = stat.S_IMODE(path.stat().st_mode)
         assert mode == (0o700 if path.is_dir() else 0o600), path.name
     collector.close()

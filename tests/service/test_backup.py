@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import tarfile
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from threading import Event, Thread
@@ -17,12 +18,16 @@ from typing import Any
 import pytest
 
 from blendp.errors import EngineError
-from blendp.service.backup import FORMAT, make_backup, restore_backup
+from blendp.service import backup as backup_module
+from blendp.service.backup import BACKUP_KEY, BACKUP_TYPE, FORMAT, make_backup, restore_backup
 from blendp.service.campaigns import find
 from blendp.service.collector import Collector
+from blendp.service.private_files import PrivateFiles, make_private
 from blendp.service.settings import Settings
 from blendp.service.status import overview
 from blendp.service.store.reports import keep_reports
+from blendp.wire import Envelope, SigningKey
+from blendp.wire.envelope import SignatureError
 from tests.service.postgres import Postgres
 from tests.support import WHO
 from tests.unit.cli.test_serve import blendp
@@ -61,8 +66,18 @@ def options(settings: Settings) -> tuple[str, ...]:
     return "--data", str(settings.data), *(() if settings.database is None else ("--database", settings.database))
 
 
+def key_files(data: Path) -> list[Path]:
+    """All keys but the one that signs backups, which is never in one."""
+    return [path for path in sorted((data / "keys").iterdir()) if path.name != BACKUP_KEY]
+
+
+def backup_key(settings: Settings) -> str:
+    """What an operator has noted of the backup key."""
+    return SigningKey.of_raw(bytes.fromhex((settings.data / "keys" / BACKUP_KEY).read_text())).public.text
+
+
 def secrets(data: Path) -> list[bytes]:
-    held = [path.read_text().strip() for path in sorted((data / "keys").iterdir())]
+    held = [path.read_text().strip() for path in key_files(data)]
     return [form for key in held for form in (key.encode(), bytes.fromhex(key))]
 
 
@@ -72,10 +87,16 @@ def test_there_and_back(place: Places, tmp_path: Path) -> None:
     code, shown, told = blendp("backup", *options(old), "--with-keys", "--out", str(out))
     assert (code, shown) == (0, f"Backup in {out}.\n"), told
     assert "private keys" in told
+    assert (old.data / "keys" / BACKUP_KEY).read_bytes().strip() not in out.read_bytes()
     assert out.stat().st_mode & 0o777 == 0o600
     assert blendp("backup", *options(old), "--out", str(out))[0] == 4
 
+    assert f"Signed with the backup key {backup_key(old)}" in told.replace("\n", " ")
+
     code, shown, told = blendp("restore", str(out), *options(new))
+    assert (code, shown) == (2, "")
+    assert told.startswith("Error: --key is missing: it must be given where")
+    code, shown, told = blendp("restore", str(out), *options(new), "--key", backup_key(old))
     assert (code, shown) == (0, f"Restored {out} to {new.data}.\n"), told
     assert "missing" not in told
     assert secrets(new.data) == secrets(old.data)
@@ -91,10 +112,11 @@ def test_there_and_back(place: Places, tmp_path: Path) -> None:
         assert find(connection, "three").number == 3
     collector.close()
 
-    code, _, told = blendp("restore", str(out), *options(new))
+    known = ("--key", backup_key(old))
+    code, _, told = blendp("restore", str(out), *options(new), *known)
     assert code == 4
     assert "--overwrite" in told
-    assert blendp("restore", str(out), *options(new), "--overwrite")[0] == 0
+    assert blendp("restore", str(out), *options(new), *known, "--overwrite")[0] == 0
     collector = Collector.open(new)
     assert [one["campaign"] for one in overview(collector.store)] == ["one", "two"]
     collector.close()
@@ -135,9 +157,9 @@ def test_keys_are_in_it_only_if_asked_for(place: Places, tmp_path: Path) -> None
     held = out.read_bytes()
     assert len(secrets(old.data)) == 6
     assert not [secret for secret in secrets(old.data) if secret in held]
-    code, _, told = blendp("restore", str(out), *options(new))
+    code, _, told = blendp("restore", str(out), *options(new), "--key", backup_key(old))
     assert code == 0, told
-    names = sorted(path.name for path in (old.data / "keys").iterdir())
+    names = [path.name for path in key_files(old.data)]
     assert f"Put the missing keys back by hand, into {new.data / 'keys'}: {', '.join(names)}." in told
     assert not (new.data / "keys").exists()
     (old.data / "keys").rename(new.data / "keys")
@@ -150,8 +172,8 @@ def test_the_two_databases_are_not_interchangeable(postgres: Postgres, tmp_path:
     for number, (source, target) in enumerate(((embedded, server), (server, embedded))):
         fill(source)
         out = tmp_path / f"{number}.tar"
-        make_backup(source, out, with_keys=False)
-        code, _, told = blendp("restore", str(out), *options(target), "--overwrite")
+        key = make_backup(source, out, with_keys=False)[1].text
+        code, _, told = blendp("restore", str(out), *options(target), "--key", key, "--overwrite")
         assert code == 2
         assert "not interchangeable" in told
 
@@ -213,14 +235,14 @@ def test_a_backup_of_a_busy_collector_is_one_moment(tmp_path: Path) -> None:
     writer.start()
     try:
         for number in range(5):
-            make_backup(settings, tmp_path / f"{number}.tar", with_keys=False)
+            _, key = make_backup(settings, tmp_path / f"{number}.tar", with_keys=False)
     finally:
         stop.set()
         writer.join()
     counts = []
     for number in range(5):
         restored = Settings(tmp_path / str(number))
-        restore_backup(tmp_path / f"{number}.tar", restored, overwrite=False)
+        restore_backup(tmp_path / f"{number}.tar", restored, overwrite=False, key=key)
         with closing(sqlite3.connect(restored.data / "collector.db")) as connection:
             assert (
                 connection.execute("SELECT count(*) FROM pairs GROUP BY number HAVING count(*) <> 2").fetchall() == []
@@ -246,27 +268,29 @@ def test_a_running_collector_is_not_replaced(tmp_path: Path) -> None:
 def test_a_log_of_an_earlier_database_is_not_applied_to_the_restored_one(tmp_path: Path) -> None:
     old, new = Settings(tmp_path / "old"), Settings(tmp_path / "new")
     fill(old, "one")
-    make_backup(old, tmp_path / "b.tar", with_keys=False)
-    new.data.mkdir()
+    _, key = make_backup(old, tmp_path / "b.tar", with_keys=False)
+    new.data.mkdir(mode=0o700)
     (new.data / "collector.db-wal").write_bytes(b"stale")
-    restore_backup(tmp_path / "b.tar", new, overwrite=False)
+    restore_backup(tmp_path / "b.tar", new, overwrite=False, key=key)
     assert [path.name for path in new.data.iterdir()] == ["collector.db"]
 
 
 def test_existing_keys_are_not_replaced(tmp_path: Path) -> None:
     old, new = Settings(tmp_path / "old"), Settings(tmp_path / "new")
     fill(old)
-    make_backup(old, tmp_path / "b.tar", with_keys=True)
-    (new.data / "keys").mkdir(parents=True)
+    _, key = make_backup(old, tmp_path / "b.tar", with_keys=True)
+    for folder in (new.data, new.data / "keys"):
+        folder.mkdir(mode=0o700)
     (new.data / "keys" / "signing-0000000000000000.key").write_text("00")
-    code, _, told = blendp("restore", str(tmp_path / "b.tar"), *options(new))
+    code, _, told = blendp("restore", str(tmp_path / "b.tar"), *options(new), "--key", key.text)
     assert code == 4
     assert "holds keys" in told
     assert [path.name for path in new.data.iterdir()] == ["keys"]
 
 
 CARD: dict[str, Any] = {"format": FORMAT, "blendp": "1", "made": "2026-11-16", "schema": "0001", "database": "sqlite"}
-CARD |= {"with_keys": True, "keys": [], "sha256": hashlib.sha256(b"").hexdigest()}
+CARD |= {"with_keys": True, "keys": [], "sha256": {"database": hashlib.sha256(b"").hexdigest()}}
+KEY, XYZ = SigningKey.new(), hashlib.sha256(b"xyz").hexdigest()
 
 
 @pytest.mark.parametrize(
@@ -285,15 +309,30 @@ CARD |= {"with_keys": True, "keys": [], "sha256": hashlib.sha256(b"").hexdigest(
             {"backup.json": json.dumps(CARD).encode(), "database": b"", "keys/signing-0123456789abcdef.key": b"xyz"},
             "keys is damaged",
         ),
+        (
+            {
+                "backup.json": json.dumps(
+                    CARD | {"sha256": CARD["sha256"] | {"keys/signing-0123456789abcdef.key": XYZ}}
+                ).encode(),
+                "database": b"",
+                "keys/signing-0123456789abcdef.key": b"xyz",
+            },
+            "keys is damaged",
+        ),
+        ({"backup.json": json.dumps(CARD | {"sha256": "ab"}).encode(), "database": b""}, "not complete"),
+        ({"backup.json": json.dumps(CARD | {"sha256": {"database": 1}}).encode(), "database": b""}, "not complete"),
+        ({"backup.json": json.dumps(CARD | {"sha256": {}}).encode(), "database": b""}, "damaged"),
     ],
 )
 def test_what_is_no_backup_is_refused(tmp_path: Path, members: dict[str, bytes], words: str) -> None:
     with tarfile.open(tmp_path / "b.tar", "w") as archive:
-        for name, content in members.items():
-            entry = tarfile.TarInfo(name)
+        for name, unsigned in members.items():
+            signed = Envelope.sealed(BACKUP_TYPE, unsigned, [KEY]).to_bytes()
+            entry, content = tarfile.TarInfo(name), signed if name == "backup.json" else unsigned
             entry.size = len(content)
             archive.addfile(entry, io.BytesIO(content))
-    code, shown, told = blendp("restore", str(tmp_path / "b.tar"), "--data", str(tmp_path / "data"))
+    known = ("--key", KEY.public.text)
+    code, shown, told = blendp("restore", str(tmp_path / "b.tar"), "--data", str(tmp_path / "data"), *known)
     assert (code, shown) == (2, ""), told
     assert told.startswith("Error: FILE")
     assert words in told
@@ -329,7 +368,110 @@ def test_links_and_other_files_are_refused(tmp_path: Path) -> None:
         archive.addfile(entry)
     (tmp_path / "text").write_text("no archive " * 100)
     for name in ("b.tar", "text"):
-        code, _, told = blendp("restore", str(tmp_path / name), "--data", str(tmp_path / "data"))
+        known = ("--key", KEY.public.text)
+        code, _, told = blendp("restore", str(tmp_path / name), "--data", str(tmp_path / "data"), *known)
         assert code == 2, told
+        assert told.startswith("Error: FILE")
     assert blendp("restore", str(tmp_path / "none"), "--data", str(tmp_path / "data"))[0] == 2
     assert not (tmp_path / "data").exists()
+
+
+def rewritten(backup: Path, change: dict[str, bytes], key: SigningKey | None = None) -> None:
+    """Put other members into a backup, and sign it with another key if there is one: what an attacker can do."""
+    with tarfile.open(backup) as archive:
+        members = {name: archive.extractfile(name).read() for name in archive.getnames()}  # type: ignore[union-attr]
+    members |= change
+    card = json.loads(Envelope.from_bytes(members["backup.json"]).payload)
+    card["sha256"] = {name: hashlib.sha256(held).hexdigest() for name, held in members.items() if name != "backup.json"}
+    if key is not None:
+        members["backup.json"] = Envelope.sealed(BACKUP_TYPE, json.dumps(card).encode(), [key]).to_bytes()
+    with tarfile.open(backup, "w") as archive:
+        for name, held in members.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(held)
+            archive.addfile(entry, io.BytesIO(held))
+
+
+def with_token(settings: Settings, folder: Path) -> tuple[bytes, str]:
+    """The database of a collector with a token of the attacker's in it, and the token."""
+    folder.mkdir(mode=0o700)
+    source, target = (sqlite3.connect(one / "collector.db") for one in (settings.data, folder))
+    with closing(source), closing(target):
+        source.backup(target)
+    attacker = Collector.open(Settings(folder.parent / "attackers"))
+    token = attacker.tokens.create("attacker")
+    with attacker.store.reading() as connection:
+        row = connection.exec_driver_sql("SELECT id, name, scopes, hash, created FROM operator_token").one()
+    attacker.close()
+    with closing(sqlite3.connect(folder / "collector.db", isolation_level=None)) as connection:
+        insert = "INSERT INTO operator_token (id, name, scopes, hash, created) VALUES (?, ?, ?, ?, ?)"
+        connection.execute(insert, tuple(row))
+    return (folder / "collector.db").read_bytes(), token
+
+
+@pytest.mark.parametrize("signs", [False, True])
+def test_a_backup_with_an_attackers_token_is_refused(tmp_path: Path, signs: bool) -> None:
+    """Whether or not the attacker signs it anew, in place and elsewhere, and nothing is changed."""
+    settings, out = Settings(tmp_path / "data"), tmp_path / "b.tar"
+    fill(settings, "one")
+    _, key = make_backup(settings, out, with_keys=True)
+    database, token = with_token(settings, tmp_path / "forged")
+    rewritten(out, {"database": database}, SigningKey.new() if signs else None)
+    before = {path: path.read_bytes() for path in settings.data.rglob("*") if path.is_file()}
+    code, shown, told = blendp("restore", str(out), *options(settings), "--overwrite")
+    assert (code, shown) == (6 if signs else 2, ""), told
+    assert ("did not sign it" if signs else "changed after it was signed") in told
+    with pytest.raises(SignatureError if signs else ValueError, match="sign"):
+        restore_backup(out, Settings(tmp_path / "new"), overwrite=False, key=key)
+    assert not (tmp_path / "new").exists()
+    assert {path: path.read_bytes() for path in settings.data.rglob("*") if path.is_file()} == before
+    collector = Collector.open(settings)
+    assert collector.tokens.scopes_of(token) is None
+    collector.close()
+
+
+def test_every_member_of_a_backup_is_signed(tmp_path: Path) -> None:
+    settings, out = Settings(tmp_path / "data"), tmp_path / "b.tar"
+    fill(settings, "one")
+    _, key = make_backup(settings, out, with_keys=True)
+    good = out.read_bytes()
+    name = next(path.name for path in key_files(settings.data) if path.name.startswith("signing"))
+    for change in (
+        {f"keys/{name}": b"00" * 32 + b"\n"},
+        {"keys/signing-0123456789abcdef.key": b"00" * 32 + b"\n"},
+        {"keys/campaign-two.opt-in.key": b"00" * 32 + b"\n"},
+    ):
+        out.write_bytes(good)
+        rewritten(out, change)
+        with pytest.raises(ValueError, match="changed after it was signed"):
+            restore_backup(out, Settings(tmp_path / "new"), overwrite=False, key=key)
+    assert not (tmp_path / "new").exists()
+    out.write_bytes(good)
+    restore_backup(out, Settings(tmp_path / "new"), overwrite=False, key=key)
+
+
+def test_the_archive_is_not_read_again_after_it_was_verified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A database that is exchanged between the look at it and its copy is refused as well."""
+    settings, out = Settings(tmp_path / "data"), tmp_path / "b.tar"
+    fill(settings, "one")
+    _, key = make_backup(settings, out, with_keys=False)
+    place, wrong = out.read_bytes().index(b"SQLite format 3"), b"SQLite format 4"
+
+    def exchange(folder: Path) -> None:
+        make_private(folder)
+        with out.open("r+b") as file:
+            file.seek(place)
+            file.write(wrong)
+
+    monkeypatch.setattr(backup_module, "make_private", exchange)
+    with pytest.raises(ValueError, match="changed after it was signed"):
+        restore_backup(out, Settings(tmp_path / "new"), overwrite=False, key=key)
+    assert list((tmp_path / "new").iterdir()) == []
+
+
+def test_backups_made_at_the_same_time_have_one_key(tmp_path: Path) -> None:
+    files = PrivateFiles(tmp_path / "keys")
+    with ThreadPoolExecutor(8) as pool:
+        keys = set(pool.map(lambda _: files.ensure(BACKUP_KEY), range(32)))
+    assert len(keys) == 1
+    assert [path.name for path in (tmp_path / "keys").iterdir()] == [BACKUP_KEY]

@@ -28,13 +28,15 @@ def backup(
 ) -> None:
     """Write a backup of a collector, as it is at one moment, also while it runs.
 
+    It is signed with the collector's backup key, whose private part is in the folder of keys and never in a backup.
+
     Of PostgreSQL with pg_dump. Backups of the embedded database and of PostgreSQL are not interchangeable.
     """
     settings = stored(data, database)
     from blendp.service.backup import make_backup
 
     with whole(out, overwrite=overwrite) as new:
-        made = make_backup(settings, new, with_keys=with_keys)
+        made, key = make_backup(settings, new, with_keys=with_keys)
     note_act(settings, "backup", "with keys" if with_keys else "without keys")
     if with_keys:
         note("It holds the private keys: keep it as safe as the collector itself.")
@@ -42,5 +44,6 @@ def backup(
         note(
             f"The {len(made.keys)} keys are not in it: without {data / 'keys'} it is of no use, so copy that elsewhere."
         )
+    note(f"Signed with the backup key {key.text}: note that elsewhere, since a restore asks for it (--key).")
     note("Delete it when the campaigns in it are released: it keeps what people may have deleted since.")
     results.print(f"Backup in {out}.", markup=False, highlight=False, soft_wrap=True)

@@ -9,11 +9,12 @@ from typer import Argument
 
 from blendp.cli.console import errors, results
 from blendp.cli.options import NoSuchFileError, output
-from blendp.cli.serve import FOLDER, DatabaseAddress, DataFolder, address, note, note_act
+from blendp.cli.serve import FOLDER, DatabaseAddress, DataFolder, address, kept, note, note_act
+from blendp.wire import VerifyKey
 
 EXAMPLES = """Examples:
 
-- `blendp restore collector-2026-11-16.tar --data /var/lib/blendp`
+- `blendp restore collector-2026-11-16.tar --data /var/lib/blendp --key 5d1e...`
 - `blendp restore collector.tar --database postgresql://collector@db/blendp --overwrite`
 """
 
@@ -22,19 +23,25 @@ def restore(
     file: Annotated[Path, Argument(help="A backup that blendp backup made.", metavar="FILE")],
     data: DataFolder = FOLDER,
     database: DatabaseAddress = None,
+    key: Annotated[
+        str | None,
+        kept(help="Public backup key that blendp backup told, 64 hexadecimal digits (that of --data, if it has one)."),
+    ] = None,
     overwrite: Annotated[bool, output("--overwrite", help="Replace the collector that is there.")] = False,
 ) -> None:
     """Put a backup in place of nothing, or of the collector that is there, and bring it to the newest schema.
 
-    Stop the collector first. Backups of the embedded database and of PostgreSQL are not interchangeable.
+    A backup that the backup key did not sign is refused: whoever made or altered it could have put in a token of their
+    own. Stop the collector first. Backups of the embedded database and of PostgreSQL are not interchangeable.
     """
     from blendp.service.backup import restore_backup
     from blendp.service.settings import Settings
 
+    known = None if key is None else VerifyKey.of_text(key)
     settings = Settings(data=data, database=address(database))
     if not file.exists():
         raise NoSuchFileError("FILE", file)
-    restored, missing = restore_backup(file, settings, overwrite=overwrite)
+    restored, missing = restore_backup(file, settings, overwrite=overwrite, key=known)
     note_act(settings, "restore", f"a backup of {restored.made}")
     note(
         f"All is as it was on {restored.made}: what was deleted since is back, so delete it again; a list or result "

@@ -1,15 +1,22 @@
-"""What waits to be sent: kept until it arrived, was refused or grew too old, and sent in the same bytes every time."""
+"""What waits to be sent: kept until it arrived, was refused or grew too old, and sent in the same bytes every time.
+
+What a report cost stays spent, so nothing is given up because of one clock. A collector that says it is too late is
+asked again while this device's clock does not say so too; and what this device's clock says is too old is dropped only
+if it still says so a day later.
+"""
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from blendp.client.backoff import MOST_WAIT, delay, retry_after
+from blendp.client.backoff import LONGEST, LONGEST_IF_LATE, MOST_WAIT, delay, retry_after
 from blendp.client.consent import Consent
 from blendp.client.http import Answer, Http
 from blendp.client.refusals import NetworkError, RefusedError
 from blendp.client.store import Item, Participation, Store
+from blendp.wire.canonical import require_day
 from blendp.wire.problems import RETRYABLE
 
 MOST_ITEMS = 500
@@ -20,6 +27,11 @@ NEEDS = {"report": Consent.LOCAL, "opt-in": Consent.OPT_IN}
 """What the person must have agreed to for each kind; deletion needs no consent."""
 
 _OUTCOMES = ("accepted", "duplicate")
+_BY_THE_CLOCK = ("late", "wrong-state")
+"""Refusals that hang on the collector's clock: final only when this device's clock is past the last day as well."""
+
+_LAST_DAY = {"report": "reports_until", "opt-in": "opt_in_until"}
+_DAY = 86_400.0
 
 
 @dataclass(frozen=True)
@@ -60,7 +72,7 @@ class Outbox:
         now, url = self._clock(), f"{done.server}/v1/campaigns/{done.campaign}/{path}"
         with self._store.whole():
             self._store.add_item(
-                Item(0, done.campaign, kind, method, url, media_type, body, now, now, 0, "waiting", "")
+                Item(0, done.campaign, kind, method, url, media_type, body, now, now, 0, "waiting", "", now)
             )
             waiting = [item for item in self._waiting() if item.kind in NEEDS]
             for item in waiting[: max(0, len(waiting) - MOST_ITEMS)]:
@@ -85,15 +97,40 @@ class Outbox:
         before = {item.id for item in self._waiting()}
         now = self._clock()
         for item in self._waiting():
-            if item.kind in NEEDS and item.made < now - MOST_WAIT:
-                self._store.settle(item, "dropped", "too old")
+            if item.kind in NEEDS:
+                self._drop_if_old(item, now)
         for item in self._waiting():
-            if item.kind in kinds and item.due <= now:
+            if item.kind in kinds and (item.due <= now or item.tried > now):
                 self._try(item)
         fates = [item.state for item in self._store.items() if item.id in before]
         waiting = [item.due for item in self._waiting() if item.kind in kinds]
         told = {state: fates.count(state) for state in ("sent", "refused", "dropped")}
         return Summary(**told, waiting=len(waiting), next_due=min(waiting, default=None))
+
+    def _drop_if_old(self, item: Item, now: float) -> None:
+        """Drop what is too old, if it was already found to be a day ago: a clock may be wrong for a while."""
+        end = self._end(item)
+        if now <= max(item.made + MOST_WAIT, 0.0 if end is None else end + _DAY):
+            if item.overdue is not None:
+                self._store.set_overdue(item, None)
+        elif item.overdue is None:
+            self._store.set_overdue(item, now)
+        elif now > item.overdue + _DAY:
+            self._store.settle(item, "dropped", "too old")
+
+    def _end(self, item: Item) -> float | None:
+        """The end of the last day, by this device's clock, on which the campaign takes such items."""
+        terms = self._store.terms(item.campaign)
+        if terms is None or item.kind not in _LAST_DAY:
+            return None
+        name = _LAST_DAY[item.kind]
+        day = require_day(name, getattr(terms, name))
+        return datetime.datetime.combine(day, datetime.time(), datetime.UTC).timestamp() + _DAY
+
+    def _too_early_to_be_late(self, item: Item, answer: Answer) -> bool:
+        """Whether a collector says that it is too late, or not yet time, on a day on which the campaign is open."""
+        end = self._end(item)
+        return answer.problem in _BY_THE_CLOCK and end is not None and self._clock() < end
 
     def _waiting(self) -> list[Item]:
         return [item for item in self._store.items() if item.state == "waiting"]
@@ -117,13 +154,15 @@ class Outbox:
         outcome = _outcome(answer, item.kind)
         if outcome is not None:
             self._store.settle(item, "sent", outcome)
-        elif answer.refused and answer.status not in RETRYABLE:
+            return
+        early = answer.refused and self._too_early_to_be_late(item, answer)
+        if answer.refused and answer.status not in RETRYABLE and not early:
             self._store.settle(item, "refused", answer.problem)
-        else:
-            heard = self._clock()
-            asked = retry_after(answer.headers.get("retry-after"), heard)
-            due = heard + delay(item.attempts + 1, self._jitter(), asked)
-            self._store.postpone(item, due, answer.problem)
+            return
+        heard = self._clock()
+        asked = retry_after(answer.headers.get("retry-after"), heard)
+        longest = LONGEST_IF_LATE if early else LONGEST
+        self._store.postpone(item, heard + delay(item.attempts + 1, self._jitter(), asked, longest), answer.problem)
 
 
 def _outcome(answer: Answer, kind: str) -> str | None:

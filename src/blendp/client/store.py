@@ -40,10 +40,10 @@ CREATE TABLE participations (campaign TEXT PRIMARY KEY, party TEXT NOT NULL, day
 CREATE TABLE queue (
     id INTEGER PRIMARY KEY AUTOINCREMENT, campaign TEXT NOT NULL, kind TEXT NOT NULL, method TEXT NOT NULL,
     url TEXT NOT NULL, media_type TEXT, body BLOB, made REAL NOT NULL, due REAL NOT NULL, attempts INTEGER NOT NULL,
-    state TEXT NOT NULL, reason TEXT NOT NULL
+    state TEXT NOT NULL, reason TEXT NOT NULL, tried REAL NOT NULL, overdue REAL
 )
 """
-_ITEM = "id, campaign, kind, method, url, media_type, body, made, due, attempts, state, reason"
+_ITEM = "id, campaign, kind, method, url, media_type, body, made, due, attempts, state, reason, tried, overdue"
 _REMEDY = "Name a folder for this device alone."
 
 
@@ -90,7 +90,9 @@ class Item:
         kind    is report, opt-in, deletion or opt-in-deletion,
         body    is exactly what is sent; of opt-in records it is wiped once it is no longer needed,
         state   is waiting, sent, refused or dropped,
-        reason  is what the collector answered, or why it was dropped.
+        reason  is what the collector answered, or why it was dropped,
+        tried   is when it was tried last, or made: if the clock shows less, it was set back, and no wait counts,
+        overdue is when it was first found too old; None while it is not.
     """
 
     id: int
@@ -105,6 +107,8 @@ class Item:
     attempts: int
     state: str
     reason: str
+    tried: float
+    overdue: float | None = None
 
 
 class Store:
@@ -280,10 +284,9 @@ class Store:
     def add_item(self, item: Item) -> None:
         """Queue something; its id is given by the queue."""
         row = (item.campaign, item.kind, item.method, item.url, item.media_type, item.body, item.made, item.due)
+        columns = "campaign, kind, method, url, media_type, body, made, due, tried, attempts, state, reason"
         self._run(
-            "INSERT INTO queue (campaign, kind, method, url, media_type, body, made, due, attempts, state, reason) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, 'waiting', '')",
-            row,
+            f"INSERT INTO queue ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 'waiting', '')", (*row, item.tried)
         )
 
     def items(self) -> tuple[Item, ...]:
@@ -294,10 +297,15 @@ class Store:
         """Write down that an item is about to be sent; False if another process was faster or it is no longer due."""
         return bool(
             self._run(
-                "UPDATE queue SET attempts = attempts + 1, due = ? WHERE id = ? AND state = 'waiting' AND due <= ?",
-                (due, item.id, now),
+                "UPDATE queue SET attempts = attempts + 1, due = ?, tried = ? "
+                "WHERE id = ? AND state = 'waiting' AND (due <= ? OR tried > ?)",
+                (due, now, item.id, now, now),
             ).rowcount
         )
+
+    def set_overdue(self, item: Item, moment: float | None) -> None:
+        """Write down when an item was first found too old, or that it is not."""
+        self._run("UPDATE queue SET overdue = ? WHERE id = ?", (moment, item.id))
 
     def postpone(self, item: Item, due: float | None, reason: str) -> None:
         """Write down why an item still waits, and when to try again if that is not what was written before."""

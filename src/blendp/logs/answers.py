@@ -1,7 +1,7 @@
 """Tables of answers: one row a person, one column a question.
 
 Text files are cut by :mod:`blendp.logs.fields`, since no option of Arrow's own CSV reader makes an open quote in the
-last column an error: it would swallow all rows that follow.
+last column an error: it would swallow all rows that follow. A row is a line there, so no answer holds a line break.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from blendp.answers import MOST_ATTRIBUTES, MOST_VALUES, Answers, Attribute, Questionnaire
 from blendp.errors import LogError, ParameterError, require_choice
 from blendp.logs.delimited import header_of, unquoted
-from blendp.logs.fields import Cut, cut_file
+from blendp.logs.fields import NOT_CLOSED, TOO_LONG, Cut, cut_file
 from blendp.logs.sources import format_of, unreadable
 from blendp.logs.tabular import as_bytes, parquet_file, require_plain
 from blendp.outputs import whole
@@ -38,6 +38,10 @@ _TRUE, _FALSE = ("true", "1", "yes"), ("false", "0", "no")
 _WHITE = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _NO_QUESTION = "it may be an id or a number, so leave it out (columns=...) or group its answers"
+_REMEDIES = {
+    NOT_CLOSED: "close the quote on that line, since no answer runs across lines",
+    TOO_LONG: "check that this is a text file of answers",
+}
 _SHOWN = 10
 _BATCH = 1 << 18
 _MOST_TEXT = 1 << 30
@@ -112,13 +116,15 @@ def write_answers(
         legal = "a name ending in .csv, .csv.gz or .parquet"
         raise ParameterError("path", str(target), legal, "Change the ending: it tells the format.")
     taken = ("", *answers.questionnaire.names)
-    if answers.opt_in is not None and (opt_in_column in taken or opt_in_column != opt_in_column.strip()):
-        legal = "a name that no question has, without white space around it"
+    if answers.opt_in is not None and (
+        opt_in_column in taken or "\n" in opt_in_column or opt_in_column != opt_in_column.strip()
+    ):
+        legal = "a name of one line that no question has, without white space around it"
         raise ParameterError("opt_in_column", opt_in_column, legal, "Name another column.")
     parquet = name.endswith(".parquet")
     for attribute in answers.questionnaire.attributes:
-        if not parquet and any("\r\n" in text for text in (attribute.name, *attribute.values)):
-            legal = "without a line break of carriage return and line feed in a CSV file"
+        if not parquet and any("\n" in text for text in (attribute.name, *attribute.values)):
+            legal = "without a line feed in a CSV file, where a row is a line"
             raise ParameterError("question", attribute.name, legal, "Write Parquet, or take the line break out.")
     kinds = [(name, pa.string()) for name in answers.questionnaire.names]
     schema = pa.schema(kinds if answers.opt_in is None else [*kinds, (opt_in_column, pa.bool_())])
@@ -383,29 +389,24 @@ def _short_numbers(values: pa.Array) -> pa.Array:
 def _read_delimited(path: Path, format: str, choose: Choose) -> _Table:
     where, quotes = str(path), format == "csv"
     found: dict[str, int] = {}
-    width, seen = 0, 0
+    width = 0
     lines: list[NDArray[np.int64]] = []
     pieces: dict[str, list[pa.DictionaryArray]] = {}
     held: Counter[str] = Counter()
     for cut in cut_file(path, "," if quotes else "\t", quotes=quotes):
-        starts, used = _starts(cut)
-        starts += seen
-        seen += used
-        if cut.unclosed:
-            raise LogError(f"{where} has a quote on line {seen + 1} or later that is never closed: close it.")
         if not width:
             names = header_of(cut, quotes)
             found, width = choose(names), len(names)
             pieces = {name: [] for name in found}
-            cut, starts = cut.after_first_row(), starts[1:]  # noqa: PLW2901
-        _refuse_broken(cut, starts, width, quotes, where)
+            cut = cut.after_first_row()  # noqa: PLW2901
+        _refuse_broken(cut, width, quotes, where)
         every = np.ones(len(cut.first), dtype=bool)
         for name, place in found.items():
             pieces[name].append(cut.column(every, place).dictionary_encode())
             held[name] += pieces[name][-1].dictionary.nbytes
             if held[name] > _MOST_TEXT:
                 raise LogError(f"The column {name!r} of {where} has too many different answers: {_NO_QUESTION}.")
-        lines.append(starts)
+        lines.append(cut.lines)
     line = np.concatenate(lines)
     if not len(line):
         raise LogError(f"{where} has no rows: give a file with answers.")
@@ -418,32 +419,18 @@ def _read_delimited(path: Path, format: str, choose: Choose) -> _Table:
     return _Table(where, columns)
 
 
-def _starts(cut: Cut) -> tuple[NDArray[np.int64], int]:
-    """The line on which every row starts, counted from the start of the block, and how many lines the block has."""
-    bounds = np.frombuffer(cut.pieces.buffers()[1], dtype=np.int32)
-    text = np.frombuffer(cut.pieces.buffers()[2], dtype=np.uint8)[: bounds[-1]]
-    breaks = np.flatnonzero(text == ord("\n"))
-    return np.searchsorted(breaks, bounds[2 * cut.first]) + 1, len(breaks)
-
-
-def _refuse_broken(cut: Cut, starts: NDArray[np.int64], width: int, quotes: bool, where: str) -> None:
-    """Refuse rows with too few or too many fields, and rows of several lines whose quotes do not enclose a field."""
+def _refuse_broken(cut: Cut, width: int, quotes: bool, where: str) -> None:
+    """Refuse lines that cannot be cut, and rows with too few or too many fields."""
+    if flaw := cut.first_flaw():
+        line, reason = flaw
+        raise LogError(f"{where} cannot be read on line {line} ({reason}): {_REMEDIES[reason]}.")
     ragged = np.flatnonzero(cut.fields != width)
     if len(ragged):
         row = int(ragged[0])
         remedy = "correct it, and quote answers that hold a comma" if quotes else "correct it"
         raise LogError(
-            f"{where} has {cut.fields[row]} fields on line {starts[row]} and {width} in its header: {remedy}."
+            f"{where} has {cut.fields[row]} fields on line {cut.lines[row]} and {width} in its header: {remedy}."
         )
-    long = cut.lines > 1
-    for place in range(width) if long.any() else ():
-        _, stray = unquoted(cut.column(long, place))
-        if stray.any():
-            line = starts[long][stray][0]
-            raise LogError(
-                f"{where} has a quote on line {line} or later that does not end its field: close it, or double the"
-                " quotes within answers."
-            )
 
 
 def _is_utf8(text: bytes | None) -> bool:

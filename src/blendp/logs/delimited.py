@@ -1,7 +1,8 @@
 """CSV and TSV files, and the tab separated files of the AOL collection.
 
-CSV follows RFC 4180. In TSV and AOL files a quote is ordinary text, since searches are full of quotes: no
-field holds a tab or a line break.
+CSV has the quotes of RFC 4180, but a row is a line: no field holds a line break, or one person's quote could swallow
+the rows of others. In TSV and AOL files a quote is ordinary text, since searches are full of quotes: no field holds a
+tab either.
 """
 
 from __future__ import annotations
@@ -49,12 +50,12 @@ def header_of(cut: Cut, quotes: bool) -> list[str]:
 
 def _take_in(cut: Cut, width: int, found: dict[str, int], quotes: bool, intake: Intake) -> None:
     whole = cut.fields == width
-    intake.count_broken("wrong number of fields", int(cut.lines[~whole].sum()))
-    intake.count_broken("quote not closed", cut.unclosed)
+    intake.count_flawed(cut)
+    intake.count_broken("wrong number of fields", int((~whole).sum()))
     fields = {role: cut.column(whole, position) for role, position in found.items()}
     if quotes:
         fields, stray = _all_unquoted(fields)
-        intake.count_broken("text after a closing quote", int(cut.lines[whole][stray].sum()))
+        intake.count_broken("text after a closing quote", int(stray.sum()))
         if stray.any():
             fields = {role: field.filter(pa.array(~stray)) for role, field in fields.items()}
     intake.add(pa.table(fields))
@@ -87,6 +88,7 @@ def read_aol(paths: Iterable[Path], intake: Intake) -> None:
     intake.levels = 2
     for path in paths:
         for cut in _aol_rows(path):
+            intake.count_flawed(cut)
             rank, url = cut.filled(3), cut.filled(4)
             known = (cut.fields == 5) | (cut.fields == 3) | ((cut.fields == 4) & ~rank)
             click = (cut.fields == 5) & (rank | url)

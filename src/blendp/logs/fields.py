@@ -1,13 +1,17 @@
-"""Bytes of a text file cut into rows and fields, a block at a time and without a loop over rows.
+"""Bytes of a text file cut into lines and fields, a block at a time and without a loop over rows.
 
-The cut follows RFC 4180 where quotes count: a field that starts with a double quote runs to the next single
-double quote, whatever line breaks and delimiters stand between. A quote elsewhere is ordinary text.
+The cut is *line by line*: every line feed ends a row, whatever stands before it, so that nothing in one row changes
+how another is read. A carriage return just before the line feed (or the end of the file) belongs to the line's end;
+any other is ordinary text. Where quotes count, they count within their line alone: a field that starts with a double
+quote runs to the next single double quote, whatever delimiters stand between, and a quote elsewhere is ordinary text.
+A line whose quote is not closed when it ends, and one that is longer than :data:`LONGEST_LINE`, is no row, and touches
+no other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -20,35 +24,39 @@ from blendp.logs.sources import unreadable
 BLOCK = 1 << 24
 """How many bytes are read at a time."""
 
-LONGEST_ROW = 1 << 26
-"""No row is longer than this many bytes: a longer one means that this is no text file, or a quote stays open."""
+LONGEST_LINE = 1 << 20
+"""A line of more bytes than this, its end not counted, is no row; what is beyond is skipped as it comes."""
+
+NOT_CLOSED, TOO_LONG = "quote not closed", "line too long"
 
 _NEWLINE, _QUOTE = 10, 34
+_BESIDE = len(b"\xef\xbb\xbf\r")
 
 Bytes = NDArray[np.uint8]
 Places = NDArray[np.int64]
+Marks = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class Cut:
-    """Rows cut into fields; a blank line is no row.
+    """Lines cut into fields; a blank line is no row.
 
-    ``pieces`` holds field, separator, field, separator ... of all rows; ``first`` is the number of the first
-    field of every row, ``fields`` how many fields the row has, and ``lines`` how many lines it stands on.
-    ``unclosed`` is the number of lines at the end of the file that follow a quote which is never closed.
+    ``pieces`` holds field, separator, field, separator ... of all lines; ``first`` is the number of the first
+    field of every row, ``fields`` how many fields the row has, and ``lines`` on which line of the file it stands.
+    ``flawed`` has, by reason, the lines that should be rows and cannot be cut.
     """
 
     pieces: pa.Array
     first: Places
     fields: Places
     lines: Places
-    unclosed: int = 0
+    flawed: dict[str, Places]
 
-    def column(self, rows: NDArray[np.bool_], position: int) -> pa.Array:
+    def column(self, rows: Marks, position: int) -> pa.Array:
         """The field at ``position`` of the chosen rows, as bytes."""
         return self.pieces.take(pa.array(2 * (self.first[rows] + position)))
 
-    def filled(self, position: int) -> NDArray[np.bool_]:
+    def filled(self, position: int) -> Marks:
         """Which rows have a field at ``position`` that is not empty."""
         bounds = np.frombuffer(self.pieces.buffers()[1], dtype=np.int32)
         filled = self.fields > position
@@ -63,40 +71,61 @@ class Cut:
 
     def after_first_row(self) -> Cut:
         """The same rows without the first, which was the header."""
-        return Cut(self.pieces, self.first[1:], self.fields[1:], self.lines[1:], self.unclosed)
+        return replace(self, first=self.first[1:], fields=self.fields[1:], lines=self.lines[1:])
+
+    def first_flaw(self) -> tuple[int, str] | None:
+        """The first line that cannot be cut, and why."""
+        found = ((int(lines[0]), reason) for reason, lines in self.flawed.items() if len(lines))
+        return min(found, default=None)
+
+    def require_header(self, path: Path) -> None:
+        """Raise :class:`LogError` unless the first line of the file that is not blank is a row."""
+        flaw = self.first_flaw()
+        if flaw and not (len(self.first) and self.lines[0] < flaw[0]):
+            line, reason = flaw
+            raise LogError(f"{path} has no header that can be read, line {line} ({reason}): mend that line.")
+
+    def __len__(self) -> int:
+        """How many lines there are, rows and flawed ones."""
+        return len(self.first) + sum(len(lines) for lines in self.flawed.values())
 
 
-def cut_file(path: Path, delimiter: str | None, *, quotes: bool = False) -> Iterator[Cut]:
+def cut_file(path: Path, delimiter: str | None, *, quotes: bool = False, header: bool = True) -> Iterator[Cut]:
     """The rows of a text file, gzip if its name says so, block by block.
 
-    With ``delimiter`` None every line is one field. Lines end with a line feed, with or without a carriage
-    return; a byte order mark is skipped. Raises :class:`LogError` for a file that is empty or unreadable.
+    With ``delimiter`` None every line is one field. A byte order mark is skipped. With ``header`` the first row, which
+    names the columns and is nobody's, also tells whether the file is UTF-16 text. Raises :class:`LogError` for a file
+    that is empty, unreadable or UTF-16.
     """
-    rest, started, empty = b"", False, True
-    for block in _blocks(path):
-        data = rest + block
-        if not started:
-            data, started = _without_mark(data, path), True
-        if b"\r" in data:
-            data = data.replace(b"\r\n", b"\n")
-        cut, used = _cut(data, delimiter, quotes)
-        rest = data[used:]
-        if len(rest) > LONGEST_ROW:
-            raise LogError(
-                f"{path} has a row of more than {LONGEST_ROW} bytes: check that it is a text file of this format"
-                f"{' and that every quote is closed' if quotes else ''}."
-            )
-        if len(cut.first):
+    before, empty = 0, True
+    for data in _whole_lines(path):
+        if not before:
+            data = _without_mark(data, path, header)  # noqa: PLW2901
+        cut = _cut(data, before, delimiter, quotes)
+        before += data.count(b"\n")
+        if len(cut):
+            if empty and header:
+                cut.require_header(path)
             empty = False
             yield cut
-    if rest:
-        cut, used = _cut(rest.removesuffix(b"\r") + b"\n", delimiter, quotes)
-        unclosed = rest[used:].removesuffix(b"\n").count(b"\n") + 1 if used < len(rest) else 0
-        if len(cut.first) or unclosed:
-            empty = False
-            yield Cut(cut.pieces, cut.first, cut.fields, cut.lines, unclosed)
     if empty:
         raise LogError(f"{path} is empty: give a file with rows.")
+
+
+def _whole_lines(path: Path) -> Iterator[bytes]:
+    """The file in pieces of whole lines, each ended by a line feed alone; of a line too long only the start is kept."""
+    rest = b""
+    for block in _blocks(path):
+        if len(rest) > LONGEST_LINE + _BESIDE:
+            end = block.find(b"\n")
+            block = block[end:] if end >= 0 else b""  # noqa: PLW2901
+        data = rest + block
+        used = data.rfind(b"\n") + 1
+        rest = data[used:][: LONGEST_LINE + _BESIDE + 1]
+        if used:
+            yield data[:used].replace(b"\r\n", b"\n")
+    if rest:
+        yield rest.removesuffix(b"\r") + b"\n"
 
 
 def _blocks(path: Path) -> Iterator[bytes]:
@@ -114,45 +143,45 @@ def _blocks(path: Path) -> Iterator[bytes]:
         ) from error
 
 
-def _without_mark(data: bytes, path: Path) -> bytes:
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0\0" in (data[0:4:2], data[1:4:2]):
+def _without_mark(data: bytes, path: Path, header: bool) -> bytes:
+    if header and (data.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0\0" in (data[0:4:2], data[1:4:2])):
         raise LogError(f"{path} is UTF-16 text: save it as UTF-8.")
     return data.removeprefix(b"\xef\xbb\xbf")
 
 
-def _cut(data: bytes, delimiter: str | None, quotes: bool) -> tuple[Cut, int]:
-    """The rows that end within ``data``, and how many bytes they take."""
+def _cut(data: bytes, before: int, delimiter: str | None, quotes: bool) -> Cut:
+    """The rows of whole lines, of which so many came ``before``."""
     text = np.frombuffer(data, dtype=np.uint8)
     newline = text == _NEWLINE
-    mark = _NEWLINE if delimiter is None else ord(delimiter)
-    places = np.flatnonzero(newline | (text == mark)) if delimiter else np.flatnonzero(newline)
-    if quotes:
-        places = places[~_quoted(text, places, mark)]
+    feeds = np.flatnonzero(newline)
+    not_closed = np.zeros(len(feeds), dtype=bool)
+    places = feeds if delimiter is None else np.flatnonzero(newline | (text == ord(delimiter)))
+    if quotes and delimiter is not None:
+        inside = _quoted(text, places, feeds, ord(delimiter))
+        not_closed = inside[newline[places]]
+        places = places[newline[places] | ~inside]
     ends = np.flatnonzero(newline[places])
-    used = int(places[ends[-1]]) + 1 if len(ends) else 0
-    places = places[: ends[-1] + 1] if len(ends) else places[:0]
-
     starts = np.concatenate(([0], places + 1))
     bounds = np.empty(2 * len(places) + 1, dtype=np.int32)
     bounds[0::2], bounds[1::2] = starts, places
     pieces = pa.BinaryArray.from_buffers(pa.binary(), len(bounds) - 1, [None, pa.py_buffer(bounds), pa.py_buffer(data)])
     first = np.concatenate(([0], ends + 1))[:-1]
+    length = feeds - starts[first]
+    too_long = length > LONGEST_LINE
+    flawed = {TOO_LONG: too_long, NOT_CLOSED: not_closed & ~too_long}
+    rows = (length > 0) & ~too_long & ~not_closed
+    lines = before + 1 + np.arange(len(feeds))
     fields = ends + 1 - first
-    lines = np.ones(len(ends), dtype=np.int64)
-    if quotes:
-        before = np.searchsorted(np.flatnonzero(newline), places[ends], side="right")
-        lines = np.diff(before, prepend=0)
-    blank = (fields == 1) & (places[ends] == starts[first])
-    kept = ~blank
-    return Cut(pieces, first[kept], fields[kept], lines[kept]), used
+    return Cut(pieces, first[rows], fields[rows], lines[rows], {why: lines[marks] for why, marks in flawed.items()})
 
 
-def _quoted(text: Bytes, places: Places, delimiter: int) -> NDArray[np.bool_]:
-    """Which of these places stand inside a quoted field.
+def _quoted(text: Bytes, places: Places, feeds: Places, delimiter: int) -> Marks:
+    """Which of these places stand inside a quoted field of their line, or end a line whose quote is not closed.
 
     A run of quotes of even length changes nothing: its quotes are doubled, or enclose nothing. One of odd
-    length ends a quoted field; outside of one it starts one, if it stands at the start of a field. So the
-    text is quoted after a run if an odd number of runs at field starts came since the last run elsewhere.
+    length ends a quoted field; outside of one it starts one, if it stands at the start of a field. So the text is
+    quoted after a run if an odd number of runs at field starts came since the last run elsewhere, or since the line
+    began.
     """
     quote = np.flatnonzero(text == _QUOTE)
     if not len(quote):
@@ -162,7 +191,12 @@ def _quoted(text: Bytes, places: Places, delimiter: int) -> NDArray[np.bool_]:
     runs = quote[heads[odd]]
     before = np.where(runs > 0, text[runs - 1], _NEWLINE)
     at_start = (before == _NEWLINE) | (before == delimiter)
+    line = np.searchsorted(feeds, runs)
+    opens_line = np.diff(line, prepend=-1) != 0
     swaps = np.cumsum(at_start)
-    settled = np.maximum.accumulate(np.where(at_start, 0, swaps))
+    settled = np.maximum.accumulate(np.where(~at_start, swaps, np.where(opens_line, swaps - 1, 0)))
     inside = np.concatenate(([False], (swaps - settled) % 2 == 1))
-    return inside[np.searchsorted(runs, places)]
+    last = np.searchsorted(runs, places)
+    same_line = np.concatenate(([-1], line))[last] == np.searchsorted(feeds, places)
+    quoted: Marks = inside[last] & same_line
+    return quoted

@@ -51,6 +51,11 @@ class Intake:
         """Count rows that are broken and name no user."""
         self._broken[reason] += rows
 
+    def count_flawed(self, cut: Cut) -> None:
+        """Count the lines that could not be cut."""
+        for reason, lines in cut.flawed.items():
+            self.count_broken(reason, len(lines))
+
     def count_ignored(self, reason: str, rows: int) -> None:
         """Count rows that hold no record by the rules of the format."""
         self._ignored[reason] += rows
@@ -92,7 +97,8 @@ class Intake:
 
 @contextmanager
 def register_lines(intake: Intake, cut: Cut) -> Iterator[str]:
-    """SQL for the lines of a cut with their row numbers; a line that is not UTF-8 is NULL."""
+    """SQL for the lines of a cut with their row numbers; one that is not UTF-8 is NULL, those too long are counted."""
+    intake.count_flawed(cut)
     block = intake.numbered(pa.table({"line": cut.column(np.ones(len(cut.first), dtype=bool), 0)}))
     intake.connection.register("block", block)
     yield f"SELECT row, {_text(block.schema, 'line')} AS line FROM block"

@@ -18,7 +18,7 @@ def read_ndjson(paths: Iterable[Path], columns: Columns, intake: Intake, where: 
         columns = replace(columns, levels=2)
     absent = dict(columns.named)
     for path in paths:
-        for cut in cut_file(path, None):
+        for cut in cut_file(path, None, header=False):
             with register_lines(intake, cut) as lines:
                 intake.connection.execute(f"CREATE OR REPLACE TEMP TABLE documents AS {_documents(lines)}")
             for role in [role for role, name in absent.items() if _present(intake, name)]:

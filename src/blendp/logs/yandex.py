@@ -68,7 +68,7 @@ def read_yandex(paths: Iterable[Path], intake: Intake) -> None:
     connection = intake.connection
     connection.execute(_TABLES)
     for path in paths:
-        for cut in cut_file(path, None):
+        for cut in cut_file(path, None, header=False):
             with register_lines(intake, cut) as lines:
                 connection.execute("CREATE OR REPLACE TEMP TABLE sorted AS " + _SORTED.format(lines=lines))
             connection.execute(_KEEP)

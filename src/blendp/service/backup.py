@@ -2,9 +2,14 @@
 
 A backup is a tar archive:
 
-    backup.json  what it is: format, versions, which database, which keys there were
+    backup.json  what it is: format, versions, which database, which keys there were, and the SHA-256 of all the rest;
+                 signed by the collector's backup key (a DSSE envelope)
     database     the dump: an SQLite file, or PostgreSQL's custom format
     keys/NAME    the keys, one file each, if they were asked for
+
+Whoever could alter a backup could put a token of their own into it, so one is restored only if the backup key signed
+it. The private part of that key never leaves the folder of keys, with_keys or not; the public part is told with every
+backup, to be kept elsewhere for the day on which the folder is gone.
 
 Without the keys nobody can read opt-in records or sign anything, so such a backup may be kept elsewhere. Keys are read
 before and after the dump: a campaign that is created or published meanwhile misses none that the dump needs.
@@ -13,6 +18,7 @@ before and after the dump: a campaign that is created or published meanwhile mis
 from __future__ import annotations
 
 import hashlib
+import hmac
 import io
 import json
 import os
@@ -22,11 +28,12 @@ import sqlite3
 import subprocess
 import tarfile
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
-from typing import IO, Self, cast
+from typing import IO, Self
 
 import sqlalchemy as sa
 from alembic.script import ScriptDirectory
@@ -37,17 +44,28 @@ from blendp.errors import EngineError, OutputExistsError, ParameterError
 from blendp.outputs import refuse_existing, whole
 from blendp.service.clock import Clock, utc_today
 from blendp.service.collector import KEYS_FOLDER
-from blendp.service.private_files import PrivateFiles, make_private, touch_private
+from blendp.service.private_files import (
+    SIDE_FILES,
+    PrivateFiles,
+    make_private,
+    require_own_file,
+    require_private_folder,
+    touch_private,
+)
 from blendp.service.settings import DATABASE_FILE, Settings
 from blendp.service.store import migrations, open_store
 from blendp.service.store.schema import metadata
 from blendp.service.store.store import refusal_of
+from blendp.wire import Envelope, SigningKey, VerifyKey
+from blendp.wire.envelope import SignatureError
 
 FORMAT = "blendp/backup/1"
+BACKUP_TYPE = "application/vnd.blendp.backup.v1+json"
+BACKUP_KEY = "backup.key"
 
 _CARD, _DUMP, _KEYS = "backup.json", "database", "keys/"
 _KEY_NAME = re.compile(r"(signing-[0-9a-f]{16}|campaign-[a-z0-9-]{1,64}\.(opt-in|pseudonym))\.key")
-_LARGEST_CARD, _LARGEST_KEY = 16 << 20, 1 << 10
+_LARGEST_CARD, _LARGEST_KEY, _PIECE = 32 << 20, 1 << 10, 1 << 20
 _BUSY_SECONDS = 1.0
 _REMEDY = "restore elsewhere, or ask to overwrite (--overwrite)."
 _VERSION = "alembic_version"
@@ -70,8 +88,8 @@ class Backup:
     database: str
     """sqlite or postgresql."""
 
-    sha256: str
-    """Of the database's dump, so that damage is noticed."""
+    sha256: dict[str, str]
+    """Of every other member of the archive, by its name."""
 
     with_keys: bool
     keys: tuple[str, ...]
@@ -88,65 +106,104 @@ class Backup:
         if not isinstance(value, dict) or value.pop("format", None) != FORMAT:
             raise ValueError("its format is not known")
         try:
-            card = cls(**{**value, "keys": tuple(value["keys"])})
-        except (TypeError, KeyError) as error:
+            card = cls(**{**value, "keys": tuple(value["keys"]), "sha256": dict(value["sha256"])})
+        except (TypeError, KeyError, ValueError) as error:
             raise ValueError("its card is not complete") from error
-        texts = (card.blendp, card.made, card.schema, card.database, card.sha256, *card.keys)
+        texts = (card.blendp, card.made, card.schema, card.database, *card.sha256.values(), *card.keys)
         if not all(isinstance(text, str) for text in texts):
             raise ValueError("its card is not complete")
         return card
 
 
-def make_backup(settings: Settings, out: Path, *, with_keys: bool, clock: Clock = utc_today) -> Backup:
-    """Write a backup, readable by its owner alone; the collector may be running."""
+def make_backup(
+    settings: Settings, out: Path, *, with_keys: bool, clock: Clock = utc_today
+) -> tuple[Backup, VerifyKey]:
+    """Write a backup, readable by its owner alone, and tell what verifies it; the collector may be running."""
     refuse_existing(out, overwrite=False)
     files = _files(settings)
+    signing = SigningKey.of_raw(files.ensure(BACKUP_KEY))
     with whole(out, overwrite=False) as made:
         keys = _read_keys(files)
         dump = made.with_name(f"{made.name}.dump")
         touch_private(dump)
         schema = _dump_sqlite(settings, dump) if settings.database is None else _dump_postgresql(settings, dump)
         keys = {**_read_keys(files), **keys}
+        entries = {_KEYS + name: f"{key.hex()}\n".encode("ascii") for name, key in sorted(keys.items()) if with_keys}
+        digests = {name: hashlib.sha256(content).hexdigest() for name, content in entries.items()}
         with dump.open("rb") as dumped:
-            digest = hashlib.file_digest(dumped, "sha256").hexdigest()
+            digests[_DUMP] = hashlib.file_digest(dumped, "sha256").hexdigest()
         names = tuple(sorted(keys))
-        card = Backup(__version__, clock().isoformat(), schema, _kind(settings), digest, with_keys, names)
+        card = Backup(__version__, clock().isoformat(), schema, _kind(settings), digests, with_keys, names)
         descriptor = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "wb") as file, tarfile.open(fileobj=file, mode="w") as archive:
-            _add(archive, _CARD, card.to_bytes())
-            for name, key in sorted(keys.items()) if with_keys else ():
-                _add(archive, _KEYS + name, f"{key.hex()}\n".encode("ascii"))
+            _add(archive, _CARD, Envelope.sealed(BACKUP_TYPE, card.to_bytes(), [signing]).to_bytes())
+            for name, content in entries.items():
+                _add(archive, name, content)
             with dump.open("rb") as dumped:
                 archive.addfile(_entry(_DUMP, dump.stat().st_size), dumped)
-    return card
+    return card, signing.public
 
 
-def restore_backup(path: Path, settings: Settings, *, overwrite: bool) -> tuple[Backup, list[str]]:
-    """Put a backup in place and bring it to the newest schema: what it was, and which keys are still missing."""
+def restore_backup(
+    path: Path, settings: Settings, *, overwrite: bool, key: VerifyKey | None = None
+) -> tuple[Backup, list[str]]:
+    """Put a backup in place and bring it to the newest schema: what it was, and which keys are still missing.
+
+    Nothing is changed, or made, before the backup is found to be signed by ``key``, or, if none is given, by the
+    backup key that is in place; what is then put in place is what was signed, byte for byte.
+    """
     files = _files(settings)
     with _opened(path) as archive:
-        card, keys = _read_card(archive, path), _archived_keys(archive, path)
+        card = _read_card(archive, path, _verifier(files, key))
+        keys = _archived_keys(archive, card, path)
         _require_fitting(card, settings, path)
-        if keys and files.names() and not overwrite:
+        if keys and any(map(_KEY_NAME.fullmatch, files.names())) and not overwrite:
             raise OutputExistsError(f"{files.folder} holds keys: {_REMEDY}")
         dumped = archive.extractfile(_DUMP)
         assert dumped is not None
-        if hashlib.file_digest(cast(io.BufferedReader, dumped), "sha256").hexdigest() != card.sha256:
-            raise _no_backup(path, "Its database is damaged.")
-        dumped.seek(0)
+        _copy_verified(dumped, None, card, path)
         make_private(settings.data)
         if settings.database is None:
-            _restore_sqlite(dumped, settings, overwrite)
+            _restore_sqlite(partial(_copy_verified, dumped, card=card, path=path), settings, overwrite)
         else:
-            _restore_postgresql(dumped, settings, overwrite)
-        for name, key in keys.items():
-            files.keep(name, key)
+            _restore_postgresql(partial(_copy_verified, dumped, card=card, path=path), settings, overwrite)
+        for name, secret in keys.items():
+            files.keep(name, secret)
     open_store(settings).close()
     return card, sorted(set(card.keys) - set(files.names()))
 
 
+def _verifier(files: PrivateFiles, key: VerifyKey | None) -> VerifyKey:
+    """The key that must have signed a backup."""
+    if key is not None:
+        return key
+    held = files.get(BACKUP_KEY)
+    if held is None:
+        legal = f"given where {files.folder} has no {BACKUP_KEY}"
+        remedy = "It is the public backup key that blendp backup told: without it anybody could have made the backup."
+        raise ParameterError("key", None, legal, remedy)
+    return SigningKey.of_raw(held).public
+
+
+def _copy_verified(dumped: IO[bytes], target: IO[bytes] | None, card: Backup, path: Path) -> None:
+    """Copy the database, and refuse it afterwards if it is not the one that was signed."""
+    dumped.seek(0)
+    digest = hashlib.sha256()
+    while piece := dumped.read(_PIECE):
+        digest.update(piece)
+        if target is not None:
+            target.write(piece)
+    if not hmac.compare_digest(digest.hexdigest(), card.sha256.get(_DUMP, "")):
+        raise _no_backup(path, "Its database is damaged, or was changed after it was signed.")
+
+
 def _files(settings: Settings) -> PrivateFiles:
-    return PrivateFiles(settings.data / KEYS_FOLDER)
+    """The keys; refused if others could have changed them."""
+    files = PrivateFiles(settings.data / KEYS_FOLDER)
+    if settings.data.exists():
+        require_private_folder(settings.data)
+    files.require_private()
+    return files
 
 
 def _kind(settings: Settings) -> str:
@@ -207,18 +264,28 @@ def _is_key(name: str) -> bool:
     return name.startswith(_KEYS) and _KEY_NAME.fullmatch(name.removeprefix(_KEYS)) is not None
 
 
-def _read_card(archive: tarfile.TarFile, path: Path) -> Backup:
+def _read_card(archive: tarfile.TarFile, path: Path, key: VerifyKey) -> Backup:
+    """What the backup says of itself, read only after its signature was verified."""
     try:
-        return Backup.from_bytes(_read(archive, _CARD, _LARGEST_CARD))
+        signed = Envelope.from_bytes(_read(archive, _CARD, _LARGEST_CARD))
+        return Backup.from_bytes(signed.verified(BACKUP_TYPE, [key]))
+    except SignatureError as error:
+        raise SignatureError(
+            f"{path} is not restored: the backup key {key.text} did not sign it. Somebody may have altered it, or it "
+            f"is of another collector, whose public backup key (--key) is then needed."
+        ) from error
     except (ValueError, RecursionError) as error:
         raise _no_backup(path, f"{error}; it may need another version of blendp.") from error
 
 
-def _archived_keys(archive: tarfile.TarFile, path: Path) -> dict[str, bytes]:
-    names = [name for name in archive.getnames() if _is_key(name)]
+def _archived_keys(archive: tarfile.TarFile, card: Backup, path: Path) -> dict[str, bytes]:
+    """The keys that were signed; every member of the archive must have been."""
+    entries = {name: _read(archive, name, _LARGEST_KEY) for name in archive.getnames() if _is_key(name)}
+    digests = {name: hashlib.sha256(content).hexdigest() for name, content in entries.items()}
+    if {**digests, _DUMP: card.sha256.get(_DUMP)} != card.sha256:
+        raise _no_backup(path, "One of its keys is damaged, or was changed after it was signed.")
     try:
-        keys = {name.removeprefix(_KEYS): _read(archive, name, _LARGEST_KEY).decode("ascii") for name in names}
-        return {name: bytes.fromhex(text) for name, text in keys.items()}
+        return {name.removeprefix(_KEYS): bytes.fromhex(text.decode("ascii")) for name, text in entries.items()}
     except ValueError:
         raise _no_backup(path, "One of its keys is damaged.") from None
 
@@ -251,15 +318,16 @@ def _require_fitting(card: Backup, settings: Settings, path: Path) -> None:
         )
 
 
-def _restore_sqlite(dumped: IO[bytes], settings: Settings, overwrite: bool) -> None:
+def _restore_sqlite(copy_to: Callable[[IO[bytes]], None], settings: Settings, overwrite: bool) -> None:
     target = settings.data / DATABASE_FILE
+    require_own_file(target)
     refuse_existing(target, overwrite=overwrite)
     if target.exists():
         _require_unused(target)
     with whole(target, overwrite=overwrite) as made:
         with os.fdopen(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            shutil.copyfileobj(dumped, file)
-        for left in ("-wal", "-shm"):
+            copy_to(file)
+        for left in SIDE_FILES:
             target.with_name(target.name + left).unlink(missing_ok=True)
 
 
@@ -274,13 +342,13 @@ def _require_unused(database: Path) -> None:
         raise EngineError(f"{database} is in use: stop the collector first.")
 
 
-def _restore_postgresql(dumped: IO[bytes], settings: Settings, overwrite: bool) -> None:
+def _restore_postgresql(copy_to: Callable[[IO[bytes]], None], settings: Settings, overwrite: bool) -> None:
     """Into a database without a collector; or in place of one, in one transaction."""
     with _engine(settings) as engine, tempfile.TemporaryFile() as dump:
         held = [name for name in sa.inspect(engine).get_table_names() if name in _TABLES]
         if held and not overwrite:
             raise OutputExistsError(f"The database holds a collector: {_REMEDY}")
-        shutil.copyfileobj(dumped, dump)
+        copy_to(dump)
         dump.seek(0)
         _run_program("pg_restore", "--list", stdin=dump)
         dump.seek(0)

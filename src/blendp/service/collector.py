@@ -17,6 +17,7 @@ from blendp.service.lifecycle import Lifecycle
 from blendp.service.metrics import Metrics
 from blendp.service.opt_in import OptIn
 from blendp.service.private_files import PrivateFiles
+from blendp.service.readiness import Readiness
 from blendp.service.refusal import Refused
 from blendp.service.settings import Settings
 from blendp.service.store import Store, open_store
@@ -44,6 +45,7 @@ class Collector:
     book: Book
     intake: Intake
     metrics: Metrics
+    readiness: Readiness
 
     @classmethod
     def open(cls, settings: Settings, clock: Clock | None = None, stopwatch: Stopwatch | None = None) -> Collector:
@@ -52,9 +54,10 @@ class Collector:
         The system's clock is followed with care (:mod:`~blendp.service.calendar`); so is one that is given with a
         stopwatch, while one that is given alone is taken at its word.
         """
+        files = PrivateFiles(Path(settings.data) / KEYS_FOLDER)
+        files.require_private()
         store = open_store(settings)
         clock = _clock(store, clock, stopwatch)
-        files = PrivateFiles(Path(settings.data) / KEYS_FOLDER)
         keys = KeyRing(store, files, clock)
         keys.ensure()
         opt_in, metrics = OptIn(store, files, clock), Metrics()
@@ -62,7 +65,8 @@ class Collector:
         intake = Intake(store, clock, most_waiting=settings.most_waiting, observe=metrics.report, show=metrics.waiting)
         tokens = OperatorTokens(store, clock)
         book = Book(store, files)
-        return cls(settings, clock, store, files, keys, tokens, opt_in, lifecycle, book, intake, metrics)
+        readiness = Readiness(store, Path(settings.data))
+        return cls(settings, clock, store, files, keys, tokens, opt_in, lifecycle, book, intake, metrics, readiness)
 
     @property
     def trail(self) -> Trail:

@@ -285,7 +285,7 @@ def test_what_waits_or_was_refused_is_told_with_a_code(person: Person) -> None:
         person.blendp("take-part", CAMPAIGN, *person.where, "--records", str(person.records))
 
     taken_part()
-    person.fake.failures = [httpx.ConnectError("away"), problem("late")]
+    person.fake.failures = [httpx.ConnectError("away"), problem("late"), problem("late")]
     code, shown, told = person.blendp("send")
     assert (code, told) == (5, "")
     assert "trends: report waits (its collector cannot be reached); the next try is due 2026-11-0" in shown
@@ -293,6 +293,10 @@ def test_what_waits_or_was_refused_is_told_with_a_code(person: Person) -> None:
     code, shown, _ = person.blendp("send", "--json")
     assert (code, json.loads(shown)["waiting"]) == (5, 1)
     person.now[0] += 60
+    code, shown, _ = person.blendp("send")
+    assert code == 5
+    assert "trends: report waits (late: The campaign takes no more of these); the next try is due" in shown
+    person.now[0] += 25 * 86_400
     code, shown, _ = person.blendp("send")
     assert code == 6
     assert "trends: report refused (late: The campaign takes no more of these)." in shown

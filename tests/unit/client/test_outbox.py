@@ -11,11 +11,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blendp.client import Device, Http, outbox
-from blendp.client.backoff import FIRST, LONGEST, MOST_WAIT, delay, retry_after
+from blendp.client import Consent, Device, Http, outbox
+from blendp.client.backoff import FIRST, LONGEST, LONGEST_IF_LATE, MOST_WAIT, delay, retry_after
 from blendp.client.store import Participation
 from blendp.wire.problems import PROBLEMS, RETRYABLE
-from tests.unit.client.fake_collector import CAMPAIGN, NOW, RECORDS, TERMS, Clock, FakeCollector, problem
+from tests.unit.client.fake_collector import CAMPAIGN, NOW, RECORDS, TERMS, TOKEN, Clock, FakeCollector, problem
+
+_MIDNIGHT = 1_793_923_200.0
+"""The beginning of the sixth of November."""
+
+LAST_MOMENT = {"opt-in": _MIDNIGHT + 5 * 86_400 - 1, "report": _MIDNIGHT + 25 * 86_400 - 1}
+AFTER = LAST_MOMENT["report"] + 86_400
+"""A day later than the campaign's last moment."""
 
 
 @given(
@@ -93,6 +100,7 @@ def test_other_answers_are_final(tmp_path: Path, slug: str) -> None:
     fake.failures = [problem(slug)]
     with fake.device(tmp_path, clock) as device:
         device.take_part(CAMPAIGN, RECORDS)
+        clock.now = AFTER
         summary = device.send(wait=True)
         assert (summary.refused, summary.waiting) == (1, 0)
         assert (device.items[0].state, device.items[0].reason) == ("refused", slug)
@@ -135,11 +143,74 @@ def test_a_duplicate_is_as_good_as_accepted(tmp_path: Path) -> None:
         assert device.items[0].reason == "duplicate"
 
 
-def test_what_is_too_old_is_dropped_but_deletions_are_not(tmp_path: Path) -> None:
+@pytest.mark.parametrize("slug", ["late", "wrong-state"])
+@pytest.mark.parametrize("kind", ["report", "opt-in"])
+def test_too_late_is_final_only_by_both_clocks(tmp_path: Path, kind: str, slug: str) -> None:
+    """The collector's clock runs fast, or slow; the report's cost is spent, so it is not given up for that."""
     fake, clock = FakeCollector(), Clock()
+    consent = Consent.OPT_IN if kind == "opt-in" else Consent.LOCAL
+    with fake.device(tmp_path, clock, consent=consent) as device:
+        device.enrol(CAMPAIGN, TOKEN, RECORDS) if kind == "opt-in" else device.take_part(CAMPAIGN, RECORDS)
+        fake.failures = [problem(slug)] * 30
+        assert device.send(wait=True, patience=2 * 86_400).refused == 0
+        (item,) = device.items
+        assert (item.state, item.reason, item.kind) == ("waiting", slug, kind)
+        assert max(clock.slept) == 0.5 * LONGEST_IF_LATE
+        last = LAST_MOMENT[kind]
+        clock.now = last
+        assert (device.send().refused, device.items[0].state) == (0, "waiting")
+        fake.failures = [problem(slug)]
+        clock.now = last + 0.25 * 86_400
+        assert device.send().refused == 1
+        assert (device.items[0].state, device.items[0].reason) == ("refused", slug)
+    assert len({request.content for request in fake.writes}) == 1
+
+
+def test_a_collector_whose_clock_is_set_right_gets_the_report(tmp_path: Path) -> None:
+    fake, clock = FakeCollector(), Clock()
+    fake.failures = [problem("late")] * 4
     with fake.device(tmp_path, clock) as device:
         device.take_part(CAMPAIGN, RECORDS)
-        clock.now += MOST_WAIT + 1
+        assert device.send(wait=True).sent == 1
+    assert len(fake.reports) == 1
+
+
+@pytest.mark.parametrize("jump", [400 * 86_400, 20 * 365 * 86_400])
+def test_a_device_whose_clock_jumps_for_a_while_drops_nothing(tmp_path: Path, jump: float) -> None:
+    fake, clock = FakeCollector(), Clock()
+    fake.failures = [httpx.ConnectError("away")] * 50
+    with fake.device(tmp_path, clock) as device:
+        device.take_part(CAMPAIGN, RECORDS)
+        clock.now = NOW + jump
+        for _ in range(5):
+            clock.now += 3600
+            assert device.send().dropped == 0
+        clock.now = NOW + 60
+        fake.failures = []
+        summary = device.send()
+        assert (summary.sent, summary.waiting) == (1, 0), "the wait that the wrong clock ordered does not count"
+
+
+def test_a_report_made_by_a_fast_clock_is_sent_once_the_clock_is_right(tmp_path: Path) -> None:
+    fake, clock = FakeCollector(), Clock()
+    clock.now = NOW + 20 * 86_400
+    with fake.device(tmp_path, clock) as device:
+        device.take_part(CAMPAIGN, RECORDS)
+        clock.now = NOW
+        assert device.send().sent == 1
+
+
+def test_what_is_too_old_is_dropped_but_deletions_are_not(tmp_path: Path) -> None:
+    """Fourteen days are waited for, and the campaign's days; then it is looked at once more, a day later."""
+    fake, clock = FakeCollector(), Clock()
+    fake.failures = [httpx.ConnectError("away")] * 10
+    with fake.device(tmp_path, clock) as device:
+        device.take_part(CAMPAIGN, RECORDS)
+        for moment in (NOW + MOST_WAIT + 1, AFTER, AFTER + 86_400, AFTER + 2 * 86_400 - 1):
+            clock.now = moment
+            assert device.send().dropped == 0
+        clock.now = AFTER + 2 * 86_400 + 1
+        fake.failures = []
         assert device.send().dropped == 1
         assert (device.items[0].state, device.items[0].reason) == ("dropped", "too old")
         done = device.participation(CAMPAIGN)
@@ -172,9 +243,9 @@ def test_waiting_ends_when_patience_does(tmp_path: Path) -> None:
         assert summary.waiting == 1
         assert summary.next_due is not None
         assert clock.now <= NOW + 600 < summary.next_due
-        clock.now = NOW + MOST_WAIT - 9000
+        clock.now = AFTER - 9000
         assert device.send(wait=True, patience=1e9).dropped == 1
-        assert clock.now - NOW < MOST_WAIT + 2 * LONGEST
+        assert clock.now < AFTER + 2 * 86_400 + 2 * LONGEST
 
 
 def test_waiting_counts_all_rounds(tmp_path: Path) -> None:

@@ -76,6 +76,11 @@ _PROBLEM = {
         "status": {"type": "integer"},
         "detail": {"type": "string"},
         "missing": {"type": "integer", "description": "How many people are missing (too-few)"},
+        "reason": {
+            "type": "string",
+            "enum": ["storage-full", "read-only", "unreachable", "stopped"],
+            "description": "Why the service is not ready",
+        },
     },
 }
 

@@ -55,9 +55,10 @@ async def live(_call: Call) -> Response:
 
 
 async def ready(call: Call) -> Response:
-    """The store answers too."""
-    if not call.collector.intake.alive or not await in_thread(call.collector.store.alive):
-        raise Refused("busy", "The store cannot be reached.", retry_after=5)
+    """The store can be written, too."""
+    if not call.collector.intake.alive:
+        raise Refused("busy", "Reports are not taken in any more (stopped).", retry_after=5, reason="stopped")
+    await call.collector.readiness.require()
     return answer({"ready": True})
 
 
@@ -157,7 +158,9 @@ def _read(call: Call, reporting: Reporting, read: Any) -> Upload:
 
 ENDPOINTS = (
     Endpoint("GET", "/health/live", PUBLIC, live, "Whether the process answers", shapes.Live),
-    Endpoint("GET", "/health/ready", PUBLIC, ready, "Whether the store answers too", shapes.Ready),
+    Endpoint(
+        "GET", "/health/ready", PUBLIC, ready, "Whether what is sent can be kept: the store is written to", shapes.Ready
+    ),
     Endpoint("GET", "/v1/keys", PUBLIC, keys, "The signing keys, and how each vouches for the next", shapes.Keys),
     Endpoint("GET", "/v1/campaigns", PUBLIC, campaigns, "All campaigns: name, title, state", shapes.Campaigns),
     *(

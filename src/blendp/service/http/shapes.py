@@ -34,7 +34,7 @@ class Live(Form):
 
 
 class Ready(Form):
-    """The store answers."""
+    """The store can be written."""
 
     ready: bool
 

@@ -111,6 +111,13 @@ operator_token = Table(
     Column("revoked", _DAY),
 )
 
+heartbeat = Table(
+    "heartbeat",
+    metadata,
+    Column("number", Integer, primary_key=True, autoincrement=False, comment="always 1"),
+    Column("value", LargeBinary, nullable=False, comment="random bytes, written to see whether the store can write"),
+)
+
 signing_key = Table(
     "signing_key",
     metadata,

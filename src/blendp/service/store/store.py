@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -15,14 +17,18 @@ from sqlalchemy import event
 from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
-from blendp.service.private_files import make_private, touch_private
+from blendp.service.private_files import SIDE_FILES, make_private, require_own_file, touch_private
 from blendp.service.refusal import Refused
 from blendp.service.settings import DATABASE_FILE, Settings
 from blendp.service.store.migrations import migrate
+from blendp.service.store.schema import heartbeat
 
 _BUSY_SECONDS = 10
+_BEAT_BYTES = 8192
+"""More than a page, so that it takes room that the first beat has to find."""
+
 _RETRY_SECONDS = 5
-_DISK_FULL = "53100"
+_DISK_FULL, _READ_ONLY = "53100", "25006"
 _STUCK = ("40P01", "40001")
 _KEYS_LOCK = 7235603
 _PRAGMAS = (
@@ -114,14 +120,13 @@ class Store:
             name = "pg_advisory_xact_lock_shared" if shared else "pg_advisory_xact_lock"
             connection.exec_driver_sql(f"SELECT {name}({_KEYS_LOCK})")
 
-    def alive(self) -> bool:
-        """Whether the database answers."""
-        try:
-            with self.reading() as connection:
-                connection.execute(sa.text("SELECT 1 FROM campaign LIMIT 1"))
-        except Refused:
-            return False
-        return True
+    def beat(self) -> None:
+        """Write something new, durably; raises :class:`Refused` if that cannot be."""
+        value = {"value": os.urandom(_BEAT_BYTES)}
+        with self.writing() as connection:
+            connection.execute(sa.text("SELECT 1 FROM campaign LIMIT 1"))
+            if not connection.execute(heartbeat.update().values(**value)).rowcount:
+                connection.execute(heartbeat.insert().values(number=1, **value))
 
     def close(self) -> None:
         """Close all connections."""
@@ -131,9 +136,11 @@ class Store:
 def open_store(settings: Settings) -> Store:
     """The store, made or brought to the newest schema if need be."""
     embedded = settings.database is None
+    make_private(settings.data)
     if embedded:
-        make_private(settings.data)
         touch_private(settings.data / DATABASE_FILE)
+        for side in SIDE_FILES:
+            require_own_file(settings.data / (DATABASE_FILE + side))
     engine = sa.create_engine(
         settings.database_url,
         hide_parameters=True,
@@ -157,6 +164,20 @@ def refusal_of(error: Exception) -> Refused:
     return Refused("busy", "The store cannot be reached: nothing was kept; try again.", retry_after=_RETRY_SECONDS)
 
 
+def reason_of(error: BaseException | None) -> str:
+    """Why the database, or a disk, cannot be written: storage-full, read-only, or unreachable for all else."""
+    if _is_full(error):
+        return "storage-full"
+    while error is not None:
+        code, state = getattr(error, "sqlite_errorcode", None), getattr(error, "sqlstate", None)
+        if (code is not None and code & 0xFF == sqlite3.SQLITE_READONLY) or state == _READ_ONLY:
+            return "read-only"
+        if isinstance(error, OSError) and error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
+            return "read-only"
+        error = error.__cause__ or error.__context__
+    return "unreachable"
+
+
 def is_stuck(error: BaseException | None) -> bool:
     """Whether the database ended this transaction because it and another waited for each other."""
     return error is not None and (getattr(error, "sqlstate", None) in _STUCK or is_stuck(error.__cause__))
@@ -167,6 +188,8 @@ def _is_full(error: BaseException | None) -> bool:
     while error is not None:
         code, state = getattr(error, "sqlite_errorcode", None), getattr(error, "sqlstate", None)
         if code == sqlite3.SQLITE_FULL or state == _DISK_FULL:
+            return True
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
             return True
         error = error.__cause__ or error.__context__
     return False

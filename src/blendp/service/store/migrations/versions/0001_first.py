@@ -83,6 +83,14 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name="pk_operator_token"),
     )
     op.create_table(
+        "heartbeat",
+        sa.Column("number", sa.Integer, nullable=False, autoincrement=False, comment="always 1"),
+        sa.Column(
+            "value", sa.LargeBinary, nullable=False, comment="random bytes, written to see whether the store can write"
+        ),
+        sa.PrimaryKeyConstraint("number", name="pk_heartbeat"),
+    )
+    op.create_table(
         "signing_key",
         sa.Column("id", sa.String(16), nullable=False),
         sa.Column("number", sa.Integer, nullable=False, comment="1 for the first key, and so on"),
