@@ -18,12 +18,16 @@ from blendp.wire.problems import PREFIX, PROBLEMS
 if TYPE_CHECKING:
     import httpx
 
+    from blendp.client.deadline import Deadline
+
 USER_AGENT = "blendp"
 MOST_BYTES = 1 << 20
 MOST_LIST_BYTES = 32 << 20
 
 _TIMEOUT = 20.0
 _LONGEST = 300.0
+"""Seconds that a request takes at most, from connecting to the last byte of the answer."""
+
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _PLAIN = "Plain http is for this machine alone, unless it is allowed (--allow-http)."
 
@@ -76,15 +80,18 @@ class Http:
         """Over the network, or over another transport in tests."""
         self._transport, self._monotonic = transport, monotonic
         self._held: httpx.Client | None = None
+        self._deadline: Deadline | None = None
 
     @property
     def _client(self) -> httpx.Client:
         if self._held is None:
             import httpx  # takes a moment to load, which only those who send have to wait for
 
+            from blendp.client.deadline import BoundedTransport, Deadline
+
+            self._deadline = Deadline(self._monotonic)
             self._held = httpx.Client(
-                transport=self._transport,
-                verify=trusted_authorities(),
+                transport=self._transport or BoundedTransport(self._deadline, trusted_authorities()),
                 timeout=_TIMEOUT,
                 follow_redirects=False,
                 trust_env=False,
@@ -106,8 +113,10 @@ class Http:
         headers = {"Content-Type": media_type} if media_type else {}
         if token is not None:
             headers["Authorization"] = f"Bearer {token}"
-        client, start = self._client, self._monotonic()
+        client, end = self._client, self._monotonic() + _LONGEST
         client.cookies.clear()
+        if self._deadline is not None:
+            self._deadline.end_at(end)
         try:
             with client.stream(method, url, content=body, headers=headers) as response:
                 if response.headers.get("content-encoding", "identity") != "identity":
@@ -117,12 +126,14 @@ class Http:
                     held += chunk
                     if len(held) > most:
                         raise RefusedError("document", f"{url} sent more than {most} bytes: nothing of it is used.")
-                    if self._monotonic() - start > _LONGEST:
-                        raise NetworkError(f"{url} took longer than {_LONGEST:g} seconds to answer: try again later.")
+                    if self._monotonic() > end:
+                        raise _too_slow(url)
                 return Answer(response.status_code, dict(response.headers), bytes(held))
         except _failures() as error:
             if (why := distrust(error)) is not None:
                 raise NetworkError(f"{url} is not used: {why}.") from None
+            if self._deadline is not None and self._transport is None and self._deadline.remaining <= 0:
+                raise _too_slow(url) from None
             raise NetworkError(f"{url} cannot be reached ({type(error).__name__}): try again later.") from None
 
     def close(self) -> None:
@@ -132,20 +143,24 @@ class Http:
             self._held = None
 
 
+def _too_slow(url: str) -> NetworkError:
+    return NetworkError(f"{url} took longer than {_LONGEST:g} seconds to answer: try again later.")
+
+
 def _failures() -> tuple[type[Exception], ...]:
     import httpx
 
     return httpx.TransportError, httpx.InvalidURL, httpx.StreamError
 
 
-def trusted_authorities() -> ssl.SSLContext | bool:
+def trusted_authorities() -> ssl.SSLContext:
     """Whose certificates are believed: the usual authorities', and those in the file that BLENDP_CA names."""
-    file = os.environ.get(AUTHORITY)
-    if not file:
-        return True
     import httpx
 
     context = httpx.create_ssl_context(trust_env=False)
+    file = os.environ.get(AUTHORITY)
+    if not file:
+        return context
     try:
         context.load_verify_locations(file)
     except OSError as error:
