@@ -121,13 +121,16 @@ class Answers:
         codes     is the number of every answer in the list of its attribute, of shape (people, attributes),
         opt_in    says of every person whether they trust the curator; None if the table is silent,
         inferred  says whether the possible answers were read from the answers themselves, so that the questionnaire
-                  is not public and must not be released.
+                  is not public, and is released only by who asks for it,
+        only_complete  says whether people who left an answer out were left out, so that who is counted, and how many
+                  there are, depends on answers.
     """
 
     questionnaire: Questionnaire
     codes: NDArray[np.int32] = field(repr=False)
     opt_in: NDArray[np.bool_] | None = field(default=None, repr=False)
     inferred: bool = False
+    only_complete: bool = False
 
     def __post_init__(self) -> None:
         """Refuse codes that stand for no answer, and keep both arrays from being changed."""
@@ -208,7 +211,7 @@ class Answers:
             codes[:, place] = self.codes[:, place][rows]
         codes.setflags(write=False)
         opt_in = None if self.opt_in is None else self.opt_in[rows]
-        return Answers(self.questionnaire, codes, opt_in, self.inferred)
+        return Answers(self.questionnaire, codes, opt_in, self.inferred, self.only_complete)
 
     def __str__(self) -> str:
         """One line for people."""

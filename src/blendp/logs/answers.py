@@ -73,7 +73,8 @@ def read_answers(
             the list then says which answers somebody gave (:attr:`~blendp.answers.Answers.inferred`).
         opt_in_column: The column that says who trusts the curator: ``true/false``, ``1/0`` or ``yes/no``.
         missing: What to do about missing answers: ``"refuse"`` the file, ``"drop"`` the people, or take
-            ``"(missing)"`` as an answer of its own (``"value"``).
+            ``"(missing)"`` as an answer of its own (``"value"``). To drop people is **not private**: who is counted
+            then depends on their answers (:attr:`~blendp.answers.Answers.only_complete`).
         format: ``csv``, ``tsv``, ``parquet``, or ``auto``: by the extension.
 
     Raises:
@@ -100,7 +101,9 @@ def read_answers(
         codes[:, place] = number[question.codes[kept]]
     codes.setflags(write=False)
     opt_in = None if opt_in is None else opt_in[kept]
-    return Answers(Questionnaire(tuple(attributes)), codes, opt_in, inferred=questionnaire is None)
+    return Answers(
+        Questionnaire(tuple(attributes)), codes, opt_in, inferred=questionnaire is None, only_complete=missing == "drop"
+    )
 
 
 def write_answers(

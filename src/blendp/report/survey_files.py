@@ -32,7 +32,11 @@ def write_survey(
     source: Mapping[str, Any] | None = None,
     overwrite: bool = False,
 ) -> None:
-    """Write the files of a survey; model.json only where a tree was learnt. ``source`` says who opted in."""
+    """Write the files of a survey. ``source`` says who opted in.
+
+    model.json is only written where a tree was learnt. Where the possible answers were read from the answers, neither
+    it nor questionnaire.json is: a later survey would take them for public.
+    """
     if not isinstance(release, SurveyRelease):
         raise RandomnessError(
             f"A {type(release).__name__} is not for release: make a SurveyRelease with blendp.run_survey."
@@ -45,16 +49,25 @@ def write_survey(
                 writer.writerow(["" if _known(value) is None else value for value in astuple(row)])
         card = json.dumps(survey_card(release, source), ensure_ascii=False, indent=2, allow_nan=False)
         (made / "survey.json").write_text(card + "\n", encoding="utf-8")
-        (made / "questionnaire.json").write_bytes(release.questionnaire.to_bytes())
-        tree = learnt_tree(release)
-        if tree is not None:
-            (made / "model.json").write_bytes(model_to_bytes(tree, release.questionnaire))
+        if not release.inferred:
+            _write_public(release, made)
         title = f"A survey of {release.opt_in_people + release.design.clients:,} people"
         (made / "report.html").write_text(render_survey(release, title=title), encoding="utf-8")
 
 
+def _write_public(release: SurveyRelease, folder: Path) -> None:
+    """Write what a later survey may take for public."""
+    (folder / "questionnaire.json").write_bytes(release.questionnaire.to_bytes())
+    tree = learnt_tree(release)
+    if tree is not None:
+        (folder / "model.json").write_bytes(model_to_bytes(tree, release.questionnaire))
+
+
 def survey_card(outcome: SurveyOutcome, source: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """What was done, to whom, with which guarantee: everything but the frequencies, and nothing unprotected."""
+    """What was done, to whom, with which guarantee: everything but the frequencies.
+
+    Nothing in it is unprotected, but the number of people where ``guarantee.not_protected`` says so.
+    """
     told, names = outcome.parameters, outcome.questionnaire.names
     facts = design_facts(outcome.design, outcome.questionnaire)
     return {
@@ -68,6 +81,7 @@ def survey_card(outcome: SurveyOutcome, source: Mapping[str, Any] | None = None)
             **{name: value for name, value in facts.items() if name != "groups"},
             "model": outcome.model_words,
             "words": outcome.words,
+            "not_protected": outcome.exceptions,
             "confidence": told.confidence if learnt_model(outcome) else None,
         },
         "design": {"hidden": outcome.design.hidden is not None, "groups": facts["groups"]},

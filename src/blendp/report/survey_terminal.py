@@ -42,6 +42,8 @@ def survey_summary(outcome: SurveyOutcome) -> RenderableType:
     lines.add_row(
         "in any case", Text(f"ε = {losses.record:.4g} for a client's whole record, however answers hang together")
     )
+    for exception in outcome.exceptions:
+        lines.add_row(Text("not protected", style="bold yellow"), Text(exception))
     panel = Panel(lines, title="Promises", title_align="left", expand=False)
     return Group(panel, *(Text(visible(caution), style="yellow") for caution in outcome.cautions))
 

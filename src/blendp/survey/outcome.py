@@ -21,13 +21,16 @@ from blendp.survey.opt_in import Misfit, NoisyTables
 from blendp.survey.parameters import SurveyParameters
 from blendp.survey.tree import Tree
 
+VALUES_FROM = {False: "questionnaire", True: "data (not protected)"}
+"""Where the text of a value comes from, by whether the possible answers were read from the answers."""
+
 _USELESS = 0.25
 """A standard error beyond which a frequency says nothing."""
 
 
 @dataclass(frozen=True)
 class AnswerRow:
-    """One line of the table of frequencies."""
+    """One line of the table of frequencies; ``value_from`` is one of :data:`VALUES_FROM`."""
 
     attribute: str
     value: str
@@ -36,6 +39,7 @@ class AnswerRow:
     low: float
     high: float
     weight_opt_in: float
+    value_from: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +50,9 @@ class SurveyOutcome:
     questionnaire: Questionnaire
     inferred: bool
     """Whether the possible answers were read from the answers themselves."""
+
+    only_complete: bool
+    """Whether people who left an answer out were left out."""
 
     design: Design
     model: Model
@@ -92,8 +99,9 @@ class SurveyOutcome:
             self.blended.high,
             self.blended.weight_opt_in,
         )
-        columns = zip(*(values.tolist() for values in shown), strict=True)
-        return [AnswerRow(*label, *numbers) for label, numbers in zip(labels, columns, strict=True)]
+        sources = [VALUES_FROM[self.inferred]] * len(labels)
+        columns = zip(*(values.tolist() for values in shown), sources, strict=True)
+        return [AnswerRow(*label, *facts) for label, facts in zip(labels, columns, strict=True)]
 
     @property
     def keeps_without_model(self) -> bool:
@@ -115,8 +123,25 @@ class SurveyOutcome:
         return f"a tree {learnt} {self.parameters.confidence:g} if clients answer like them and the tree is right"
 
     @property
+    def exceptions(self) -> list[str]:
+        """What is published and no promise covers: told by how answers were read, never by the answers."""
+        read_from_data = (
+            "the possible answers, which were read from the answers themselves: an answer that only one person gave "
+            "is published as it is"
+        )
+        left_out = (
+            "how many people are counted, and who: people who left an answer out were left out, so that it shows in "
+            "these numbers"
+        )
+        return [read_from_data] * self.inferred + [left_out] * self.only_complete
+
+    @property
     def words(self) -> str:
-        """Both promises, for people."""
+        """Both promises, for people, and what they do not cover."""
+        return " ".join([self._promises, *(f"NOT PROTECTED: {exception}." for exception in self.exceptions)])
+
+    @property
+    def _promises(self) -> str:
         losses, told = self.design.losses, self.parameters
         if self.keeps_without_model:
             client = (
@@ -131,7 +156,7 @@ class SurveyOutcome:
             )
         if not self.opt_in_people:
             return client
-        but = " (but the list of possible answers, which was read from the answers)" if self.inferred else ""
+        but = " (but what is named as not protected below)" if self.exceptions else ""
         return (
             f"Opt-in people trust the curator: whatever one of them answers, the probability of anything published"
             f"{but} changes by a factor of at most e^{told.epsilon:g}, plus at most {told.delta:g}. {client}"
@@ -171,11 +196,12 @@ class SurveyOutcome:
         widest = float(np.nanmax(np.where(np.isfinite(self.blended.std_error), self.blended.std_error, np.inf)))
         if widest > _USELESS:
             found.append("Errors are as large as the frequencies themselves: ask more people, or fewer questions.")
-        if self.inferred:
-            found.append(
-                "The possible answers were read from the answers themselves, which nothing protects: give a "
-                "questionnaire."
-            )
+        remedies = ["give a questionnaire"] * self.inferred
+        remedies += ['count missing answers as an answer of its own (--missing value, in Python missing="value")']
+        found += [
+            f"Not protected: {exception}. To protect it, {remedy}."
+            for exception, remedy in zip(self.exceptions, remedies, strict=False)
+        ]
         if self.misfit is not None and not self.misfit.fits:
             names = " and ".join(self.questionnaire.names[place] for place in self.misfit.pair or ())
             why = (

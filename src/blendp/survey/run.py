@@ -34,6 +34,7 @@ def run_survey(
     model: Model | None = None,
     random: ReleaseRandom | None = None,
     progress: Progress = silent,
+    answers_from_data: bool = False,
 ) -> SurveyRelease:
     """Carry out a survey with randomness fit for release.
 
@@ -43,8 +44,17 @@ def run_survey(
         opt_in  is the share of people who opt in, drawn at random (0: nobody), or True and False for everybody; None
                 takes what the table says,
         model   is what is publicly known about how answers hang together; None learns it from the opt-in group, and
-                assumes nothing if nobody opts in.
+                assumes nothing if nobody opts in,
+        answers_from_data  allows that the possible answers were read from the answers themselves. They are then
+                published as they are, also one that only one person gave: no promise covers them.
     """
+    if answers.inferred and not answers_from_data:
+        raise ParameterError(
+            "answers_from_data",
+            answers_from_data,
+            "True where the possible answers were read from the answers, since no promise covers them",
+            "Read the answers with a questionnaire. With True, an answer that only one person gave is published.",
+        )
     random = ReleaseRandom() if random is None else random
     require_release(random)
     return _survey(SurveyRelease, answers, parameters or SurveyParameters(), opt_in, model, random, progress)
@@ -102,7 +112,7 @@ def _survey(
     progress("blending")
     opt_in_level = nothing(len(client.probability)) if tables is None else tables.level()
     blended = blend(opt_in_level, client, 0 if tables is None else tables.people)
-    about = (told, answers.questionnaire, answers.inferred, made, law, misfit, tables)
+    about = (told, answers.questionnaire, answers.inferred, answers.only_complete, made, law, misfit, tables)
     return kind(*about, opt_in_level, client, blended)
 
 

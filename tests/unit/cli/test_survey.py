@@ -21,6 +21,7 @@ from blendp.survey.model_file import model_from_bytes, model_to_bytes
 from tests.unit.report.survey_samples import fair_answers, write_fair
 
 RUNNER = CliRunner()
+FROM_DATA = "--answers-from-data"
 NAMES = ["affair", "children", "religious", "happy", "age"]
 
 
@@ -68,8 +69,9 @@ def test_run_writes_and_shows_both_promises(folder: Path) -> None:
         assert name in shown
     with (out / "frequencies.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
-    columns = ["attribute", "value", "frequency", "std_error", "low", "high", "weight_opt_in"]
+    columns = ["attribute", "value", "frequency", "std_error", "low", "high", "weight_opt_in", "value_from"]
     assert list(rows[0]) == columns
+    assert {row["value_from"] for row in rows} == {"questionnaire"}
     assert [row["attribute"] for row in rows] == [
         n for n, size in zip(NAMES, (2, 2, 3, 2, 3), strict=True) for _ in range(size)
     ]
@@ -158,11 +160,83 @@ def test_who_takes_part_can_be_said(folder: Path) -> None:
         "run", str(folder / "marked.csv"), *questions, "--people", "1000", "--opt-in", "0.1", *options
     )
     assert json.loads(shown)["people"] == {"opt_in": 100, "client": 900}
-    code, shown, told = blendp("run", str(folder / "holes.csv"), "--missing", "drop", "--opt-in", "0.1", *options)
-    card = json.loads(shown)
-    assert sum(card["people"].values()) == 399
+
+
+SECRET = "my name is Erika Mustermann"
+
+
+@pytest.fixture(scope="module")
+def rare(folder: Path) -> Path:
+    """A table in which one person gave an answer that nobody else gave."""
+    lines = (folder / "answers.csv").read_text().splitlines()
+    lines[7] = ",".join([*lines[7].split(",")[:-1], SECRET])
+    path = folder / "rare.csv"
+    path.write_text("\n".join(lines[:400]) + "\n")
+    return path
+
+
+def test_a_unique_answer_is_not_published_unless_that_is_asked_for(folder: Path, rare: Path) -> None:
+    out = folder / "unasked"
+    code, shown, told = blendp("run", str(rare), "--opt-in", "0", "--out", str(out))
+    assert (code, shown) == (2, "")
+    assert "--questionnaire = None is not allowed: it must be a file with the possible answers" in told
+    assert "--answers-from-data" in told
+    assert "an answer that only one person gave is published as it is" in told
+    assert not out.exists()
+    both = ("--questionnaire", str(folder / "questionnaire.json"), "--answers-from-data")
+    code, _, told = blendp("run", str(rare), *both, "--out", str(out))
+    assert (code, "Give one of the two" in told, out.exists()) == (2, True, False)
+
+
+@pytest.mark.parametrize("opt_in", ["0", "0.1"])
+def test_what_is_read_from_the_data_is_told_wherever_it_stands(folder: Path, rare: Path, opt_in: str) -> None:
+    out = folder / f"asked{opt_in}"
+    options = ("--answers-from-data", "--opt-in", opt_in, "--out", str(out), "--overwrite")
+    code, shown, _ = blendp("run", str(rare), *options)
+    assert code == 0
+    exception = "an answer that only one person gave is published as it is"
+    assert f"not protected the possible answers, which were read from the answers themselves: {exception}" in " ".join(
+        shown.replace("│", " ").split()
+    )
+    assert names(out) == ["frequencies.csv", "report.html", "survey.json"]
+    with (out / "frequencies.csv").open(newline="") as file:
+        assert {row["value_from"] for row in csv.DictReader(file)} == {"data (not protected)"}
+    card = json.loads((out / "survey.json").read_text())
     assert card["questionnaire"]["inferred"] is True
-    assert "read from the answers themselves" in told
+    assert exception in card["guarantee"]["words"]
+    assert "NOT PROTECTED" in card["guarantee"]["words"]
+    assert [exception in line for line in card["guarantee"]["not_protected"]] == [True]
+    assert any(exception in caution for caution in card["cautions"])
+    page = (out / "report.html").read_text()
+    assert page.count(exception) == 3  # among the cautions, in the promise's words, and in what is not protected
+    code, shown, told = blendp("run", str(rare), *options, "--json")
+    assert exception in " ".join(told.split())
+    assert {row["value_from"] for row in json.loads(shown)["frequencies"]} == {"data (not protected)"}
+
+
+@pytest.mark.parametrize("table", ["holes.csv", "answers.csv"])
+def test_that_people_are_dropped_is_told_whether_or_not_somebody_was(folder: Path, table: str) -> None:
+    """A caution that came only where somebody left an answer out would tell just that."""
+    listed = ("--questionnaire", str(folder / "questionnaire.json"))
+    options = ("--missing", "drop", "--opt-in", "0", "--json", "--overwrite", "--out", str(folder / "dropped"))
+    code, shown, _ = blendp("run", str(folder / table), *listed, *options)
+    assert code == 0
+    card = json.loads(shown)
+    assert sum(card["people"].values()) == (399 if table == "holes.csv" else 4000)
+    exception = "how many people are counted, and who"
+    assert [line.startswith(exception) for line in card["guarantee"]["not_protected"]] == [True]
+    assert exception in card["guarantee"]["words"]
+    assert any(exception in caution and "--missing value" in caution for caution in card["cautions"])
+    assert (folder / "dropped/report.html").read_text().lower().count(exception) == 3
+
+
+def test_both_exceptions_have_their_own_remedy(folder: Path) -> None:
+    options = ("--missing", "drop", "--answers-from-data", "--opt-in", "0.1", "--json", "--overwrite")
+    code, shown, _ = blendp("run", str(folder / "holes.csv"), *options, "--out", str(folder / "both"))
+    assert code == 0
+    told = [caution for caution in json.loads(shown)["cautions"] if caution.startswith("Not protected")]
+    assert ["give a questionnaire" in caution for caution in told] == [True, False]
+    assert ["--missing value" in caution for caution in told] == [False, True]
 
 
 def test_a_plan_without_data_is_private(tmp_path: Path) -> None:
@@ -287,30 +361,34 @@ def test_a_loss_beyond_the_promise_is_marked(folder: Path) -> None:
 def mistakes() -> list[tuple[tuple[str, ...], int, str]]:
     assumed = ("plan", "--attributes", "4", "--correlation")
     return [
-        (("run", "nowhere.csv"), 3, "nowhere.csv does not exist"),
-        (("run", "answers.csv", "--columns", "happy,merry"), 3, "has no column 'merry'"),
-        (("run", "answers.csv", "--columns", "happy,merry"), 3, "name the right one (--columns)"),
-        (("run", "same.csv"), 3, "The column 'a' of same.csv has one answer: everybody answers the same"),
-        (("run", "holes.csv"), 3, "has 1 missing answer (on line 6): fill them in, or use --missing drop"),
-        (("run", "answers.csv", "--missing", "guess"), 2, "--missing = 'guess'"),
-        (("run", "answers.csv", "--people", "4001"), 2, "--people = 4001 is not allowed: it must be at most 4000"),
-        (("run", "answers.csv", "--people", "4001"), 2, "more people than rows"),
+        (("run", "nowhere.csv", FROM_DATA), 3, "nowhere.csv does not exist"),
+        (("run", "answers.csv", FROM_DATA, "--columns", "happy,merry"), 3, "has no column 'merry'"),
+        (("run", "answers.csv", FROM_DATA, "--columns", "happy,merry"), 3, "name the right one (--columns)"),
+        (("run", "same.csv", FROM_DATA), 3, "The column 'a' of same.csv has one answer: everybody answers the same"),
+        (("run", "holes.csv", FROM_DATA), 3, "has 1 missing answer (on line 6): fill them in, or use --missing drop"),
+        (("run", "answers.csv", FROM_DATA, "--missing", "guess"), 2, "--missing = 'guess'"),
+        (
+            ("run", "answers.csv", FROM_DATA, "--people", "4001"),
+            2,
+            "--people = 4001 is not allowed: it must be at most 4000",
+        ),
+        (("run", "answers.csv", FROM_DATA, "--people", "4001"), 2, "more people than rows"),
         (("evaluate", "answers.csv", "--people", "4001"), 2, "more people than rows"),
-        (("run", "answers.csv", "--people", "1"), 2, "--people = 1"),
-        (("run", "answers.csv", "--method", "all"), 2, "--method = 'all'"),
-        (("run", "answers.csv", "--epsilon", "0"), 2, "--epsilon = 0.0"),
-        (("run", "answers.csv", "--delta", "1"), 2, "--delta = 1.0"),
-        (("run", "answers.csv", "--opt-in", "1"), 2, "--opt-in = 1.0"),
+        (("run", "answers.csv", FROM_DATA, "--people", "1"), 2, "--people = 1"),
+        (("run", "answers.csv", FROM_DATA, "--method", "all"), 2, "--method = 'all'"),
+        (("run", "answers.csv", FROM_DATA, "--epsilon", "0"), 2, "--epsilon = 0.0"),
+        (("run", "answers.csv", FROM_DATA, "--delta", "1"), 2, "--delta = 1.0"),
+        (("run", "answers.csv", FROM_DATA, "--opt-in", "1"), 2, "--opt-in = 1.0"),
         (("plan", "answers.csv", "--opt-in", "nan"), 2, "--opt-in = nan"),
-        (("run", "answers.csv", "--opt-in", "0.1", "--opt-in-column", "staff"), 2, "Give one of the two"),
-        (("run", "answers.csv", "--group", "two"), 2, "--group = 'two' is not allowed: it must be auto"),
-        (("run", "answers.csv", "--group", "9"), 2, "--group = 9 is not allowed: it must be from 1 to 5"),
-        (("run", "answers.csv", "--record-epsilon", "-1"), 2, "--record-epsilon = -1.0"),
-        (("run", "answers.csv", "--confidence", "2"), 2, "--confidence = 2.0"),
-        (("run", "answers.csv", "--learn", "magic"), 2, "--learn = 'magic'"),
-        (("run", "answers.csv", "--model", "nowhere.json"), 3, "nowhere.json does not exist"),
-        (("run", "answers.csv", "--model", "broken.json"), 2, "model = ('kind',) is not allowed"),
-        (("run", "answers.csv", "--model", "other.json"), 2, "the questions of the survey in their order"),
+        (("run", "answers.csv", FROM_DATA, "--opt-in", "0.1", "--opt-in-column", "staff"), 2, "Give one of the two"),
+        (("run", "answers.csv", FROM_DATA, "--group", "two"), 2, "--group = 'two' is not allowed: it must be auto"),
+        (("run", "answers.csv", FROM_DATA, "--group", "9"), 2, "--group = 9 is not allowed: it must be from 1 to 5"),
+        (("run", "answers.csv", FROM_DATA, "--record-epsilon", "-1"), 2, "--record-epsilon = -1.0"),
+        (("run", "answers.csv", FROM_DATA, "--confidence", "2"), 2, "--confidence = 2.0"),
+        (("run", "answers.csv", FROM_DATA, "--learn", "magic"), 2, "--learn = 'magic'"),
+        (("run", "answers.csv", FROM_DATA, "--model", "nowhere.json"), 3, "nowhere.json does not exist"),
+        (("run", "answers.csv", FROM_DATA, "--model", "broken.json"), 2, "model = ('kind',) is not allowed"),
+        (("run", "answers.csv", FROM_DATA, "--model", "other.json"), 2, "the questions of the survey in their order"),
         (("run", "answers.csv", "--questionnaire", "broken.json"), 2, "keys of questionnaire = ('kind',)"),
         (("evaluate", "answers.csv", "--runs", "0"), 2, "--runs = 0"),
         (("evaluate", "answers.csv", "--method", "magic"), 2, "it must be one of all, cbps, cbp, split, sample, rsfd"),
@@ -369,7 +447,7 @@ def test_the_group_shows_itself() -> None:
 
 def test_a_real_process_ends_the_same_way(folder: Path) -> None:
     environment = {"PATH": os.environ.get("PATH", ""), "COLUMNS": "100", "HOME": os.environ.get("HOME", "/")}
-    command = [sys.executable, "-m", "blendp", "survey", "run", "same.csv"]
+    command = [sys.executable, "-m", "blendp", "survey", "run", "same.csv", FROM_DATA]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 3
     assert done.stderr.startswith("Error: The column 'a'")

@@ -480,3 +480,23 @@ def test_a_tree_that_bounds_of_pairs_refute_for_a_few_people_is_not_used() -> No
     assert found.misfit.share < 0.01
     assert found.misfit.refuted
     assert isinstance(found.model, AnyLaw)
+
+
+def test_answers_that_tell_what_may_be_answered_are_released_only_on_purpose() -> None:
+    people = people_of()
+    read = Answers(people.questionnaire, people.codes, inferred=True)
+    with pytest.raises(ParameterError, match=r"answers_from_data = False .* an answer that only one person gave"):
+        run_survey(read, SAMPLE, opt_in=0)
+    release = run_survey(read, SAMPLE, opt_in=0, answers_from_data=True)
+    assert "NOT PROTECTED: the possible answers" in release.words
+    assert {row.value_from for row in release.rows()} == {"data (not protected)"}
+    plain = run_survey(people, SAMPLE, opt_in=0)
+    assert (plain.exceptions, "NOT PROTECTED" in plain.words) == ([], False)
+
+
+def test_a_group_without_those_who_left_an_answer_out_is_told() -> None:
+    people = people_of()
+    complete = Answers(people.questionnaire, people.codes, only_complete=True)
+    assert complete.take(np.arange(3)).only_complete
+    release = run_survey(complete, SAMPLE, opt_in=0.2)
+    assert "NOT PROTECTED: how many people are counted, and who" in release.words

@@ -79,10 +79,14 @@ class SurveyOptions:
         None
     )
     questionnaire: Annotated[
-        Path | None, reading(help="The possible answers, JSON; read from the answers if not said: NOT PRIVATE.")
+        Path | None, reading(help="The possible answers, JSON. They are public; nobody's answers tell them.")
     ] = None
     missing: Annotated[
-        str, reading(help="Missing answers: refuse the file, drop these people, or value: an answer of its own.")
+        str,
+        reading(
+            help="Missing answers: refuse the file; value: an answer of its own; drop these people: NOT PRIVATE, who "
+            "is counted then depends on answers."
+        ),
     ] = "refuse"
     format: Annotated[str, reading(help="auto (by file name), csv, tsv, parquet.")] = "auto"
 
