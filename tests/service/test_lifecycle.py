@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,12 +14,15 @@ import pytest
 import sqlalchemy as sa
 
 from blendp.errors import ParameterError
-from blendp.service.campaigns import envelope, find, keyed, opt_in_key, pseudonym_key
+from blendp.estimate import Split
+from blendp.service.campaigns import Book, envelope, find, keyed, opt_in_key, pseudonym_key
 from blendp.service.collector import Collector
+from blendp.service.counting import ReportCount
 from blendp.service.keyring import DESTROYED_AFTER_DAYS
 from blendp.service.refusal import Refused
 from blendp.service.settings import Settings
 from blendp.service.status import export, overview, status
+from blendp.service.store import reports as reports_module
 from blendp.service.store.schema import enrolment, report
 from blendp.wire import Envelope, Manifest, Terms, VerifyKey
 from blendp.wire.campaign import MANIFEST_TYPE, RELEASE_TYPE, TERMS_TYPE
@@ -174,21 +177,98 @@ def test_deletion_requests_are_honoured_until_the_release(collector: Collector) 
     assert json.loads(document)["card"]["users"]["client"] == 3
 
 
-def test_a_deletion_while_the_release_is_computed_counts(collector: Collector, monkeypatch: pytest.MonkeyPatch) -> None:
+def _while_counting(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
+    """Have something happen once, after the reports were counted and before the result is signed."""
+    add = ReportCount.add
+
+    def then_act(self: ReportCount, reports: Iterable[tuple[int, bytes]]) -> None:
+        add(self, reports)
+        act()
+
+    monkeypatch.setattr(ReportCount, "add", then_act)
+
+
+def _state(collector: Collector) -> str:
+    return str(status(collector.store, collector.clock, "c1")["state"])
+
+
+def _contents(collector: Collector) -> list[bytes | None]:
+    with collector.store.reading() as connection:
+        return list(connection.execute(sa.select(report.c.data)).scalars())
+
+
+def test_a_deletion_while_reports_are_counted_counts(collector: Collector, monkeypatch: pytest.MonkeyPatch) -> None:
     published_campaign(collector, minimum_clients=2)
     keys = _send(collector, 4)
+
+    def delete() -> None:
+        assert collector.forget_report("c1", keys[0])
+        assert not collector.forget_report("c1", keys[0]), "once is enough"
+        assert not collector.forget_report("c1", bytes(32)), "nothing is held"
+
+    _while_counting(monkeypatch, delete)
+    document, release = collector.lifecycle.release("c1")
+    assert release.groups.client == 3
+    assert json.loads(document)["card"]["users"]["client"] == 3
+
+
+def test_sums_after_deletions_are_those_of_the_others(collector: Collector) -> None:
+    """Taking reports away leaves what would be if they had never come, of both questions."""
+    published = published_campaign(collector)
+    reports = [(one.question, one.data) for one in published.make(60)]
+    with collector.store.reading() as connection:
+        found = find(connection, "c1")
+        asked = collector.lifecycle._asked(connection, found)
+    whole, part = ReportCount(*asked), ReportCount(*asked)
+    whole.add(reports)
+    whole.take_away(reports[40:])
+    part.add(reports[:40])
+    assert whole.users == part.users == 40
+    for ours, due in zip(_sums(whole), _sums(part), strict=True):
+        assert ours.tolist() == due.tolist()
+
+
+def _sums(count: ReportCount) -> tuple[Any, Any]:
+    split = count.reports
+    assert isinstance(split, Split)
+    return split.queries.supports, split.cells.supports
+
+
+def test_deletions_without_end_cannot_stop_a_release(collector: Collector, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever deletes whenever a result was computed is asked to come back, and the release ends."""
+    published_campaign(collector, minimum_clients=2)
+    keys = iter(_send(collector, 40))
     document = type(collector.lifecycle)._release_document
-    turns: list[int] = []
+    deleted, refused = [], []
 
     def meanwhile(*arguments: Any) -> bytes:
-        turns.append(len(turns))
-        if len(turns) == 1:
-            assert collector.forget_report("c1", keys[0])
+        try:
+            deleted.append(collector.forget_report("c1", next(keys)))
+        except Refused as refusal:
+            refused.append((refusal.problem.slug, refusal.retry_after))
         return document(*arguments)
 
     monkeypatch.setattr(type(collector.lifecycle), "_release_document", meanwhile)
     _, release = collector.lifecycle.release("c1")
-    assert (turns, release.groups.client) == ([0, 1], 3)
+    assert release.groups.client == 40 - len(deleted)
+    assert refused == [("busy", 30)]
+    assert _state(collector) == "released"
+
+
+def test_no_more_deletions_are_noted_than_can_be_taken_away(
+    collector: Collector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    published_campaign(collector, minimum_clients=2)
+    keys = _send(collector, 5)
+    monkeypatch.setattr(reports_module, "MOST_PENDING", 2)
+
+    def delete() -> None:
+        assert [collector.forget_report("c1", key) for key in keys[:2]] == [True, True]
+        with _refusal("busy"):
+            collector.forget_report("c1", keys[2])
+
+    _while_counting(monkeypatch, delete)
+    assert collector.lifecycle.release("c1")[1].groups.client == 3
 
 
 def test_a_deletion_that_leaves_too_few_reopens_the_campaign(
@@ -196,16 +276,121 @@ def test_a_deletion_that_leaves_too_few_reopens_the_campaign(
 ) -> None:
     published_campaign(collector, minimum_clients=4)
     keys = _send(collector, 4)
-    document = type(collector.lifecycle)._release_document
-
-    def meanwhile(*arguments: Any) -> bytes:
-        collector.forget_report("c1", keys[0])
-        return document(*arguments)
-
-    monkeypatch.setattr(type(collector.lifecycle), "_release_document", meanwhile)
+    _while_counting(monkeypatch, lambda: collector.forget_report("c1", keys[0]))
     with _refusal("too-few"):
         collector.lifecycle.release("c1")
-    assert status(collector.store, collector.clock, "c1")["state"] == "reporting"
+    assert _state(collector) == "reporting"
+    assert _contents(collector).count(None) == 1, "the deletion was carried out"
+    assert _insert(collector, [bytes(32)], 100) == ["accepted"]
+
+
+@pytest.mark.parametrize("place", ["add", "reports"])
+def test_a_release_that_fails_opens_the_campaign_again(
+    collector: Collector, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    """In whichever step it fails: reports are taken again, and none was refused for good."""
+    published_campaign(collector)
+    keys = _send(collector, 4)
+
+    def fail(*_arguments: Any) -> Any:
+        if place == "add":
+            assert collector.forget_report("c1", keys[0])
+        with _refusal("busy"):
+            Book(collector.store, collector.files).reporting("c1")
+        assert _insert(collector, [bytes(32)], 100) == ["busy"]
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(ReportCount, place, fail if place == "add" else property(fail))
+    with pytest.raises(ZeroDivisionError):
+        collector.lifecycle.release("c1")
+    assert _state(collector) == "reporting"
+    assert _contents(collector).count(None) == (place == "add")
+    assert _insert(collector, [bytes(32)], 100) == ["accepted"]
+    monkeypatch.undo()
+    assert collector.lifecycle.release("c1")[1].groups.client == 5 - (place == "add")
+
+
+def test_a_release_that_died_is_forgotten_at_the_next_start(tmp_path: Path) -> None:
+    collector = open_collector(tmp_path)
+    published_campaign(collector)
+    keys = _send(collector, 4)
+    collector.lifecycle._begin_result("c1")
+    assert collector.forget_report("c1", keys[0])
+    collector.store.close()
+    again = open_collector(tmp_path)
+    again.tidy()
+    assert _state(again) == "reporting"
+    assert _contents(again).count(None) == 1
+    assert again.lifecycle.release("c1")[1].groups.client == 3
+    again.close()
+
+
+def test_a_release_that_goes_on_elsewhere_is_left_alone(collector: Collector, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever starts, or keeps house, meanwhile does not take it for one that died; a second is asked to come back."""
+    published_campaign(collector)
+    _send(collector, 4)
+
+    def meanwhile() -> None:
+        collector.lifecycle.reopen_abandoned()
+        for verb in (collector.lifecycle.release, collector.lifecycle.publish):
+            with _refusal("busy"):
+                verb("c1")
+        assert _state(collector) == "closing"
+
+    _while_counting(monkeypatch, meanwhile)
+    assert collector.lifecycle.release("c1")[1].groups.client == 4
+    assert not list(Path(collector.settings.data).glob("*.turn-*")), "the lock's file is gone"
+
+
+def test_a_campaign_that_is_deleted_while_it_is_released_stays_deleted(
+    collector: Collector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    published_campaign(collector)
+    _send(collector, 4)
+    _while_counting(monkeypatch, lambda: collector.lifecycle.delete("c1"))
+    with _refusal("not-found"):
+        collector.lifecycle.release("c1")
+    assert overview(collector.store) == []
+
+
+def test_a_preview_is_what_a_release_signs_and_keeps_nothing(collector: Collector) -> None:
+    published_campaign(collector)
+    keys = _send(collector, 4)
+    document, _ = collector.lifecycle.preview("c1")
+    assert _state(collector) == "reporting"
+    assert collector.forget_report("c1", keys[0])
+    assert collector.lifecycle.preview("c1")[1].groups.client == 3
+    assert collector.forget_report("c1", keys[1])
+    with _refusal("too-few"):
+        collector.lifecycle.preview("c1")
+    assert json.loads(document)["card"]["users"]["client"] == 4
+    assert _insert(collector, [bytes(32)], 100) == ["accepted"]
+
+
+def test_whoever_comes_or_goes_while_the_list_is_made_is_asked_to_come_back(
+    collector: Collector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    terms = collector.lifecycle.create(terms_of(minimum_opt_in=2))
+    tokens = collector.opt_in.enrol("c1", 3)
+    for token in tokens[:2]:
+        collector.opt_in.receive("c1", token, records_of(terms, 0))
+    manifest = type(collector.lifecycle)._manifest
+
+    def meanwhile(*_arguments: Any) -> Manifest:
+        with _refusal("busy"):
+            collector.withdraw("c1", tokens[0])
+        with _refusal("busy"):
+            collector.opt_in.receive("c1", tokens[2], records_of(terms, 0))
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(type(collector.lifecycle), "_manifest", meanwhile)
+    with pytest.raises(ZeroDivisionError):
+        collector.lifecycle.publish("c1")
+    monkeypatch.setattr(type(collector.lifecycle), "_manifest", manifest)
+    assert _state(collector) == "opt-in"
+    assert collector.withdraw("c1", tokens[0])
+    assert collector.opt_in.receive("c1", tokens[2], records_of(terms, 0)) == "accepted"
+    assert collector.lifecycle.publish("c1").opt_in_people == 2
 
 
 def test_withdrawn_people_do_not_make_the_list(collector: Collector) -> None:
@@ -417,7 +602,7 @@ def test_only_what_is_released_is_exported(collector: Collector) -> None:
 
 
 def test_two_operators_publish_at_once(collector: Collector, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The second finds it done; only one list was ever shown."""
+    """The second is asked to come back, and finds it done then; only one list was ever made."""
     terms = collector.lifecycle.create(terms_of(minimum_opt_in=2))
     for token in collector.opt_in.enrol("c1", 2):
         collector.opt_in.receive("c1", token, records_of(terms, 0))
@@ -427,14 +612,15 @@ def test_two_operators_publish_at_once(collector: Collector, monkeypatch: pytest
 
     def meanwhile(*arguments: Any) -> Manifest:
         turns.append(len(turns))
-        if len(turns) == 1:
+        with _refusal("busy"):
             other.publish("c1")
         return manifest(*arguments)
 
     monkeypatch.setattr(type(other), "_manifest", meanwhile)
+    collector.lifecycle.publish("c1")
+    assert turns == [0]
     with _refusal("wrong-state"):
-        collector.lifecycle.publish("c1")
-    assert turns == [0, 1]
+        other.publish("c1")
 
 
 def test_keys_rotate_without_end(tmp_path: Path) -> None:

@@ -160,7 +160,7 @@ def test_what_was_deleted_never_comes_back(store: Store) -> None:
         assert keep_rows(connection, 1, [_row(1), _row(7, pseudonym=1)]) == ["deleted", "deleted"]
         assert count_reports(connection, 1) == 1
         assert keep_rows(connection, 1, [_row(9), _row(2)]) == ["deleted", "duplicate"], "it overtook its report"
-        assert list(read_reports(connection, 1, 0)) == [[b"x"]]
+    assert list(read_reports(store, 1)) == [[(0, b"x")]]
 
 
 _Sent = tuple[int, int, int, int, bytes]
@@ -191,7 +191,7 @@ def test_outcomes_are_those_of_a_simple_model(store: Store, batches: list[list[_
     with store.writing() as connection:
         for table in (report, intake):
             connection.execute(table.delete())
-        for number, state in ((2, "reporting"), (3, "closing")):
+        for number, state in ((2, "reporting"), (3, "released")):
             known = connection.execute(sa.select(campaign.c.number).where(campaign.c.number == number)).all()
             if not known:
                 connection.execute(campaign.insert().values(number=number, name=state, state=state, revision=0))
@@ -252,9 +252,9 @@ def test_one_call_keeps_and_tells_what_is_new(store: Store, hope: bool) -> None:
     ]
     assert keep(1, *rows) == [a, d, c, q, d, a, q]
     assert keep(7, _row(8)) is None
+    (part,) = read_reports(store, 1)
+    assert sorted(part) == [(0, bytes(1)), (0, bytes(3)), (0, b"x"), (0, b"x"), (1, bytes(2))]
     with store.reading() as connection:
-        assert [sorted(part) for part in read_reports(connection, 1, 0)] == [[bytes(1), bytes(3), b"x", b"x"]]
-        assert list(read_reports(connection, 1, 1)) == [[bytes(2)]]
         assert connection.exec_driver_sql("SELECT sum(count) FROM intake").scalar_one() == 10
 
 
@@ -335,17 +335,27 @@ def test_who_waited_at_the_door_finds_it_closed(store: Store) -> None:
 
     with _door_closed(store, 1, send) as connection:
         connection.execute(campaign.update().values(state="closing"))
-    assert outcomes == {1: ["late"]}
+    assert outcomes == {1: ["busy"]}
+
+
+@both
+@pytest.mark.parametrize("state", ["closing", "signing"])
+def test_a_campaign_whose_result_is_computed_asks_to_come_back(store: Store, state: str) -> None:
+    """It may take reports again, so nothing is refused for good, and nothing counted as refused."""
+    with store.writing() as connection:
+        connection.execute(campaign.update().values(state=state))
+        assert keep_reports(connection, {1: [_row(1)]}, "2026-11-16", Counter()) == {1: ["busy"]}
+    with store.reading() as connection:
+        assert connection.execute(intake.select()).all() == []
 
 
 @both
 def test_many_reports_are_read_in_parts(store: Store) -> None:
     with store.writing() as connection:
         keep_rows(connection, 1, [_row(i, data=bytes([i % 7])) for i in range(250)])
-    with store.reading() as connection:
-        parts = list(read_reports(connection, 1, 0, at_a_time=100))
+    parts = list(read_reports(store, 1, at_a_time=100))
     assert [len(part) for part in parts] == [100, 100, 50]
-    assert sorted(b for part in parts for b in part) == sorted(bytes([i % 7]) for i in range(250))
+    assert sorted(one for part in parts for one in part) == sorted((0, bytes([i % 7])) for i in range(250))
 
 
 @both

@@ -130,32 +130,30 @@ def crash_around_opt_in(world: World) -> None:
 def crash_everywhere_in_publish(world: World) -> None:
     for person in range(4):
         world.opt_in(person)
-    for place, times, state in (
-        (faults.BEFORE_COMMIT, 1, "opt-in"),
-        (faults.AFTER_COMMIT, 1, "listing"),
-        (faults.BEFORE_COMMIT, 2, "listing"),
+    for person, (place, times) in enumerate(
+        ((faults.BEFORE_COMMIT, 1), (faults.AFTER_COMMIT, 1), (faults.BEFORE_COMMIT, 2)), 4
     ):
         world.die_at(place, times)
         world.publish()
-        assert world.model.state == state
+        assert world.model.state == "opt-in", "open again"
         world.opt_in(0)
-        world.opt_in(5)
+        world.opt_in(person)
         world.upload(SINGLE, [NEW])
     world.withdraw(3)
     world.die_at(faults.AFTER_COMMIT, 2)
     world.publish()
     assert world.model.state == "reporting"
     assert world.manifest
-    assert world.manifest.opt_in_people == 4
+    assert world.manifest.opt_in_people == 6
     world.publish()
 
 
-def too_few_after_withdrawal_while_listing(world: World) -> None:
+def too_few_after_withdrawal_and_a_crash(world: World) -> None:
     for person in range(3):
         world.opt_in(person)
     world.die_at(faults.AFTER_COMMIT)
     world.publish()
-    assert world.model.state == "listing"
+    assert world.model.state == "opt-in"
     world.withdraw(0)
     world.publish()
     assert world.model.state == "opt-in"
@@ -174,16 +172,18 @@ def crash_before_opt_in_key_is_destroyed(world: World) -> None:
 
 def crash_everywhere_in_release(world: World) -> None:
     ready(world)
-    for place, times, state in (
-        (faults.BEFORE_COMMIT, 1, "reporting"),
-        (faults.AFTER_COMMIT, 1, "closing"),
-        (faults.BEFORE_COMMIT, 2, "closing"),
+    for place, times in (
+        (faults.BEFORE_COMMIT, 1),
+        (faults.AFTER_COMMIT, 1),
+        (faults.BEFORE_COMMIT, 2),
+        (faults.AFTER_COMMIT, 2),
+        (faults.BEFORE_COMMIT, 3),
     ):
         world.die_at(place, times)
         world.release()
-        assert world.model.state == state
-        world.upload(JSON, [REPLAY])
-    world.die_at(faults.AFTER_COMMIT, 2)
+        assert world.model.state == "reporting", "open again"
+        world.upload(JSON, [REPLAY, NEW])
+    world.die_at(faults.AFTER_COMMIT, 3)
     world.release()
     assert world.model.state == "released"
     world.release()
@@ -229,12 +229,12 @@ def crash_while_a_report_is_deleted(world: World) -> None:
 
 
 def deletion_while_closing(world: World) -> None:
-    """The result is computed without the report; if too few are left, the campaign takes reports again."""
+    """A report that was to be deleted while a release died does not count; nor is the release made with too few."""
     ready(world)
     world.upload(SINGLE, [NEW])
     world.die_at(faults.AFTER_COMMIT)
     world.release()
-    assert world.model.state == "closing"
+    assert world.model.state == "reporting"
     world.delete_report(0)
     world.die_at(faults.BEFORE_COMMIT, 2)
     world.release()
@@ -310,7 +310,6 @@ def deletion_overtakes_its_report_while_closing(world: World) -> None:
     ready(world)
     world.die_at(faults.AFTER_COMMIT)
     world.release()
-    assert world.model.state == "closing"
     made = overtaken(world)
     world.send(SINGLE, [made])
     world.delete_report(0)
@@ -479,7 +478,7 @@ def database_dies_in_between(world: World) -> None:
 
 
 def release_while_batches_are_in_flight(world: World) -> None:
-    """Whatever was acknowledged before the door closed counts; whatever was not is late."""
+    """Whatever was acknowledged before the door closed counts; whatever was not is late, or may come back."""
     ready(world)
     batches = [[world.made(NEW, 0) for _ in range(20)] for _ in range(12)]
     world.sent += [report for batch in batches for _, report in batch]
@@ -501,7 +500,7 @@ def release_while_batches_are_in_flight(world: World) -> None:
     assert told.status == 200, told
     for batch, answer in zip(batches, answers, strict=True):
         outcomes = answer.json.get("outcomes") or [answer.problem] * len(batch)
-        assert set(outcomes) in ({"accepted"}, {"late"})
+        assert set(outcomes) in ({"accepted"}, {"late"}, {"busy"})
         if outcomes[0] == "accepted":
             for _, report in batch:
                 world.model.keep(report)
@@ -524,7 +523,8 @@ def deletions_while_releasing(world: World) -> None:
         client = Client(world.server.port)
         answer = client.ask("POST", f"{world.path}/deletions", body, "application/json")
         client.close()
-        return bool(answer.json["deleted"])
+        assert answer.status == 200 or answer.problem == "busy", answer
+        return answer.status == 200 and bool(answer.json["deleted"])
 
     with ThreadPoolExecutor(4) as pool:
         release = pool.submit(world.server.client.ask, "POST", f"{world.path}/release", token=world.token)
@@ -544,7 +544,7 @@ def deletions_while_releasing(world: World) -> None:
 
 
 def two_releases_at_once(world: World) -> None:
-    """One of them releases; both tell the same, or the other is refused."""
+    """One of them releases; the others are refused, or asked to come back."""
     ready(world)
     counted = world.model.counted
 
@@ -556,7 +556,10 @@ def two_releases_at_once(world: World) -> None:
 
     with ThreadPoolExecutor(4) as pool:
         answers = list(pool.map(release, range(4)))
-    assert sorted((one.status, one.problem) for one in answers) == [(200, None), *([(409, "wrong-state")] * 3)], answers
+    assert sorted(one.status for one in answers)[0] == 200, answers
+    others = [one for one in answers if one.status != 200]
+    assert len(others) == 3, answers
+    assert {(one.status, one.problem) for one in others} <= {(409, "wrong-state"), (503, "busy")}, answers
     world.model.end("released")
     world.model.documents.add("release")
     world.check()
@@ -601,7 +604,7 @@ CASES: tuple[Callable[[World], None], ...] = (
     crash_after_commit_then_retry_is_duplicate,
     crash_around_opt_in,
     crash_everywhere_in_publish,
-    too_few_after_withdrawal_while_listing,
+    too_few_after_withdrawal_and_a_crash,
     crash_before_opt_in_key_is_destroyed,
     crash_everywhere_in_release,
     crash_before_pseudonym_key_is_destroyed,

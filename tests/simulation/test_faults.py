@@ -90,13 +90,12 @@ def test_full_disk_is_told_and_forgotten_when_there_is_space_on_sqlite(on_sqlite
 
 
 def test_release_on_a_full_disk_is_refused_and_works_afterwards_on_sqlite(on_sqlite: World) -> None:
-    """The door is closed by then, and stays so; nothing is shown, nothing deleted."""
+    """The door is closed by then, and opened again; nothing is shown, nothing deleted."""
     world = on_sqlite
     published(world)
     world.control.full = True
     fill(world)
     assert_refused(ask(world, "POST", f"{world.path}/release", token=world.token), 507, "storage-full")
-    world.model.state = "closing"
     world.check()
     world.control.full = False
     released(world)
@@ -200,7 +199,9 @@ def test_database_goes_and_comes_back(on_postgresql: World, postgres: Postgres, 
 
 @pytest.mark.xdist_group("postgres")
 def test_database_goes_during_a_release(on_postgresql: World, postgres: Postgres) -> None:
-    """Between the two transactions of a release: it is refused, nothing is half done, and the next one works."""
+    """In the last step of a release: it is refused, nothing is half done, and the next one works.
+
+    Until then, or until the collector keeps house, the campaign cannot be opened again, and asks to come back."""
     world = on_postgresql
     ready(world)
     world.control.hold = True
@@ -213,7 +214,15 @@ def test_database_goes_during_a_release(on_postgresql: World, postgres: Postgres
             assert_refused(asked.result(), 503, "busy")
         finally:
             start(postgres)
-    world.model.state = "closing"
+    world.model.state = "signing"
+    world.check()
+    body, kind, path = world.body(BINARY, [world.made(NEW, 0)])
+    assert_refused(world.server.client.ask("POST", path, body, kind), 503, "busy")
+    assert_refused(
+        world.server.client.ask("POST", f"{world.path}/deletions", world.deletion(1), "application/json"), 503, "busy"
+    )
+    world.restart(graceful=False)
+    world.model.state = "reporting"
     world.check()
     world.upload(BINARY, [NEW, REPLAY])
     released(world)

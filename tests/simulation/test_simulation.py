@@ -106,7 +106,7 @@ class Operations(RuleBasedStateMachine):
     def days_pass(self, days: int) -> None:
         self.world.days_pass(days)
 
-    @rule(place=st.sampled_from(faults.PLACES), times=st.integers(1, 2))
+    @rule(place=st.sampled_from(faults.PLACES), times=st.integers(1, 3))
     def die_at(self, place: str, times: int) -> None:
         self.world.die_at(place, times)
 

@@ -1,7 +1,7 @@
 """A collector and a model of it: every operation is told both, and both must agree on the answer and on what is held.
 
 An operation that gets no answer has happened whole, up to one of its steps, or not at all: the model takes what it
-finds after the restart, if it is one of these.
+finds after the restart, if it is one of these. A list or a result that was being made is as if it had not been begun.
 """
 
 from __future__ import annotations
@@ -233,21 +233,16 @@ class World:
 
     def publish(self) -> None:
         def happen(model: Model) -> str:
-            if model.state not in ("opt-in", "listing"):
+            if model.state != "opt-in":
                 return "not-found" if model.state == "deleted" else "wrong-state"
             if model.opt_in_people < MINIMUM_OPT_IN:
-                model.state = "opt-in"
                 return "too-few"
             model.state, model.sealed = "reporting", False
             model.documents |= {"manifest", "list", "listed"}
             return "done"
 
-        def closed(model: Model) -> None:
-            if model.state == "opt-in" and model.opt_in_people >= MINIMUM_OPT_IN:
-                model.state = "listing"
-
         people = self.model.opt_in_people
-        answer = self._do(lambda client: self._by(client, "POST", f"{self.path}/publish"), happen, closed)
+        answer = self._do(lambda client: self._by(client, "POST", f"{self.path}/publish"), happen)
         if answer is not None and answer.status == 200:
             assert answer.json["opt_in_people"] == people
 
@@ -262,12 +257,8 @@ class World:
             model.documents.add("release")
             return "done"
 
-        def closed(model: Model) -> None:
-            if model.state == "reporting" and len(model.counted) >= MINIMUM_CLIENTS:
-                model.state = "closing"
-
         counted, before = self.model.counted, self.model.state
-        answer = self._do(lambda client: self._by(client, "POST", f"{self.path}/release"), happen, closed)
+        answer = self._do(lambda client: self._by(client, "POST", f"{self.path}/release"), happen)
         if answer is not None and answer.status == 200:
             assert answer.json["clients"] == len(counted)
         if self.model.state == "released" and before != "released":
@@ -330,7 +321,7 @@ class World:
             if person not in model.people:
                 return "unauthorised"
             state, held = model.people[person]
-            if model.state not in ("opt-in", "listing"):
+            if model.state != "opt-in":
                 return "nothing"
             model.people[person] = ("deleted", held)
             return "done" if state == "used" else "nothing"
@@ -369,6 +360,8 @@ class World:
             refusal = self._gate(model, spoilt, right_manifest)
             if refusal:
                 return refusal
+            if model.state == "closing" and any(kind not in (MALFORMED, IMPOSSIBLE) for kind, _ in made):
+                return "busy"
             fates = [self._fate(model, *one) for one in made]
             outcomes = [fate or model.fate(report) for fate, report in zip(fates, reports, strict=True)]
             return outcomes[0] if form == SINGLE else outcomes
@@ -783,16 +776,10 @@ class World:
             assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
-_CLOSED = {
-    "opt-in": "wrong-state",
-    "listing": "wrong-state",
-    "closing": "late",
-    "released": "late",
-    "deleted": "not-found",
-}
+_CLOSED = {"opt-in": "wrong-state", "closing": "busy", "released": "late", "deleted": "not-found"}
 """What uploads are told in states that take none, by a process that does not remember the campaign from before."""
 
-_KEPT = {"opt-in": ("opt-in", "listing"), "pseudonym": ("opt-in", "listing", "reporting", "closing")}
+_KEPT = {"opt-in": ("opt-in",), "pseudonym": ("opt-in", "reporting", "closing")}
 """The keys of a campaign, and the states in which they are needed."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -89,14 +89,23 @@ def _why_not(connection: Connection, name: str) -> str:
     return f"The campaign {name!r} was deleted on {day}, as its terms say: {deletion.detail}."
 
 
+def being_made(found: Found) -> Refused:
+    """Come back later: what is being made may fail, and then the campaign goes on as before."""
+    what = "list" if found.state == "listing" else "result"
+    return Refused("busy", f"The {what} of campaign {found.name!r} is being made: try again.", retry_after=30)
+
+
 def set_state(connection: Connection, number: int, state: str) -> None:
     """Move a campaign on."""
     connection.execute(campaign.update().where(campaign.c.number == number).values(state=state))
 
 
-def touch(connection: Connection, number: int) -> None:
-    """Note that something was deleted, so that a result computed without knowing is computed again."""
-    connection.execute(campaign.update().where(campaign.c.number == number).values(revision=campaign.c.revision + 1))
+def begin(connection: Connection, found: Found, state: str) -> Found:
+    """Move a campaign on to a state in which something is made, so that whoever made it before can tell."""
+    begun = replace(found, state=state, revision=found.revision + 1)
+    values = {"state": begun.state, "revision": begun.revision}
+    connection.execute(campaign.update().where(campaign.c.number == found.number).values(**values))
+    return begun
 
 
 def payload(connection: Connection, number: int, kind: str) -> bytes | None:
@@ -155,8 +164,10 @@ class Book:
             return self._open[name]
         with self.store.reading() as connection:
             found = find(connection, name)
-            if found.state in ("closing", "released"):
+            if found.state == "released":
                 raise Refused("late", f"The campaign {name!r} takes no more reports.")
+            if found.state in ("closing", "signing"):
+                raise being_made(found)
             manifest_bytes = payload(connection, found.number, "manifest")
             head_list = list_of(connection, found.number)
         if manifest_bytes is None or head_list is None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from blendp.service.audit import Actor, Trail
 from blendp.service.calendar import Calendar
-from blendp.service.campaigns import Book, Reporting, find, keyed, pseudonym_key, require_key, touch
+from blendp.service.campaigns import Book, Reporting, being_made, find, keyed, pseudonym_key, require_key
 from blendp.service.clock import Clock, Stopwatch, past, reading, seconds_passed, utc_today
 from blendp.service.intake import Intake
 from blendp.service.keyring import KeyRing
@@ -22,12 +22,14 @@ from blendp.service.refusal import Refused
 from blendp.service.settings import Settings
 from blendp.service.store import Store, open_store
 from blendp.service.store.one_call import Row
-from blendp.service.store.reports import delete_report
+from blendp.service.store.reports import COME_BACK, defer_deletion, delete_report
 from blendp.service.tokens import OperatorTokens
 from blendp.wire.install import pseudonym
 from blendp.wire.reports import Upload
 
 KEYS_FOLDER = "keys"
+_DEATH_SECONDS = 5.0
+"""How long PostgreSQL may take to notice that a process has died."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,9 @@ class Collector:
         self.store.close()
 
     def tidy(self) -> None:
-        """Destroy what processes that died left behind; what is deleted but not yet overwritten, too."""
+        """Undo what processes that died left behind; what is deleted but not yet overwritten is overwritten, too."""
+        with suppress(Refused):
+            self.lifecycle.reopen_abandoned(wait_seconds=_DEATH_SECONDS)
         self.store.note_deletion()
         self.keep_house()
 
@@ -98,6 +102,7 @@ class Collector:
         with suppress(Refused):
             if isinstance(self.clock, Calendar):
                 self.clock.observe()
+            self.lifecycle.reopen_abandoned()
             self.keys.destroy_old()
             self.lifecycle.destroy_keys()
             self.book.forget_closed()
@@ -136,6 +141,8 @@ class Collector:
         except Refused as refusal:
             self.metrics.report(refusal.problem.slug, len(rows))
             raise
+        if COME_BACK in outcomes:
+            raise Refused("busy", "The result is being computed, which may fail: try again.", retry_after=30)
         return outcomes
 
     def _note_refused(self, number: int, outcomes: list[str]) -> None:
@@ -148,12 +155,13 @@ class Collector:
         held."""
         with self.store.writing() as connection:
             found = find(connection, name, self.store)
+            if found.state == "signing":
+                raise being_made(found)
             if found.state not in ("reporting", "closing"):
                 return False
             key = require_key(self.files, pseudonym_key(name))
-            deleted = delete_report(connection, found.number, keyed(pseudonym(deletion_key), key))
-            if deleted:
-                touch(connection, found.number)
+            forget = defer_deletion if found.state == "closing" else delete_report
+            deleted = forget(connection, found.number, keyed(pseudonym(deletion_key), key))
         if deleted:
             self.store.note_deletion()
         return deleted

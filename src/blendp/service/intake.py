@@ -19,7 +19,7 @@ from itertools import islice
 from blendp.service.clock import Clock
 from blendp.service.refusal import Refused
 from blendp.service.store.one_call import Row
-from blendp.service.store.reports import ACCEPTED, keep_reports
+from blendp.service.store.reports import ACCEPTED, COME_BACK, keep_reports
 from blendp.service.store.store import Store, is_stuck, refusal_of
 
 MOST_IN_GROUP = 20_000
@@ -34,7 +34,7 @@ load, few large commits cost less than many."""
 _CAREFUL_GROUPS = 32
 """How many groups are not taken for new as a whole after one that was not: hoping in vain costs a database the most."""
 
-_HOPED_FOR = {ACCEPTED, "late", "wrong-state"}
+_HOPED_FOR = {ACCEPTED, COME_BACK, "late", "wrong-state"}
 _TURNS = 3
 """How often a group is tried: another process may wait for it as it for the other."""
 

@@ -1,16 +1,21 @@
 """A campaign's way: create, publish the list, release the result, delete; and new signing keys on the way.
 
-Publishing and releasing take two transactions each. The first closes the door, so that what is computed from stays as
-it is; the second keeps the result and deletes what it came from, both or neither. A process that dies in between has
-shown nothing to anybody, and the same command goes on. What is drawn when the list is made is drawn for good: an
-unlucky list is published like any other, since drawing again would spend the promise twice.
+Publishing and releasing begin with a transaction that closes the door, so that what is computed from stays as it is,
+and end with one that keeps the result and deletes what it came from, both or neither. In between everybody is asked to
+come back, since it may fail: then, or if the process dies, the door is opened again, and nobody has seen anything.
+Nobody can make it last: reports are counted once, those who want theirs deleted meanwhile are noted and taken away from
+the sums, and only for the last step, which counts nothing, they are asked to come back as well.
+
+What is drawn when the list is made is drawn for good: an unlucky list is published like any other, since drawing again
+would spend the promise twice.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,28 +24,39 @@ from sqlalchemy.engine import Connection
 from sqlalchemy.exc import IntegrityError
 
 from blendp.errors import ParameterError
-from blendp.estimate import Arm, Split, Tally
-from blendp.mechanisms import SubsetSelection
 from blendp.methods import Listed, Parameters, Release, conclude, make_list
 from blendp.randomness import ReleaseRandom
 from blendp.report import release_card, rows_for_json
 from blendp.service.audit import LOCAL, Actor, Trail
-from blendp.service.campaigns import SIGNED, Found, find, opt_in_key, payload, pseudonym_key, set_state, terms_of
+from blendp.service.campaigns import (
+    SIGNED,
+    Found,
+    begin,
+    being_made,
+    find,
+    opt_in_key,
+    payload,
+    pseudonym_key,
+    set_state,
+    terms_of,
+)
 from blendp.service.clock import Clock, in_doubt, past, reading
+from blendp.service.counting import ReportCount
 from blendp.service.keyring import KeyRing, KnownKey
 from blendp.service.opt_in import OptIn
 from blendp.service.private_files import PrivateFiles
 from blendp.service.refusal import Refused
-from blendp.service.store.reports import close_door, count_reports, read_reports
-from blendp.service.store.schema import campaign, document, enrolment, intake, report, signature
+from blendp.service.store.reports import carry_out_deletions, close_door, count_reports, pending_reports, read_reports
+from blendp.service.store.schema import campaign, document, enrolment, intake, pending_deletion, report, signature
 from blendp.service.store.store import Store
 from blendp.wire.campaign import Manifest, Terms
 from blendp.wire.canonical import canonical, require_day
-from blendp.wire.reports import QUESTION_NUMBER, ReportForms, data_matrix
 
 RELEASE_FORMAT = "blendp/release/1"
 
-_ROUNDS = 10
+_BEFORE = {"listing": "opt-in", "closing": "reporting", "signing": "reporting"}
+"""States in which something is made, and where a campaign returns to if that fails."""
+
 _PATIENCE, _PAUSE_SECONDS = 20, 0.05
 
 
@@ -84,74 +100,156 @@ class Lifecycle:
 
     def publish(self, name: str, by: Actor = LOCAL) -> Manifest:
         """Make the list of the opt-in people's records, sign it, and delete the records."""
-        for _ in range(_ROUNDS):
-            with self.store.writing() as connection:
-                found = find(connection, name, self.store)
-                _require_state(found, ("opt-in", "listing"), "published")
-                terms = terms_of(connection, found.number)
-                people = self.opt_in.people(connection, found.number)
-                enough = people >= terms.minimum_opt_in
-                set_state(connection, found.number, "listing" if enough else "opt-in")
-            if not enough:
-                raise _too_few(terms.minimum_opt_in - people, "opt-in people", people, terms.minimum_opt_in)
-            with self.store.reading() as connection:
-                if not self._unchanged(connection, found, "listing", held=False):
-                    continue
-                log = self.opt_in.log(connection, found, terms)
-            marks = np.ones(people, dtype=np.bool_)
-            listed = make_list(log, parameters_of(terms), opt_in=marks, random=self.random())
-            manifest = self._manifest(terms, listed)
-            with self.store.writing() as connection:
-                if self._unchanged(connection, found, "listing"):
-                    self._keep_signed(connection, found.number, "manifest", manifest.to_bytes())
-                    self._keep(connection, found.number, "list", listed.head_list.to_bytes())
-                    self._keep(connection, found.number, "listed", listed.to_bytes())
-                    connection.execute(
-                        enrolment.update().where(enrolment.c.campaign == found.number).values(sealed=None)
-                    )
-                    set_state(connection, found.number, "reporting")
-                    self._note(connection, by, "publish", name)
-                    break
-        else:
-            raise _too_often()
+        with self._turn(name):
+            found = self._begin_list(name)
+            try:
+                manifest = self._publish(found, by)
+            except BaseException:
+                self._reopen(found)
+                raise
         self.files.destroy(opt_in_key(name))
         self._forget()
         return manifest
 
     def release(self, name: str, by: Actor = LOCAL) -> tuple[bytes, Release]:
         """Compute the result from the reports, sign it, and delete reports and pseudonyms."""
-        for _ in range(_ROUNDS):
-            with self.store.writing() as connection:
-                close_door(connection, find(connection, name).number)
-                found = find(connection, name, self.store)
-                _require_state(found, ("reporting", "closing"), "released")
-                terms = terms_of(connection, found.number)
-                clients = count_reports(connection, found.number)
-                enough = clients >= terms.minimum_clients
-                set_state(connection, found.number, "closing" if enough else "reporting")
-            if not enough:
-                raise _too_few(terms.minimum_clients - clients, "clients", clients, terms.minimum_clients)
-            with self.store.reading() as connection:
-                if not self._unchanged(connection, found, "closing", held=False):
-                    continue
-                manifest = Manifest.from_bytes(payload(connection, found.number, "manifest") or b"")
-                listed = Listed.from_bytes(payload(connection, found.number, "listed") or b"")
-                reports = counted(connection, found.number, manifest.terms, listed)
-            share = manifest.query_share if listed.parameters.reports_split else None
-            release = conclude(listed, reports, query_share=share, random=self.random())
-            document_bytes = self._release_document(manifest, release)
-            with self.store.writing() as connection:
-                if self._unchanged(connection, found, "closing"):
-                    self._keep_signed(connection, found.number, "release", document_bytes)
-                    _delete(connection, found.number, (report, enrolment))
-                    set_state(connection, found.number, "released")
-                    self._note(connection, by, "release", name)
-                    break
-        else:
-            raise _too_often()
+        with self._turn(name):
+            found = self._begin_result(name)
+            try:
+                document_bytes, release = self._release(found, by)
+            except BaseException:
+                self._reopen(found)
+                raise
         self.files.destroy(pseudonym_key(name))
         self._forget()
         return document_bytes, release
+
+    def preview(self, name: str) -> tuple[bytes, Release]:
+        """What :meth:`release` would sign if the reports stayed as they are; nothing is closed, kept or deleted."""
+        with self.store.reading() as connection:
+            found = find(connection, name)
+            _require_state(found, ("reporting", "closing", "signing"), "released")
+        count = self._counted(found)
+        with self.store.reading() as connection:
+            count.take_away(pending_reports(connection, found.number))
+        manifest, release = self._computed(found, count)
+        return self._release_document(manifest, release), release
+
+    def reopen_abandoned(self, wait_seconds: float = 0.0) -> None:
+        """Let campaigns go on as before whose list or result was being made by a process that died."""
+        with self.store.reading() as connection:
+            query = sa.select(campaign).where(campaign.c.state.in_(_BEFORE))
+            rows = connection.execute(query).all()
+        for row in rows:
+            with self.store.turn(row.number, wait_seconds) as ours:
+                if ours:
+                    self._reopen(Found(row.number, row.name, row.state, row.revision))
+
+    @contextmanager
+    def _turn(self, name: str) -> Iterator[None]:
+        """Nobody else makes a list or result of this campaign meanwhile; a process that dies leaves its turn."""
+        with self.store.reading() as connection:
+            found = find(connection, name)
+        with self.store.turn(found.number) as ours:
+            if not ours:
+                raise being_made(found)
+            yield
+
+    def _begin_list(self, name: str) -> Found:
+        """Let nobody come or go before the list is made; refused if there are too few people."""
+        with self.store.writing() as connection:
+            found = find(connection, name, self.store)
+            _require_state(found, ("opt-in", "listing"), "published")
+            minimum = terms_of(connection, found.number).minimum_opt_in
+            people = self.opt_in.people(connection, found.number)
+            if people >= minimum:
+                return begin(connection, found, "listing")
+            set_state(connection, found.number, "opt-in")
+        raise _too_few("opt-in people", people, minimum)
+
+    def _publish(self, found: Found, by: Actor) -> Manifest:
+        with self.store.reading() as connection:
+            terms = terms_of(connection, found.number)
+            people = self.opt_in.people(connection, found.number)
+            log = self.opt_in.log(connection, found, terms)
+        marks = np.ones(people, dtype=np.bool_)
+        listed = make_list(log, parameters_of(terms), opt_in=marks, random=self.random())
+        manifest = self._manifest(terms, listed)
+        with self.store.writing() as connection:
+            self._require_same(connection, found)
+            self._keep_signed(connection, found.number, "manifest", manifest.to_bytes())
+            self._keep(connection, found.number, "list", listed.head_list.to_bytes())
+            self._keep(connection, found.number, "listed", listed.to_bytes())
+            connection.execute(enrolment.update().where(enrolment.c.campaign == found.number).values(sealed=None))
+            set_state(connection, found.number, "reporting")
+            self._note(connection, by, "publish", found.name)
+        return manifest
+
+    def _begin_result(self, name: str) -> Found:
+        """Take no reports before the result is computed; refused, and nothing closed, if there are too few."""
+        with self.store.reading() as connection:
+            found = find(connection, name)
+            _require_state(found, ("reporting", "closing", "signing"), "released")
+            minimum = terms_of(connection, found.number).minimum_clients
+            clients = count_reports(connection, found.number)
+        if clients < minimum and found.state == "reporting":
+            raise _too_few("clients", clients, minimum)
+        with self.store.writing() as connection:
+            close_door(connection, found.number)
+            found = find(connection, name, self.store)
+            _require_state(found, ("reporting", "closing", "signing"), "released")
+            carry_out_deletions(connection, found.number)
+            return begin(connection, found, "closing")
+
+    def _release(self, found: Found, by: Actor) -> tuple[bytes, Release]:
+        """Count once, while deletions are noted; then take those away and sign, while they are asked to come back."""
+        count = self._counted(found)
+        with self.store.writing() as connection:
+            self._require_same(connection, found)
+            set_state(connection, found.number, "signing")
+            deleted = pending_reports(connection, found.number)
+        count.take_away(deleted)
+        manifest, release = self._computed(found, count)
+        document_bytes = self._release_document(manifest, release)
+        with self.store.writing() as connection:
+            self._require_same(connection, replace(found, state="signing"))
+            self._keep_signed(connection, found.number, "release", document_bytes)
+            _delete(connection, found.number, (pending_deletion, report, enrolment))
+            set_state(connection, found.number, "released")
+            self._note(connection, by, "release", found.name)
+        return document_bytes, release
+
+    def _counted(self, found: Found) -> ReportCount:
+        """All reports, added up, in no transaction that others would wait for."""
+        with self.store.reading() as connection:
+            count = ReportCount(*self._asked(connection, found))
+        for some in read_reports(self.store, found.number):
+            count.add(some)
+        return count
+
+    @staticmethod
+    def _asked(connection: Connection, found: Found) -> tuple[Terms, Listed]:
+        held = payload(connection, found.number, "listed") or b""
+        return terms_of(connection, found.number), Listed.from_bytes(held)
+
+    def _computed(self, found: Found, count: ReportCount) -> tuple[Manifest, Release]:
+        """The result of these reports, and the manifest that they are bound to; nothing is kept."""
+        with self.store.reading() as connection:
+            manifest = Manifest.from_bytes(payload(connection, found.number, "manifest") or b"")
+            _, listed = self._asked(connection, found)
+        if count.users < manifest.terms.minimum_clients:
+            raise _too_few("clients", count.users, manifest.terms.minimum_clients)
+        share = manifest.query_share if listed.parameters.reports_split else None
+        return manifest, conclude(listed, count.reports, query_share=share, random=self.random())
+
+    def _reopen(self, before: Found) -> None:
+        """Let a campaign go on as before, if nobody else has moved it on; a store that fails is asked again later."""
+        with suppress(Refused), self.store.writing() as connection:
+            now = find(connection, before.name, self.store)
+            if now.state in _BEFORE and now.revision == before.revision:
+                if carry_out_deletions(connection, now.number):
+                    self.store.note_deletion()
+                set_state(connection, now.number, _BEFORE[now.state])
 
     def delete(self, name: str, by: Actor = LOCAL, *, states: Collection[str] | None = None, why: str = "") -> None:
         """Delete everything of a campaign but its name; only in some states, if they are given."""
@@ -160,7 +258,7 @@ class Lifecycle:
             found = find(connection, name, self.store)
             if states is not None:
                 _require_state(found, states, "deleted")
-            _delete(connection, found.number, (report, enrolment, intake, signature, document))
+            _delete(connection, found.number, (pending_deletion, report, enrolment, intake, signature, document))
             set_state(connection, found.number, "deleted")
             self._note(connection, by, "delete", name, why)
         for key in (opt_in_key(name), pseudonym_key(name)):
@@ -227,12 +325,11 @@ class Lifecycle:
             }
         )
 
-    def _unchanged(self, connection: Connection, before: Found, state: str, *, held: bool = True) -> bool:
-        """Whether the campaign is as it was; if held, nobody can change it before this transaction ends."""
-        now = find(connection, before.name, self.store if held else None)
-        if now.state != state:
-            raise Refused("wrong-state", f"The campaign {before.name!r} is {now.state} by now: look at its status.")
-        return now.revision == before.revision
+    def _require_same(self, connection: Connection, begun: Found) -> None:
+        """Raise unless the campaign is as it was when this was begun; it stays so until this transaction ends."""
+        now = find(connection, begun.name, self.store)
+        if now != begun:
+            raise Refused("wrong-state", f"The campaign {begun.name!r} is {now.state} by now: look at its status.")
 
     def _keep_signed(self, connection: Connection, number: int, kind: str, data: bytes) -> None:
         self._keep(connection, number, kind, data)
@@ -263,41 +360,13 @@ def query_share(terms: Terms, listed: Listed) -> float:
     return listed.query_share_for(terms.expected_clients)
 
 
-def counted(connection: Connection, number: int, terms: Terms, listed: Listed) -> Split | Tally:
-    """The reports of a campaign, added up without looking at single ones."""
-    head_list = listed.head_list
-    forms = ReportForms.of(terms, head_list).forms
-    if terms.method == "published":
-        cell = QUESTION_NUMBER["cell"]
-        cells = np.zeros(head_list.cells, dtype=np.int64)
-        for some in read_reports(connection, number, cell):
-            digits = data_matrix(some, forms[cell].width)
-            named = digits.astype(np.int64) @ (256 ** np.arange(forms[cell].width - 1, -1, -1, dtype=np.int64))
-            cells += np.bincount(named, minlength=head_list.cells)
-        return Tally.of_counts(cells, head_list.cells_per_query)
-    items = {"query": head_list.queries + 1, "record": head_list.cells}
-    arms = []
-    for question, known in items.items():
-        randomiser = SubsetSelection(terms.epsilon, known)
-        supports, users = np.zeros(known, dtype=np.int64), 0
-        for some in read_reports(connection, number, QUESTION_NUMBER[question]):
-            supports += randomiser.supports_of_reports(data_matrix(some, randomiser.report_bytes))
-            users += len(some)
-        arms.append(Arm(randomiser, users, supports))
-    return Split(arms[0], arms[1], head_list.query_of_cell)
-
-
 def _require_state(found: Found, states: Collection[str], verb: str) -> None:
     if found.state not in states:
         raise Refused("wrong-state", f"The campaign {found.name!r} is {found.state}, so it cannot be {verb}.")
 
 
-def _too_often() -> Refused:
-    told = f"Deletion requests came in each of {_ROUNDS} times that it was computed: try again."
-    return Refused("busy", told, retry_after=30)
-
-
-def _too_few(missing: int, who: str, there: int, minimum: int) -> Refused:
+def _too_few(who: str, there: int, minimum: int) -> Refused:
+    missing = minimum - there
     return Refused("too-few", f"{missing} more {who} are needed: {there} of {minimum} are there.", missing=missing)
 
 

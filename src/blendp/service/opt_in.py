@@ -20,7 +20,7 @@ from blendp.errors import ParameterError, require_count
 from blendp.headlist.head_list import Record
 from blendp.logs import Columns, log_of_table
 from blendp.service.audit import LOCAL, Actor, Trail
-from blendp.service.campaigns import Found, find, opt_in_key, terms_of, touch
+from blendp.service.campaigns import Found, being_made, find, opt_in_key, terms_of
 from blendp.service.clock import Clock, past
 from blendp.service.private_files import PrivateFiles
 from blendp.service.refusal import Refused
@@ -111,10 +111,10 @@ class OptIn:
         with self.store.writing() as connection:
             found, held = self._person(connection, name, token)
             deleted = held.sealed is not None
-            if found.state in ("opt-in", "listing"):
+            if found.state == "listing":
+                raise being_made(found)
+            if found.state == "opt-in":
                 connection.execute(_this(found.number, held.token).values(state="deleted", sealed=None, nonce=None))
-                if deleted:
-                    touch(connection, found.number)
         return deleted
 
     def people(self, connection: Connection, number: int) -> int:
@@ -145,6 +145,8 @@ class OptIn:
         return found
 
     def _require_open(self, found: Found, terms: Terms) -> None:
+        if found.state == "listing":
+            raise being_made(found)
         if found.state != "opt-in" or past(self.clock, require_day("opt_in_until", terms.opt_in_until)):
             raise Refused("late", f"The campaign {found.name!r} takes no more opt-in records.")
         if not past(self.clock, require_day("opens", terms.opens) - datetime.timedelta(days=1)):

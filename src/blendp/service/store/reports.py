@@ -12,11 +12,16 @@ from itertools import islice
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from blendp.service.refusal import Refused
 from blendp.service.store.one_call import DOOR, SLOTS, Row, keep_in_one_call
-from blendp.service.store.schema import report
+from blendp.service.store.schema import pending_deletion, report
+from blendp.service.store.store import Store
 from blendp.wire.reports import ID_BYTES
 
 ACCEPTED, DUPLICATE = "accepted", "duplicate"
+COME_BACK = "busy"
+MOST_PENDING = 10_000
+"""Reports of a campaign whose deletion may be asked for while they are counted."""
 
 _INSERT_SQLITE = """
     INSERT INTO report (campaign, report_id, pseudonym, question, data) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
@@ -51,7 +56,8 @@ def keep_reports(
     over-quota   has the pseudonym of a report that is kept, and an id that is not,
     deleted      was deleted on request, or its install asked for that before it came,
     late         came after the campaign's end,
-    wrong-state  came before its list.
+    wrong-state  came before its list,
+    busy         came while the result is computed, which may fail: it is not counted, and may come back.
     """
     outcomes, uncounted = {}, Counter(refused)
     for number, rows in sorted(rows_of.items()):
@@ -64,7 +70,8 @@ def keep_reports(
             uncounted.update((number, outcome) for outcome in told)
         if told is None:
             told = [_reason(connection, number)] * len(rows)
-            uncounted[number, told[0]] += len(rows)
+            if told[0] != COME_BACK:
+                uncounted[number, told[0]] += len(rows)
         outcomes[number] = told
     if uncounted:
         count_intake(connection, day, uncounted)
@@ -77,8 +84,11 @@ def _state(connection: Connection, campaign: int) -> str | None:
 
 
 def _reason(connection: Connection, campaign: int) -> str:
-    """Why a campaign takes no reports."""
-    return "late" if _state(connection, campaign) in ("closing", "released") else "wrong-state"
+    """Why a campaign takes no reports; or took none a moment ago."""
+    state = _state(connection, campaign)
+    if state in ("reporting", "closing", "signing"):
+        return COME_BACK
+    return "late" if state == "released" else "wrong-state"
 
 
 def close_door(connection: Connection, campaign: int) -> None:
@@ -173,19 +183,71 @@ def delete_report(connection: Connection, campaign: int, pseudonym: bytes) -> bo
     return not barred and connection.execute(deletion).rowcount == 1
 
 
+def defer_deletion(connection: Connection, campaign: int, pseudonym: bytes) -> bool:
+    """Note that a report is to be deleted while reports are being counted, so that it is taken away from the sums.
+
+    Whoever ends the counting carries it out (:func:`carry_out_deletions`), well or badly. No more than
+    :data:`MOST_PENDING` wait, so that the end of the counting is not far: who comes too many is asked to come back.
+    """
+    pending = sa.select(pending_deletion.c.report_id).where(pending_deletion.c.campaign == campaign)
+    held = sa.select(report.c.report_id).where(
+        report.c.campaign == campaign, report.c.pseudonym == pseudonym, report.c.data.is_not(None)
+    )
+    report_id = connection.execute(held).scalar_one_or_none()
+    if report_id is None:
+        return delete_report(connection, campaign, pseudonym)
+    if connection.execute(pending.where(pending_deletion.c.report_id == report_id)).first():
+        return False
+    if connection.execute(sa.select(sa.func.count()).select_from(pending.subquery())).scalar_one() >= MOST_PENDING:
+        raise Refused("busy", "The result is being computed: try again, nothing was deleted.", retry_after=30)
+    connection.execute(pending_deletion.insert().values(campaign=campaign, report_id=report_id))
+    return True
+
+
+def pending_reports(connection: Connection, campaign: int) -> list[tuple[int, bytes]]:
+    """Question and data of the reports that were to be deleted while they were counted."""
+    waiting = sa.select(pending_deletion.c.report_id).where(pending_deletion.c.campaign == campaign)
+    query = sa.select(report.c.question, report.c.data).where(
+        report.c.campaign == campaign, report.c.report_id.in_(waiting), report.c.data.is_not(None)
+    )
+    return [(question, bytes(data)) for question, data in connection.execute(query)]
+
+
+def carry_out_deletions(connection: Connection, campaign: int) -> bool:
+    """Delete the contents of all reports for which that was noted; whether there were any."""
+    waiting = sa.select(pending_deletion.c.report_id).where(pending_deletion.c.campaign == campaign)
+    mine = report.update().where(report.c.campaign == campaign, report.c.report_id.in_(waiting))
+    deleted = connection.execute(mine.values(data=None)).rowcount
+    connection.execute(pending_deletion.delete().where(pending_deletion.c.campaign == campaign))
+    return deleted > 0
+
+
 def count_reports(connection: Connection, campaign: int) -> int:
     """How many reports are kept."""
     query = sa.select(sa.func.count()).where(report.c.campaign == campaign, report.c.data.is_not(None))
     return int(connection.execute(query).scalar_one())
 
 
-def read_reports(
-    connection: Connection, campaign: int, question: int, at_a_time: int = 50_000
-) -> Iterator[list[bytes]]:
-    """The contents of the reports about one question, some at a time."""
-    query = sa.select(report.c.data).where(
-        report.c.campaign == campaign, report.c.question == question, report.c.data.is_not(None)
-    )
-    result = connection.execution_options(yield_per=at_a_time).execute(query).scalars()
-    for some in result.partitions():
-        yield [bytes(data) for data in some]
+def read_reports(store: Store, campaign: int, at_a_time: int = 20_000) -> Iterator[list[tuple[int, bytes]]]:
+    """Question and data of all reports of a campaign, some at a time.
+
+    PostgreSQL reads one state of the table. The embedded database is read in many short transactions, since a long one
+    would let its log grow without end; while a campaign is closing its reports stay as they are: it is one state, too.
+    """
+    columns = report.c
+    query = sa.select(columns.report_id, columns.question, columns.data)
+    query = query.where(columns.campaign == campaign, columns.data.is_not(None))
+    if not store.embedded:
+        with store.reading() as connection:
+            for some in connection.execution_options(yield_per=at_a_time).execute(query).partitions():
+                yield [(question, bytes(data)) for _, question, data in some]
+        return
+    last = b""
+    while True:
+        with store.reading() as connection:
+            page = query.where(columns.report_id > last).order_by(columns.report_id).limit(at_a_time)
+            rows = connection.execute(page).all()
+        if not rows:
+            return
+        last = bytes(rows[-1][0])
+        yield [(question, bytes(data)) for _, question, data in rows]

@@ -5,9 +5,10 @@ Operators' acts alone are kept with their time, in ``audit``: rows are added, ne
 A campaign's states, each reached from the one before:
 
     opt-in     takes records of opt-in people
-    listing    takes none any more; the list is being made
+    listing    asks everybody to come back: the list is being made; back to opt-in if that fails
     reporting  the list is public; takes clients' reports
-    closing    takes none any more; the result is being computed
+    closing    asks clients to come back: reports are counted; back to reporting if that fails
+    signing    as closing, and whoever wants a report deleted is asked to come back, too: seconds
     released   the result is public; records, reports and pseudonyms are gone
     deleted    everything is gone but the name, which is never used again (from any state)
 """
@@ -27,7 +28,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-STATES = ("opt-in", "listing", "reporting", "closing", "released", "deleted")
+STATES = ("opt-in", "listing", "reporting", "closing", "signing", "released", "deleted")
 
 metadata = MetaData(
     naming_convention={
@@ -46,7 +47,7 @@ campaign = Table(
     Column("number", Integer, primary_key=True),
     Column("name", String(64), nullable=False, unique=True),
     Column("state", String(16), nullable=False),
-    Column("revision", Integer, nullable=False, comment="grows with every deletion of a record set or report"),
+    Column("revision", Integer, nullable=False, comment="grows with every list or result that is begun"),
 )
 
 document = Table(
@@ -86,6 +87,13 @@ report = Table(
     Column("data", LargeBinary, comment="the randomised report; NULL if deleted on request"),
     UniqueConstraint("campaign", "pseudonym", name="uq_report_pseudonym"),
     sqlite_with_rowid=False,
+)
+
+pending_deletion = Table(
+    "pending_deletion",
+    metadata,
+    Column("campaign", Integer, ForeignKey("campaign.number"), primary_key=True),
+    Column("report_id", LargeBinary, primary_key=True, comment="its deletion was asked for while reports are counted"),
 )
 
 intake = Table(

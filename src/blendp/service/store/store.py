@@ -22,6 +22,7 @@ from blendp.service.refusal import Refused
 from blendp.service.settings import DATABASE_FILE, Settings
 from blendp.service.store.migrations import migrate
 from blendp.service.store.schema import heartbeat
+from blendp.service.store.turns import turn
 
 _BUSY_SECONDS = 10
 _BEAT_BYTES = 8192
@@ -82,6 +83,12 @@ class Store:
     def locked(self, query: sa.Select[Any]) -> sa.Select[Any]:
         """The query, made to hold its rows until the transaction ends; the embedded database has one writer anyway."""
         return query if self.embedded else query.with_for_update(key_share=True)
+
+    @contextmanager
+    def turn(self, number: int, wait_seconds: float = 0.0) -> Iterator[bool]:
+        """Whether this is the only one, of all processes, who makes a list or result of a campaign just now."""
+        with self._told(), turn(self.engine, number, wait_seconds) as ours:
+            yield ours
 
     def note_deletion(self) -> None:
         """Something was deleted that the database may still hold in old pages or rows."""

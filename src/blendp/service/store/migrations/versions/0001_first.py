@@ -14,9 +14,7 @@ def upgrade() -> None:
         sa.Column("number", sa.Integer, nullable=False),
         sa.Column("name", sa.String(64), nullable=False),
         sa.Column("state", sa.String(16), nullable=False),
-        sa.Column(
-            "revision", sa.Integer, nullable=False, comment="grows with every deletion of a record set or report"
-        ),
+        sa.Column("revision", sa.Integer, nullable=False, comment="grows with every list or result that is begun"),
         sa.PrimaryKeyConstraint("number", name="pk_campaign"),
         sa.UniqueConstraint("name", name="uq_campaign_name"),
     )
@@ -61,6 +59,15 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("campaign", "report_id", name="pk_report"),
         sa.UniqueConstraint("campaign", "pseudonym", name="uq_report_pseudonym"),
         sqlite_with_rowid=False,
+    )
+    op.create_table(
+        "pending_deletion",
+        _campaign_column(),
+        sa.Column(
+            "report_id", sa.LargeBinary, nullable=False, comment="its deletion was asked for while reports are counted"
+        ),
+        sa.PrimaryKeyConstraint("campaign", "report_id", name="pk_pending_deletion"),
+        _campaign_key("pending_deletion"),
     )
     op.create_table(
         "intake",
