@@ -221,9 +221,8 @@ def test_database_goes_during_a_release(on_postgresql: World, postgres: Postgres
     assert_refused(
         world.server.client.ask("POST", f"{world.path}/deletions", world.deletion(1), "application/json"), 503, "busy"
     )
-    world.restart(graceful=False)
     world.model.state = "reporting"
-    world.check()
+    world.restart(graceful=False)
     world.upload(BINARY, [NEW, REPLAY])
     released(world)
     world.finish()

@@ -248,7 +248,7 @@ class World:
 
     def release(self) -> None:
         def happen(model: Model) -> str:
-            if model.state not in ("reporting", "closing"):
+            if model.state != "reporting":
                 return "not-found" if model.state == "deleted" else "wrong-state"
             if len(model.counted) < MINIMUM_CLIENTS:
                 model.state = "reporting"
@@ -360,7 +360,7 @@ class World:
             refusal = self._gate(model, spoilt, right_manifest)
             if refusal:
                 return refusal
-            if model.state == "closing" and any(kind not in (MALFORMED, IMPOSSIBLE) for kind, _ in made):
+            if model.state == "signing" and any(kind not in (MALFORMED, IMPOSSIBLE) for kind, _ in made):
                 return "busy"
             fates = [self._fate(model, *one) for one in made]
             outcomes = [fate or model.fate(report) for fate, report in zip(fates, reports, strict=True)]
@@ -465,9 +465,9 @@ class World:
         def happen(model: Model) -> str:
             if model.state == "deleted":
                 return "not-found"
-            return "done" if model.state in ("reporting", "closing") and model.forget(owner) else "nothing"
+            return "done" if model.state == "reporting" and model.forget(owner) else "nothing"
 
-        body, taken = self.deletion(install), self.model.state in ("reporting", "closing")
+        body, taken = self.deletion(install), self.model.state == "reporting"
         path = f"{self.path}/deletions"
         answer = self._do(lambda client: client.ask("POST", path, body, "application/json"), happen)
         if taken and answer is not None:
@@ -755,7 +755,7 @@ class World:
                 assert told["state"] == self.model.state
                 if self.model.state != "released":
                     assert told["clients"]["reports"] == len(self.model.counted)
-            if self.model.state in ("reporting", "closing"):
+            if self.model.state == "reporting":
                 self.release()
             if self.model.state == "released":
                 self.publish()
@@ -779,7 +779,7 @@ class World:
 _CLOSED = {"opt-in": "wrong-state", "closing": "busy", "released": "late", "deleted": "not-found"}
 """What uploads are told in states that take none, by a process that does not remember the campaign from before."""
 
-_KEPT = {"opt-in": ("opt-in",), "pseudonym": ("opt-in", "reporting", "closing")}
+_KEPT = {"opt-in": ("opt-in",), "pseudonym": ("opt-in", "reporting", "signing")}
 """The keys of a campaign, and the states in which they are needed."""
 
 
