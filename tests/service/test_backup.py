@@ -20,7 +20,7 @@ import pytest
 from blendp.errors import EngineError
 from blendp.service import backup as backup_module
 from blendp.service.backup import BACKUP_KEY, BACKUP_TYPE, FORMAT, make_backup, restore_backup
-from blendp.service.campaigns import find
+from blendp.service.campaigns import find, payload
 from blendp.service.collector import Collector
 from blendp.service.private_files import PrivateFiles, make_private
 from blendp.service.settings import Settings
@@ -28,6 +28,7 @@ from blendp.service.status import overview
 from blendp.service.store.reports import keep_reports
 from blendp.wire import Envelope, SigningKey
 from blendp.wire.envelope import SignatureError
+from tests.service.helpers import enrolment_body
 from tests.service.postgres import Postgres
 from tests.support import WHO
 from tests.unit.cli.test_serve import blendp
@@ -120,6 +121,30 @@ def test_there_and_back(place: Places, tmp_path: Path) -> None:
     collector = Collector.open(new)
     assert [one["campaign"] for one in overview(collector.store)] == ["one", "two"]
     collector.close()
+
+
+def test_no_restore_draws_other_noise(place: Places, tmp_path: Path) -> None:
+    """A backup with keys, published from three times, gives one list and one set of noisy counts."""
+    old, out = place.new(tmp_path / "old"), tmp_path / "backup.tar"
+    collector = Collector.open(old)
+    terms = collector.lifecycle.create({"campaign": "one", **TERMS, "delta": 1e-4, "minimum_opt_in": 100})
+    for person, token in enumerate(collector.opt_in.enrol("one", 200)):
+        records = [{"query": f"q{person % 9}", "url": "http://u"}]
+        collector.opt_in.receive("one", token, enrolment_body(terms, records))
+    collector.close()
+    _, signed_by = make_backup(old, out, with_keys=True)
+    lists = set()
+    for turn in range(3):
+        new = place.new(tmp_path / f"new {turn}")
+        restore_backup(out, new, overwrite=False, key=signed_by)
+        restored = Collector.open(new)
+        manifest = restored.lifecycle.publish("one")
+        with restored.store.reading() as connection:
+            number = find(connection, "one").number
+            lists.add((payload(connection, number, "list"), payload(connection, number, "listed")))
+        restored.close()
+    assert len(lists) == 1
+    assert manifest.records > 5
 
 
 def test_a_damaged_backup_replaces_nothing(place: Places, tmp_path: Path) -> None:

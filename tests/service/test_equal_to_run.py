@@ -25,8 +25,8 @@ from blendp.report import release_card, rows_for_json
 from blendp.service.campaigns import keyed, pseudonym_key
 from blendp.service.collector import Collector
 from blendp.service.lifecycle import parameters_of
+from blendp.service.opt_in import in_order
 from blendp.service.settings import Settings
-from blendp.service.tokens import enrolment_hash
 from blendp.wire.campaign import Manifest, Terms
 from blendp.wire.reports import QUESTION_NUMBER
 from tests.service.helpers import enrolment_body, keep_rows
@@ -40,7 +40,7 @@ PEOPLE, CLIENTS = 250, 900
 def collector(tmp_path: Path) -> Iterator[Collector]:
     opened = Collector.open(Settings(tmp_path / "data"), lambda: TODAY)
     random = KnownKey(7)
-    yield replace(opened, lifecycle=replace(opened.lifecycle, random=lambda: random))
+    yield replace(opened, lifecycle=replace(opened.lifecycle, random=lambda *_: random))
     opened.close()
 
 
@@ -101,15 +101,11 @@ def _record(generator: np.random.Generator, levels: int) -> tuple[str, str | Non
 def _opt_in(collector: Collector, terms: Terms) -> list[tuple[str, str, str | None]]:
     """Send everybody's records; what was sent, under the names that the service gives people."""
     generator = np.random.default_rng(3)
-    rows: list[tuple[str, str, str | None]] = []
-    for token in collector.opt_in.enrol("c", PEOPLE):
-        records = [_record(generator, terms.levels) for _ in range(terms.opt_in_records)]
-        sent = [{"query": query, "url": url} for query, url in records]
-        body = enrolment_body(terms, sent)
+    people = [[_record(generator, terms.levels) for _ in range(terms.opt_in_records)] for _ in range(PEOPLE)]
+    for records, token in zip(people, collector.opt_in.enrol("c", PEOPLE), strict=True):
+        body = enrolment_body(terms, [{"query": query, "url": url} for query, url in records])
         assert collector.opt_in.receive("c", token, body) == "accepted"
-        name = (enrolment_hash(token) or b"").hex()
-        rows += [(name, query, url) for query, url in records]
-    return rows
+    return [(f"{place:08x}", query, url) for place, records in enumerate(in_order(people)) for query, url in records]
 
 
 def _report(collector: Collector, manifest: Manifest, spool: Path) -> tuple[HeadList, Split | Tally]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,11 @@ import msgspec
 import pytest
 import sqlalchemy as sa
 
+from blendp.curator import OptInCounts
 from blendp.errors import ParameterError
 from blendp.estimate import Split
-from blendp.service.campaigns import Book, envelope, find, keyed, opt_in_key, pseudonym_key
+from blendp.methods import Listed
+from blendp.service.campaigns import Book, envelope, find, keyed, opt_in_key, payload, pseudonym_key
 from blendp.service.collector import Collector
 from blendp.service.counting import ReportCount
 from blendp.service.keyring import DESTROYED_AFTER_DAYS
@@ -355,9 +357,19 @@ def test_a_campaign_that_is_deleted_while_it_is_released_stays_deleted(
 
 def test_a_preview_is_what_a_release_signs_and_keeps_nothing(collector: Collector) -> None:
     published_campaign(collector)
-    keys = _send(collector, 4)
+    keys = _send(collector, 5)
     document, _ = collector.lifecycle.preview("c1")
     assert _state(collector) == "reporting"
+    assert collector.lifecycle.preview("c1")[0] == document
+    assert collector.forget_report("c1", keys[4])
+    document, _ = collector.lifecycle.preview("c1")
+    assert collector.lifecycle.release("c1")[0] == document
+
+
+def test_a_preview_counts_what_is_there(collector: Collector) -> None:
+    published_campaign(collector)
+    keys = _send(collector, 4)
+    document, _ = collector.lifecycle.preview("c1")
     assert collector.forget_report("c1", keys[0])
     assert collector.lifecycle.preview("c1")[1].groups.client == 3
     assert collector.forget_report("c1", keys[1])
@@ -404,6 +416,37 @@ def test_withdrawn_people_do_not_make_the_list(collector: Collector) -> None:
         collector.opt_in.receive("c1", tokens[0], records_of(terms, 0))
     assert collector.lifecycle.publish("c1").opt_in_people == 3
     assert not collector.withdraw("c1", tokens[1]), "its records are gone by now"
+
+
+def _listed(folder: Path, people: Sequence[int]) -> Listed:
+    """The list of these people, who came in this order, under a key that is always the same."""
+    collector = open_collector(folder)
+    terms = collector.lifecycle.create(terms_of(minimum_opt_in=2, opt_in_records=2))
+    collector.files.keep(opt_in_key("c1"), bytes(range(32)))
+    for person, token in zip(people, collector.opt_in.enrol("c1", len(people)), strict=True):
+        records = [{"query": f"q{number}", "url": "http://u"} for number in (person % 40, person % 7)]
+        assert collector.opt_in.receive("c1", token, enrolment_body(terms, records[:: 1 if person % 2 else -1]))
+    collector.lifecycle.publish("c1")
+    with collector.store.reading() as connection:
+        listed = Listed.from_bytes(payload(connection, find(connection, "c1").number, "listed") or b"")
+    collector.close()
+    return listed
+
+
+def _noisy(listed: Listed) -> dict[Any, float]:
+    assert isinstance(listed.found, OptInCounts)
+    return dict(zip(listed.found.head_list.labels, listed.found.people.tolist(), strict=True))
+
+
+def test_noise_is_drawn_once_for_one_set_of_records(tmp_path: Path) -> None:
+    """Whoever came when, under whichever token; and all of it anew if one person's record is another."""
+    people = list(range(800))
+    first, again = _listed(tmp_path / "1", people), _listed(tmp_path / "2", people[::-1])
+    assert first.to_bytes() == again.to_bytes()
+    one, other = _noisy(first), _noisy(_listed(tmp_path / "3", [*people[:-1], 3]))
+    both = set(one) & set(other)
+    assert len(both) > 20
+    assert sum(one[label] == other[label] for label in both) < len(both) / 10
 
 
 def test_opt_in_records_are_sealed_on_the_disk(collector: Collector, tmp_path: Path) -> None:

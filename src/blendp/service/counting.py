@@ -12,6 +12,7 @@ from blendp.estimate import Arm, Split, Tally
 from blendp.mechanisms import SubsetSelection
 from blendp.methods import Listed
 from blendp.wire.campaign import Terms
+from blendp.wire.canonical import canonical
 from blendp.wire.reports import QUESTION_NUMBER, ReportForms, data_matrix
 
 Sums = NDArray[np.int64]
@@ -62,6 +63,11 @@ class ReportCount:
             for question, subset in self._subsets.items()
         )
         return Split(queries, cells_arm, self._head_list.query_of_cell)
+
+    def to_bytes(self) -> bytes:
+        """The sums, in one spelling: whatever order the reports came in."""
+        parts = [(question, self._users[question], sums.tolist()) for question, sums in sorted(self._sums.items())]
+        return canonical({"sums": parts})
 
     def _summed(self, question: int, some: list[bytes]) -> Sums:
         data = data_matrix(some, self._width[question])

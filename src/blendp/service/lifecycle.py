@@ -25,7 +25,7 @@ from sqlalchemy.exc import IntegrityError
 
 from blendp.errors import ParameterError
 from blendp.methods import Listed, Parameters, Release, conclude, make_list
-from blendp.randomness import ReleaseRandom
+from blendp.randomness import DerivedRandom, ReleaseRandom
 from blendp.report import release_card, rows_for_json
 from blendp.service.audit import LOCAL, Actor, Trail
 from blendp.service.campaigns import (
@@ -43,7 +43,7 @@ from blendp.service.campaigns import (
 from blendp.service.clock import Clock, in_doubt, past, reading
 from blendp.service.counting import ReportCount
 from blendp.service.keyring import KeyRing, KnownKey
-from blendp.service.opt_in import OptIn
+from blendp.service.opt_in import OptIn, bytes_of_people, log_of_people
 from blendp.service.private_files import PrivateFiles
 from blendp.service.refusal import Refused
 from blendp.service.store.reports import carry_out_deletions, close_door, count_reports, pending_reports, read_reports
@@ -69,8 +69,9 @@ class Lifecycle:
     keys: KeyRing
     opt_in: OptIn
     clock: Clock
-    random: Callable[[], ReleaseRandom] = ReleaseRandom
-    """Gives the noise of a list, and of a release; cryptographic, whoever gives it."""
+    random: Callable[..., ReleaseRandom] = DerivedRandom
+    """Gives the noise of a list, and what a release draws, for a key of the campaign, a purpose and the data: the same
+    for the same ones, so that no two draws are ever made for one set of records."""
 
     def create(self, fields: Mapping[str, Any], by: Actor = LOCAL) -> Terms:
         """Fix and sign the terms of a new campaign."""
@@ -170,10 +171,10 @@ class Lifecycle:
     def _publish(self, found: Found, by: Actor) -> Manifest:
         with self.store.reading() as connection:
             terms = terms_of(connection, found.number)
-            people = self.opt_in.people(connection, found.number)
-            log = self.opt_in.log(connection, found, terms)
-        marks = np.ones(people, dtype=np.bool_)
-        listed = make_list(log, parameters_of(terms), opt_in=marks, random=self.random())
+            people = self.opt_in.gathered(connection, found)
+        random = self.random(self.opt_in.noise_key(found.name), "list", terms.to_bytes(), bytes_of_people(people))
+        marks = np.ones(len(people), dtype=np.bool_)
+        listed = make_list(log_of_people(people, terms), parameters_of(terms), opt_in=marks, random=random)
         manifest = self._manifest(terms, listed)
         with self.store.writing() as connection:
             self._require_same(connection, found)
@@ -240,7 +241,14 @@ class Lifecycle:
         if count.users < manifest.terms.minimum_clients:
             raise _too_few("clients", count.users, manifest.terms.minimum_clients)
         share = manifest.query_share if listed.parameters.reports_split else None
-        return manifest, conclude(listed, count.reports, query_share=share, random=self.random())
+        random = self._release_random(found.name, listed, count)
+        return manifest, conclude(listed, count.reports, query_share=share, random=random)
+
+    def _release_random(self, name: str, listed: Listed, count: ReportCount) -> ReleaseRandom:
+        """What a release draws from, which protects nobody: list and reports are protected by noise of their own. So a
+        campaign whose key was lost can be released, though not previewed to the last digit."""
+        key = self.files.get(pseudonym_key(name))
+        return ReleaseRandom() if key is None else self.random(key, "release", listed.to_bytes(), count.to_bytes())
 
     def _reopen(self, before: Found) -> None:
         """Let a campaign go on as before, if nobody else has moved it on; a store that fails is asked again later."""

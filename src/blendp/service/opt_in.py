@@ -6,6 +6,7 @@ import datetime
 import hashlib
 import hmac
 import secrets
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import msgspec
@@ -127,17 +128,14 @@ class OptIn:
         query = sa.select(enrolment.c.state, sa.func.count()).where(enrolment.c.campaign == number)
         return {row[0]: int(row[1]) for row in connection.execute(query.group_by(enrolment.c.state))}
 
-    def log(self, connection: Connection, found: Found, terms: Terms) -> EmbeddedLog:
-        """All records as a log, which the library's methods draw from."""
+    def gathered(self, connection: Connection, found: Found) -> list[list[Record]]:
+        """Everybody's records, in an order that says nothing of who came when and is the same for the same records."""
         query = sa.select(enrolment).where(enrolment.c.campaign == found.number, enrolment.c.sealed.is_not(None))
-        columns: dict[str, list[str | None]] = {"user": [], "query": [], "url": []}
-        for row in connection.execute(query.order_by(enrolment.c.token)):
-            for text, url in self._unsealed(found.name, row) or [("", None)]:
-                columns["user"].append(bytes(row.token).hex())
-                columns["query"].append(text)
-                columns["url"].append(url)
-        table = pa.table({name: pa.array(values, pa.string()) for name, values in columns.items()})
-        return log_of_table(table, columns=Columns(levels=terms.levels), normalise=terms.normalise, max_broken=1.0)
+        return in_order(self._unsealed(found.name, row) for row in connection.execute(query))
+
+    def noise_key(self, name: str) -> bytes:
+        """The secret that the noise of a campaign's list is derived from: destroyed with the records."""
+        return self._key(name)
 
     def _open(self, connection: Connection, name: str) -> Found:
         found = find(connection, name, self.store)
@@ -188,6 +186,32 @@ class OptIn:
 def _nonce_hash(text: str) -> bytes:
     """What the store knows of a nonce."""
     return hashlib.sha256(of_hex(text, "nonce", ENROLMENT_NONCE_BYTES)).digest()
+
+
+def in_order(people: Iterable[list[Record]]) -> list[list[Record]]:
+    """Everybody's records, sorted, and the people by what they sent."""
+    return sorted((sorted(records, key=_bytes_of) for records in people), key=msgspec.json.encode)
+
+
+def _bytes_of(record: Record) -> bytes:
+    return msgspec.json.encode(record)
+
+
+def bytes_of_people(people: list[list[Record]]) -> bytes:
+    """What everybody sent, in one spelling."""
+    return msgspec.json.encode(people)
+
+
+def log_of_people(people: list[list[Record]], terms: Terms) -> EmbeddedLog:
+    """All records as a log, which the library's methods draw from; people are named by their place."""
+    columns: dict[str, list[str | None]] = {"user": [], "query": [], "url": []}
+    for place, records in enumerate(people):
+        for text, url in records or [("", None)]:
+            columns["user"].append(f"{place:08x}")
+            columns["query"].append(text)
+            columns["url"].append(url)
+    table = pa.table({name: pa.array(values, pa.string()) for name, values in columns.items()})
+    return log_of_table(table, columns=Columns(levels=terms.levels), normalise=terms.normalise, max_broken=1.0)
 
 
 def _this(number: int, token: bytes) -> sa.Update:

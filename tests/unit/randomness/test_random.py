@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from blendp.errors import ParameterError, RandomnessError
 from blendp.mechanisms import DiscreteLaplace, ThresholdList, TwoStage
 from blendp.privacy import Budget
-from blendp.randomness import Random, ReleaseRandom, SimulationRandom
+from blendp.randomness import DerivedRandom, Random, ReleaseRandom, SimulationRandom, require_release
 from tests.support import KnownKey, Script, goodness
 
 SOURCES = pytest.mark.parametrize("source", [KnownKey, SimulationRandom])
@@ -30,6 +30,50 @@ def test_release_words_are_the_aes_counter_stream() -> None:
     block = Cipher(algorithms.AES256((123).to_bytes(32, "big")), modes.ECB()).encryptor()
     counters = b"".join(i.to_bytes(16, "big") for i in range(len(drawn) // 16 + 1))
     assert block.update(counters)[: len(drawn)] == drawn
+
+
+def test_a_derived_source_is_a_function_of_key_purpose_and_data() -> None:
+    key = bytes(range(32))
+    first = DerivedRandom(key, "list", b"ab", b"c")
+    require_release(first)
+    words = first.words(8).tolist()
+    assert DerivedRandom(key, "list", b"ab", b"c").words(8).tolist() == words
+    others = [
+        DerivedRandom(bytes(32), "list", b"ab", b"c"),
+        DerivedRandom(key, "release", b"ab", b"c"),
+        DerivedRandom(key, "list", b"a", b"bc"),
+        DerivedRandom(key, "list", b"abc"),
+        DerivedRandom(key, "list", b"c", b"ab"),
+        DerivedRandom(key, "list", b"ab", b"c", b""),
+        DerivedRandom(key, "list", b"ab", b"b"),
+    ]
+    seen = [tuple(other.words(8).tolist()) for other in others]
+    assert len({*seen, tuple(words)}) == 8
+    assert not set(words) & {word for some in seen for word in some}
+
+
+def test_a_derived_source_has_a_whole_key_and_hides_it() -> None:
+    with pytest.raises(ParameterError, match="key = '16 bytes' is not allowed: it must be 32 bytes"):
+        DerivedRandom(bytes(16), "list")
+    random = DerivedRandom(bytes(32), "list")
+    assert repr(random) == "DerivedRandom()"
+    for copied in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(RandomnessError):
+            copied(random)
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_derived_source_is_of_no_use_in_a_forked_process() -> None:
+    random = DerivedRandom(bytes(32), "list")
+    random.words(4)
+
+    def draw() -> list[int]:
+        for _ in range(2):
+            with pytest.raises(RandomnessError, match="derive it there"):
+                random.words(4)
+        return [1]
+
+    assert in_a_fork(draw) == [1]
 
 
 def test_two_release_sources_differ() -> None:

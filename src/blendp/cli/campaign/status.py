@@ -29,7 +29,8 @@ _MEANS = {
     "opt-in": "records of opt-in people are taken",
     "listing": "the list is being made",
     "reporting": "the list is public, clients' reports are taken",
-    "closing": "the result is being computed",
+    "closing": "reports are counted for the result",
+    "signing": "the result is being computed and signed",
     "released": "the result is public; records, reports and pseudonyms are gone",
 }
 
@@ -65,7 +66,7 @@ def _rows(told: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for number, (outcome, count) in enumerate(sorted(told["intake"].items(), key=lambda pair: -pair[1])):
         yield "" if number else "intake", f"{outcome:<12} {count:>10,}  {count / total:>6.1%}".replace("%", " %")
     deleted = told["intake"].get("accepted", 0) - clients["reports"]
-    if deleted > 0 and told["state"] in ("reporting", "closing"):
+    if deleted > 0 and told["state"] in ("reporting", "closing", "signing"):
         yield "", f"{'deleted':<12} {deleted:>10,}  at their owners' request"
     if told["list"] is not None:
         yield "list", _list(told["list"])
