@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -18,6 +17,7 @@ from blendp.methods import Outcome, Release
 from blendp.methods.outcome import Row
 from blendp.outputs import whole
 from blendp.report.html import render_report
+from blendp.report.tables import write_table
 
 FILES = ("estimates.csv", "trends.csv", "head_list.json", "release.json", "report.html")
 
@@ -34,8 +34,8 @@ def write_release(
         raise RandomnessError(f"A {type(release).__name__} is not for release: make a Release with blendp.run.")
     with whole(Path(directory), overwrite=overwrite, own_files=FILES) as made:
         columns = ("query", "url", "probability", "std_error", "low", "high", "weight_opt_in")
-        _write_csv(made / "estimates.csv", columns, release.records())
-        _write_csv(made / "trends.csv", ("query", "probability", "std_error", "low", "high"), release.trends())
+        _write_rows(made / "estimates.csv", columns, release.records())
+        _write_rows(made / "trends.csv", ("query", "probability", "std_error", "low", "high"), release.trends())
         (made / "head_list.json").write_bytes(release.head_list.to_bytes())
         card = json.dumps(release_card(release, source), ensure_ascii=False, indent=2, allow_nan=False)
         (made / "release.json").write_text(card + "\n", encoding="utf-8")
@@ -82,11 +82,6 @@ def _known(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _write_csv(path: Path, columns: Sequence[str], rows: Sequence[Row]) -> None:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(columns)
-        for row in rows:
-            values = asdict(row)
-            values["query"], values["url"] = wildcard_text(row.query), wildcard_text(row.url)
-            writer.writerow(["" if _known(values[name]) is None else values[name] for name in columns])
+def _write_rows(path: Path, columns: Sequence[str], rows: Sequence[Row]) -> None:
+    texts = ({**asdict(row), "query": wildcard_text(row.query), "url": wildcard_text(row.url)} for row in rows)
+    write_table(path, columns, ([values[name] for name in columns] for values in texts))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -13,6 +12,7 @@ from blendp._version import __version__
 from blendp.evaluation.figures import RECIPES, Figure, Point
 from blendp.outputs import whole
 from blendp.report.files import wildcard_text
+from blendp.report.tables import Cell, write_table
 from blendp.report.templates import fill
 
 KINDS = ("csv", "json", "svg", "png")
@@ -75,22 +75,18 @@ def _write_csv(path: Path, points: Sequence[Point]) -> None:
     """A row for every point: what it is about, and every mean with its standard error beside it."""
     told = list(dict.fromkeys(name for point in points for name in point.about))
     names = list(dict.fromkeys(name for point in points for name in point.means))
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([*told, *(column for name in names for column in (name, f"{name}_std_error"))])
-        for point in points:
-            about = dict(point.about)
-            if "query" in about:
-                about["query"] = wildcard_text(about["query"])
-            row = ["" if about.get(name) is None else about[name] for name in told]
-            for name in names:
-                mean = point.means.get(name)
-                row += ["", ""] if mean is None else [_cell(mean.value), _cell(mean.error)]
-            writer.writerow(row)
+    columns = [*told, *(column for name in names for column in (name, f"{name}_std_error"))]
+    write_table(path, columns, (_cells(point, told, names) for point in points))
 
 
-def _cell(value: float) -> float | str:
-    return value if math.isfinite(value) else ""
+def _cells(point: Point, told: Sequence[str], names: Sequence[str]) -> list[Cell]:
+    about = dict(point.about)
+    if "query" in about:
+        about["query"] = wildcard_text(about["query"])
+    means = [point.means.get(name) for name in names]
+    return [about.get(name) for name in told] + [
+        cell for mean in means for cell in ((None, None) if mean is None else (mean.value, mean.error))
+    ]
 
 
 def _page(figures: Sequence[Figure], pictures: Mapping[str, Any], about: Mapping[str, Any]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import math
 from collections import Counter
@@ -19,6 +18,7 @@ from blendp.evaluation.surveys import design_facts
 from blendp.outputs import whole
 from blendp.report.survey_page import render_survey
 from blendp.report.survey_text import learnt_model, learnt_tree
+from blendp.report.tables import write_table
 from blendp.survey import AnswerRow, SurveyOutcome, SurveyRelease
 from blendp.survey.model_file import model_to_bytes
 
@@ -42,11 +42,8 @@ def write_survey(
             f"A {type(release).__name__} is not for release: make a SurveyRelease with blendp.run_survey."
         )
     with whole(Path(directory), overwrite=overwrite, own_files=SURVEY_FILES) as made:
-        with (made / "frequencies.csv").open("w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(field.name for field in fields(AnswerRow))
-            for row in release.rows():
-                writer.writerow(["" if _known(value) is None else value for value in astuple(row)])
+        columns = [field.name for field in fields(AnswerRow)]
+        write_table(made / "frequencies.csv", columns, (astuple(row) for row in release.rows()))
         card = json.dumps(survey_card(release, source), ensure_ascii=False, indent=2, allow_nan=False)
         (made / "survey.json").write_text(card + "\n", encoding="utf-8")
         if not release.inferred:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import math
 from collections.abc import Sequence
@@ -18,6 +17,7 @@ from blendp.estimate import CONFIDENCE, Blend, GroupEstimate, Level
 from blendp.headlist import HeadList
 from blendp.outputs import whole
 from blendp.report.files import wildcard_text
+from blendp.report.tables import write_table
 
 TALLY_FILES = ("clients.csv", "tally.json")
 
@@ -84,12 +84,8 @@ def plain_rows(rows: Sequence[ClientRow]) -> list[dict[str, Any]]:
 def write_tally(rows: Sequence[ClientRow], card: dict[str, Any], directory: Path, *, overwrite: bool) -> None:
     """Write clients.csv and tally.json, both or neither."""
     with whole(directory, overwrite=overwrite, own_files=TALLY_FILES) as made:
-        with (made / "clients.csv").open("w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(field.name for field in fields(ClientRow))
-            for row in rows:
-                numbers = ("" if _known(value) is None else value for value in astuple(row)[2:])
-                writer.writerow([wildcard_text(row.query), wildcard_text(row.url), *numbers])
+        cells = ((wildcard_text(row.query), wildcard_text(row.url), *astuple(row)[2:]) for row in rows)
+        write_table(made / "clients.csv", [field.name for field in fields(ClientRow)], cells)
         text = json.dumps(card, ensure_ascii=False, indent=2, allow_nan=False)
         (made / "tally.json").write_text(text + "\n", encoding="utf-8")
 

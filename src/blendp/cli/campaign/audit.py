@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from itertools import count
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,6 +15,7 @@ from blendp.cli.console import print_json, results
 from blendp.cli.options import output, takes_job
 from blendp.errors import ParameterError
 from blendp.outputs import refuse_existing, whole
+from blendp.report.tables import write_table
 from blendp.report.text import visible
 from blendp.service.operator_client import OperatorClient
 
@@ -31,7 +30,6 @@ COLUMNS = ("number", "time", "actor", "token", "name", "act", "campaign", "outco
 
 _PAGE = 1000
 _MOST = 1_000_000
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 @takes_job
@@ -94,14 +92,6 @@ def _show(entries: list[dict[str, Any]]) -> None:
 
 def _write(path: Path, entries: list[dict[str, Any]], *, overwrite: bool) -> None:
     """A table that no spreadsheet takes for formulas."""
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows([[_plain(entry[column]) for column in COLUMNS] for entry in entries])
+    cells = ([None if entry[column] is None else str(entry[column]) for column in COLUMNS] for entry in entries)
     with whole(path, overwrite=overwrite) as made:
-        made.write_text(text.getvalue(), encoding="utf-8")
-
-
-def _plain(value: object) -> str:
-    text = "" if value is None else str(value)
-    return f"'{text}" if text.startswith(_FORMULA) else text
+        write_table(made, COLUMNS, cells)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,6 +11,7 @@ from blendp.cli.campaign.options import CampaignName, Where, collector, say, war
 from blendp.cli.options import output, takes_job
 from blendp.outputs import refuse_existing, whole
 from blendp.report.files import wildcard_text
+from blendp.report.tables import write_table
 from blendp.service.clock import utc_today
 from blendp.wire import VerifyKey
 
@@ -63,9 +63,5 @@ def export(
 
 
 def _write_csv(path: Path, columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(columns)
-        for row in rows:
-            values = {**row, "query": wildcard_text(row["query"]), "url": wildcard_text(row["url"])}
-            writer.writerow(["" if values[name] is None else values[name] for name in columns])
+    texts = ({**row, "query": wildcard_text(row["query"]), "url": wildcard_text(row["url"])} for row in rows)
+    write_table(path, columns, ([values[name] for name in columns] for values in texts))
