@@ -130,7 +130,7 @@ def _publish(collector: Collector) -> Manifest:
     for place, token in enumerate(collector.opt_in.enrol(CAMPAIGN, OPT_IN_PEOPLE)):
         item = place % OPT_IN_RECORDS
         records = [{"query": f"query {item}", "url": f"https://{item}.example.org"}]
-        body = msgspec.json.encode({"terms": terms.sha256, "records": records})
+        body = msgspec.json.encode({"terms": terms.sha256, "nonce": f"{place:032x}", "records": records})
         collector.opt_in.receive(CAMPAIGN, token, body)
     return collector.lifecycle.publish(CAMPAIGN)
 
