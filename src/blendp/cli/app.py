@@ -66,8 +66,8 @@ _ALIASES = {
     "path": "out",
     "cap epsilon": "lower_cap",
     "cap delta": "lower_delta",
-    "epsilon": "lower_cap",
-    "delta": "lower_delta",
+    "yearly epsilon": "lower_year",
+    "yearly delta": "lower_year_delta",
 }
 """Options that set a parameter of another name, where there is none of its own."""
 

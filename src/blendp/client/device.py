@@ -23,7 +23,7 @@ from blendp.client.collector import Campaign, Collector, Offer
 from blendp.client.consent import Consent
 from blendp.client.explanation import Explanation, explain
 from blendp.client.http import Http
-from blendp.client.ledger import CAP, Entry, Ledger
+from blendp.client.ledger import CAP, YEARLY, Entry, Ledger
 from blendp.client.outbox import DELETIONS, NEEDS, Outbox, Summary
 from blendp.client.personal import campaign_records, fitting
 from blendp.client.refusals import EquivocationError, RefusedError
@@ -59,13 +59,14 @@ class Device:
         collector: Collector | None = None,
         *,
         cap: Budget = CAP,
+        yearly: Budget = YEARLY,
         http: Http | None = None,
         clock: Callable[[], float] = time.time,
         sleep: Callable[[float], None] = time.sleep,
         jitter: Callable[[], float] = _SYSTEM.random,
         random: ReleaseRandom | None = None,
     ) -> None:
-        """Open the device in this folder, or make one; only then does the cap count.
+        """Open the device in this folder, or make one; only then do the caps, for life and for a year, count.
 
         The collector is needed to look at campaigns and to take part; all else works without.
         """
@@ -75,7 +76,7 @@ class Device:
         self._random = ReleaseRandom() if random is None else random
         require_release(self._random)
         self._http = http or (collector.http if collector is not None else Http())
-        self._store = Store(self.folder, cap)
+        self._store = Store(self.folder, cap, yearly)
         self._outbox = Outbox(self._store, self._http, clock, jitter)
 
     def __enter__(self) -> Self:
@@ -113,12 +114,13 @@ class Device:
 
     @property
     def ledger(self) -> Ledger:
-        """What the person has spent, and the cap."""
+        """What the person has spent, and the caps."""
+        self._store.count_days(self._today)
         return self._store.ledger
 
-    def lower_cap(self, cap: Budget) -> None:
-        """Lower the lifetime cap; it can never be raised again."""
-        self._store.set_cap(cap)
+    def lower_cap(self, cap: Budget | None = None, *, yearly: Budget | None = None) -> None:
+        """Lower the cap for life, or that for a year; they can never be raised again."""
+        self._store.set_caps(cap, yearly)
 
     def server(self, url: str | None = None, campaign: str | None = None) -> Server | None:
         """A collector that this device has visited: this one, that of a campaign, or the last."""
@@ -294,7 +296,7 @@ class Device:
             raise ParameterError("consent", held.value, legal, "The person has to agree first; nothing was done.")
 
     def _entry(self, campaign: str, group: str, budget: Budget) -> Entry:
-        return Entry(campaign, group, budget, self._day)
+        return Entry(campaign, group, budget, self._day, self._store.count_days(self._today))
 
     def _drawn(self, seen: Campaign, records: Sequence[Record]) -> Participation:
         """Whether this device takes part, which no record has a say in, and its report if it does; not yet real."""

@@ -23,7 +23,7 @@ class Policy:
     """Making a report takes the longer the longer the list; nobody needs one as long as this."""
 
     most_epsilon: float | None = None
-    """The largest epsilon of one campaign; None leaves it to the lifetime cap."""
+    """The largest epsilon of one campaign; None leaves it to the caps of the ledger."""
 
     def __post_init__(self) -> None:
         """Refuse bounds that are none."""
@@ -32,7 +32,7 @@ class Policy:
         require_count("least_opt_in", self.least_opt_in, least=1, remedy="100 is usual.")
         if self.most_epsilon is not None:
             require_number(
-                "most_epsilon", self.most_epsilon, above=0, legal="above 0", remedy="None leaves it to the cap."
+                "most_epsilon", self.most_epsilon, above=0, legal="above 0", remedy="None leaves it to the caps."
             )
 
     def require_terms(self, terms: Terms) -> None:

@@ -43,10 +43,18 @@ class NetworkError(ConnectionError):
 
 
 class OverspentError(ParameterError):
-    """A participation that would cost more than what remains of the person's lifetime cap."""
+    """A participation that would cost more than what remains of the person's caps.
 
-    def __init__(self, requested: Budget, remaining: tuple[Fraction, Fraction]) -> None:
+    where:
+        yearly  says whether it is the cap for a year that has no room, and
+        days    in how many days it has, if nothing else is spent; None if it never has.
+    """
+
+    def __init__(
+        self, requested: Budget, remaining: tuple[Fraction, Fraction], days: int | None = None, *, yearly: bool = False
+    ) -> None:
         """Say what was asked for, what there is, and what is missing."""
+        self.yearly, self.days = yearly, days
         self.requested, self.remaining = requested, remaining
         epsilon, delta = (
             max(Fraction(0), Fraction(asked) - left)
@@ -55,9 +63,10 @@ class OverspentError(ParameterError):
         super().__init__(
             "epsilon" if epsilon else "delta",
             requested.epsilon if epsilon else requested.delta,
-            "at most what remains of the lifetime cap",
+            f"at most what remains of the cap for {'a year' if yearly else 'life'}",
             f"Requested: {_pair(requested.epsilon, requested.delta)}. Remaining: {_pair(*remaining)}. "
-            f"Difference: {_pair(epsilon, delta)}. Take no part: what is spent is never refunded.",
+            f"Difference: {_pair(epsilon, delta)}. Take no part: what is spent is never refunded."
+            + ("" if days is None else f" The year has room for it in {days} days."),
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import os
 import sqlite3
@@ -14,7 +15,7 @@ from typing import Any
 
 from blendp.client.collector import Campaign, Offer
 from blendp.client.consent import Consent
-from blendp.client.ledger import Entry, Ledger
+from blendp.client.ledger import Entry, Ledger, days_passed
 from blendp.client.refusals import EquivocationError, RefusedError
 from blendp.errors import ParameterError
 from blendp.privacy import Budget
@@ -27,14 +28,17 @@ SECRET_BYTES = 32
 
 _VERSION = 1
 _TABLES = """
-CREATE TABLE device (secret BLOB NOT NULL, consent TEXT NOT NULL, epsilon REAL NOT NULL, delta REAL NOT NULL);
+CREATE TABLE device (
+    secret BLOB NOT NULL, consent TEXT NOT NULL, epsilon REAL NOT NULL, delta REAL NOT NULL,
+    year_epsilon REAL NOT NULL, year_delta REAL NOT NULL, last_day TEXT, counted INTEGER NOT NULL
+);
 CREATE TABLE servers (url TEXT PRIMARY KEY, keys TEXT NOT NULL, witnesses TEXT NOT NULL, visit INTEGER NOT NULL);
 CREATE TABLE campaigns (
     campaign TEXT PRIMARY KEY, server TEXT NOT NULL, terms BLOB NOT NULL, manifest BLOB, list BLOB
 );
 CREATE TABLE evidence (campaign TEXT NOT NULL, what TEXT NOT NULL, source TEXT NOT NULL, envelope BLOB NOT NULL);
 CREATE TABLE ledger (campaign TEXT PRIMARY KEY, party TEXT NOT NULL, epsilon REAL NOT NULL, delta REAL NOT NULL,
-    day TEXT NOT NULL);
+    day TEXT NOT NULL, counted INTEGER NOT NULL);
 CREATE TABLE participations (campaign TEXT PRIMARY KEY, party TEXT NOT NULL, day TEXT NOT NULL, server TEXT NOT NULL,
     report_id BLOB, question INTEGER, data BLOB, token TEXT);
 CREATE TABLE queue (
@@ -114,20 +118,20 @@ class Item:
 class Store:
     """Reads and writes; knows no network, no clock and no chance but the install secret's."""
 
-    def __init__(self, folder: Path, cap: Budget) -> None:
-        """Open the memory in this folder; a new one has this cap, and consent off."""
+    def __init__(self, folder: Path, cap: Budget, yearly: Budget) -> None:
+        """Open the memory in this folder; a new one has these caps, and consent off."""
         _own(folder)
         path = folder / FILE
         os.close(os.open(path, os.O_CREAT | os.O_RDWR | getattr(os, "O_NOFOLLOW", 0), 0o600))
         path.chmod(0o600)
         self._connection = sqlite3.connect(path, isolation_level=None, timeout=30.0)
         try:
-            self._prepare(folder, cap)
+            self._prepare(folder, cap, yearly)
         except BaseException:
             self.close()
             raise
 
-    def _prepare(self, folder: Path, cap: Budget) -> None:
+    def _prepare(self, folder: Path, cap: Budget, yearly: Budget) -> None:
         """Make the tables if there are none."""
         self._run("PRAGMA synchronous = FULL")
         self._run("PRAGMA secure_delete = ON")
@@ -136,8 +140,9 @@ class Store:
             if not version:
                 for statement in _TABLES.split(";\n"):
                     self._run(statement)
-                first = (os.urandom(SECRET_BYTES), Consent.OFF.value, cap.epsilon, cap.delta)
-                self._run("INSERT INTO device VALUES (?, ?, ?, ?)", first)
+                caps = (cap.epsilon, cap.delta, yearly.epsilon, yearly.delta)
+                first = (os.urandom(SECRET_BYTES), Consent.OFF.value, *caps)
+                self._run("INSERT INTO device VALUES (?, ?, ?, ?, ?, ?, NULL, 0)", first)
                 self._run(f"PRAGMA user_version = {_VERSION}")
         if version > _VERSION:
             raise ParameterError("device", str(folder), f"of version {_VERSION}", "It needs another version of blendp.")
@@ -183,23 +188,35 @@ class Store:
 
     @property
     def ledger(self) -> Ledger:
-        """What was spent, and the cap."""
-        cap = Budget(*self._one("SELECT epsilon, delta FROM device"))
-        rows = self._run("SELECT campaign, party, epsilon, delta, day FROM ledger ORDER BY rowid").fetchall()
-        return Ledger(cap, tuple(Entry(row[0], row[1], Budget(row[2], row[3]), row[4]) for row in rows))
+        """What was spent, and the caps."""
+        row = self._one("SELECT epsilon, delta, year_epsilon, year_delta, counted FROM device")
+        rows = self._run("SELECT campaign, party, epsilon, delta, day, counted FROM ledger ORDER BY rowid").fetchall()
+        entries = tuple(Entry(one[0], one[1], Budget(one[2], one[3]), one[4], one[5]) for one in rows)
+        return Ledger(Budget(row[0], row[1]), entries, Budget(row[2], row[3]), row[4])
 
-    def set_cap(self, cap: Budget) -> None:
-        """Write down a lower cap."""
+    def count_days(self, today: datetime.date) -> int:
+        """Count the days that have passed since the latest that was ever seen; how many there were in all."""
         with self.whole():
-            self.ledger.lowered(cap)
-            self._run("UPDATE device SET epsilon = ?, delta = ?", (cap.epsilon, cap.delta))
+            last, counted = self._one("SELECT last_day, counted FROM device")
+            seen = None if last is None else require_day("last_day", last)
+            if seen is None or seen < today:
+                counted += days_passed(seen, today)
+                self._run("UPDATE device SET last_day = ?, counted = ?", (today.isoformat(), counted))
+        return int(counted)
+
+    def set_caps(self, cap: Budget | None, yearly: Budget | None) -> None:
+        """Write down lower caps."""
+        with self.whole():
+            lower = self.ledger.lowered(cap, yearly)
+            caps = (lower.cap.epsilon, lower.cap.delta, lower.yearly.epsilon, lower.yearly.delta)
+            self._run("UPDATE device SET epsilon = ?, delta = ?, year_epsilon = ?, year_delta = ?", caps)
 
     def spend(self, entry: Entry) -> None:
-        """Write down a participation's cost; raises if the cap does not allow it."""
+        """Write down a participation's cost; raises if a cap does not allow it."""
         with self.whole():
             self.ledger.spending(entry)
-            row = (entry.campaign, entry.group, entry.budget.epsilon, entry.budget.delta, entry.day)
-            self._run("INSERT INTO ledger VALUES (?, ?, ?, ?, ?)", row)
+            row = (entry.campaign, entry.group, entry.budget.epsilon, entry.budget.delta, entry.day, entry.counted)
+            self._run("INSERT INTO ledger VALUES (?, ?, ?, ?, ?, ?)", row)
 
     def server(self, url: str | None = None) -> Server | None:
         """A collector that was visited: this one, or the last."""

@@ -99,6 +99,8 @@ def released(service: Service, told: dict[str, str], tmp_path_factory: pytest.Te
     assert code == 0, errors
     today = datetime.datetime.now(datetime.UTC).date()
     assert f"opt-in from {today} to {today + datetime.timedelta(3)}" in shown
+    assert "room for 2 campaigns like this a year, 8 in all" in shown
+    assert "An opt-in person's, which spends δ too: 0 a year, 0 in all." in shown
     assert "--minimum-clients 40 is below 100" in errors
     assert "--delta" not in errors
     assert "--epsilon" not in errors
@@ -251,14 +253,14 @@ def test_a_careless_campaign_is_cautioned_compared_and_deleted(
     service: Service, told: dict[str, str], released: str
 ) -> None:
     code, shown, errors = blendp(
-        "campaign", "create", "careless", "--title", "x", *DATES, *SMALL, "--epsilon", "12", "--delta", "1e-3",
+        "campaign", "create", "careless", "--title", "x", *DATES, *SMALL, "--epsilon", "13", "--delta", "1e-3",
         "--json", **told,
     )  # fmt: skip
     assert code == 0
     assert len(json.loads(shown)["terms_sha256"]) == 64
     cautioned = [line.split()[0] for line in errors.splitlines()]
     assert cautioned == ["--epsilon", "--delta", "--minimum-opt-in", "--minimum-clients"]
-    assert "--epsilon 12 is above 10, all that a device spends in its life by default" in errors
+    assert "--epsilon 13 is above 12, all that a device spends in a year by default" in errors
     opt_in(service, "careless", succeed(told, "enrol", "careless", "--count", "1").splitlines())
     code, shown, errors = blendp("campaign", "publish", "careless", "--json", **told)
     assert json.loads(shown)["records"] == 0

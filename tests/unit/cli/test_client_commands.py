@@ -70,12 +70,16 @@ def test_a_whole_life(person: Person) -> None:
 
     code, shown, _ = person.blendp("look", CAMPAIGN, *person.where)
     assert code == 0
-    for words in ("What is searched for", "(ε = 4, δ = 0)", "12 records, made by 200", "witnesses 0", "No witness"):
+    for words in (
+        "What is searched for", "(ε = 4, δ = 0)", "12 records, made by 200", "witnesses 0", "No witness",
+        "ε = 12, δ = 1e-05 left of (ε = 12, δ = 1e-05) this year; ε = 48, δ = 4e-05 left of (ε = 48, δ = 4e-05)",
+        "costs ε = 4, δ = 0; after it there is room for 2 more campaigns like this this year, 11 in all",
+    ):  # fmt: skip
         assert words in shown
     code, shown, _ = person.blendp("take-part", CAMPAIGN, "--records", str(person.records))
     assert code == 0
     assert "one of your records, drawn on 2026-11-06. See what will be sent" in shown
-    assert "Remaining for life: ε = 6, δ = 1e-05." in shown
+    assert "Remaining: ε = 8, δ = 1e-05 this year, ε = 44, δ = 4e-05 for life." in shown
     first = person.json("take-part", CAMPAIGN, "--no-records")
     assert first == person.json("take-part", CAMPAIGN, "--records", str(person.records))
     assert not person.fake.writes
@@ -99,7 +103,18 @@ def test_a_whole_life(person: Person) -> None:
     ledger = person.json("ledger")
     assert ledger["spent"] == {"epsilon": 4.0, "delta": 0.0}
     assert [entry["campaign"] for entry in ledger["entries"]] == [CAMPAIGN]
-    assert "ε = 1, δ = 1e-05 remain" in person.blendp("ledger", "--lower-cap", "5")[1]
+    shown = person.blendp("look", CAMPAIGN)[1]
+    assert "costs ε = 4, δ = 0, spent already" in shown
+    shown = person.blendp("ledger", "--lower-cap", "5")[1]
+    for words in (
+        "Spent ε = 4, δ = 0 of (ε = 12, δ = 1e-05) in the last 365 days.",
+        "Spent ε = 4, δ = 0 of (ε = 5, δ = 4e-05) for life.",
+        "Remaining: ε = 1, δ = 1e-05 this year, ε = 1, δ = 4e-05 for life.",
+    ):
+        assert words in shown
+    kept = person.json("ledger", "--lower-year", "3", "--lower-year-delta", "1e-6")
+    assert kept["yearly"] == {"epsilon": 3.0, "delta": 1e-6}
+    assert kept["remaining_this_year"] == {"epsilon": 0.0, "delta": 1e-6}
     code, _, told = person.blendp("ledger", "--lower-cap", "6")
     assert code == 2
     assert "never raised" in told
@@ -223,7 +238,10 @@ def test_a_refusal_has_a_code_of_its_own_and_bad_files_another(person: Person) -
         (("look", CAMPAIGN, "--server", URL), "--key is missing: it must be given. Ask"),
         (("take-part", CAMPAIGN, "--server", URL), "--records is missing: it must be given unless --no-records is"),
         (("take-part", CAMPAIGN, "--records", "x", "--no-records"), "--records = 'x'"),
-        (("ledger", "--lower-cap", "20"), "--lower-cap = 20.0 is not allowed: it must be at most 10"),
+        (("ledger", "--lower-cap", "49"), "--lower-cap = 49.0 is not allowed: it must be at most 48"),
+        (("ledger", "--lower-year", "20"), "--lower-year = 20.0 is not allowed: it must be at most 12"),
+        (("ledger", "--lower-year", "1", "--lower-year-delta", "1"), "--lower-year-delta = 1.0 is not allowed"),
+        (("ledger", "--lower-year-delta", "0"), "left out without --lower-year"),
         (("ledger", "--lower-cap", "-1"), "--lower-cap = -1.0 is not allowed"),
         (("look", CAMPAIGN, "--server", URL, "--key", "ab"), "--key = 'ab'"),
         (("look", "No Name", "--server", URL, "--trust-on-first-use"), "campaign = 'No Name'"),
@@ -308,6 +326,19 @@ def test_what_waits_or_was_refused_is_told_with_a_code(person: Person) -> None:
 
 def test_the_collector_may_be_named_in_the_environment(person: Person) -> None:
     assert person.blendp("look", CAMPAIGN, "--trust-on-first-use", BLENDP_SERVER=URL)[0] == 0
+
+
+def test_a_campaign_that_the_year_has_no_room_for_is_told_before(person: Person) -> None:
+    person.blendp("ledger", "--lower-year", "3")
+    assert (
+        "costs ε = 4, δ = 0; more than is left: this device would refuse"
+        in person.blendp("look", CAMPAIGN, *person.where)[1]
+    )
+    assert person.json("look", CAMPAIGN)["campaigns_like_this"] == {"this_year": 0, "for_life": 12}
+    person.blendp("consent", "local")
+    code, _, told = person.blendp("take-part", CAMPAIGN, "--no-records")
+    assert code == 2
+    assert "at most what remains of the cap for a year" in told
 
 
 def test_a_device_that_did_nothing_says_so(person: Person) -> None:

@@ -6,6 +6,7 @@ import dataclasses
 import json
 import stat
 from collections import Counter
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -103,7 +104,7 @@ def test_one_level_campaigns_take_queries(tmp_path: Path) -> None:
     terms = dataclasses.replace(TERMS, levels=1, epsilon=30.0)
     head_list = HeadList.of_records([(f"query {i}", None) for i in range(12)], levels=1)
     fake = FakeCollector(terms, head_list)
-    with fake.device(tmp_path, Clock(), cap=Budget(40)) as device:
+    with fake.device(tmp_path, Clock(), cap=Budget(40), yearly=Budget(40)) as device:
         device.take_part(CAMPAIGN, [("QUERY  3", None)])
         assert ("query 3", None) in device.explain(CAMPAIGN).named
 
@@ -162,7 +163,7 @@ def test_late_campaigns_are_refused(tmp_path: Path) -> None:
 def test_the_cap_is_hard_and_for_life(tmp_path: Path) -> None:
     clock, fakes = Clock(), [FakeCollector(dataclasses.replace(TERMS, campaign=f"c{i}")) for i in range(3)]
     with fakes[0].device(tmp_path, clock) as device:
-        assert device.ledger.cap == Budget(10.0, 1e-5)
+        assert device.ledger.cap == Budget(48.0, 4e-5)
         device.lower_cap(Budget(9.0))
         with pytest.raises(ParameterError, match="never raised"):
             device.lower_cap(Budget(10.0))
@@ -176,6 +177,61 @@ def test_the_cap_is_hard_and_for_life(tmp_path: Path) -> None:
             device.take_part("c2", RECORDS)
         assert device.participation("c2") is None
         assert [entry.campaign for entry in device.ledger.entries] == ["c0", "c1"]
+
+
+def campaigns(count: int) -> list[FakeCollector]:
+    """Campaigns of epsilon 4 that take reports for ever."""
+    terms = dataclasses.replace(TERMS, reports_until="2099-12-31")
+    return [FakeCollector(dataclasses.replace(terms, campaign=f"c{i}")) for i in range(count)]
+
+
+def take_part(fake: FakeCollector, folder: Path, clock: Clock) -> bool:
+    """Whether the ledger has room for the campaign."""
+    with fake.device(folder, clock) as device:
+        try:
+            device.take_part(fake.terms.campaign, RECORDS)
+        except OverspentError as error:
+            return not error.yearly
+    return True
+
+
+def test_three_usual_campaigns_fit_a_year_and_twelve_a_life(tmp_path: Path) -> None:
+    clock, fakes = Clock(), campaigns(14)
+    assert [take_part(fake, tmp_path, clock) for fake in fakes[:4]] == [True, True, True, False]
+    for year in range(1, 4):
+        for _ in range(5):
+            clock.now += 73 * 86_400
+            with Device(tmp_path, clock=clock) as device:
+                assert device.ledger.counted
+        taken = [take_part(fake, tmp_path, clock) for fake in fakes[3 * year : 3 * year + 3]]
+        assert taken == [True] * 3
+    with fakes[12].device(tmp_path, clock) as device:
+        for _ in range(5):
+            clock.now += 73 * 86_400
+            assert device.ledger.remaining == (Fraction(0), Fraction(4e-5))
+        with pytest.raises(OverspentError, match="cap for life"):
+            device.take_part("c12", RECORDS)
+
+
+@pytest.mark.parametrize("days", [400, 4000])
+def test_a_clock_that_is_set_forward_frees_nothing(tmp_path: Path, days: int) -> None:
+    clock, fakes = Clock(), campaigns(5)
+    for fake in fakes[:3]:
+        assert take_part(fake, tmp_path, clock)
+    for _ in range(3):
+        clock.now = NOW + days * 86_400
+        assert not take_part(fakes[3], tmp_path, clock)
+        clock.now = NOW + 86_400
+        assert not take_part(fakes[3], tmp_path, clock)
+
+
+def test_what_was_spent_under_a_clock_set_forward_counts_when_it_is_set_back(tmp_path: Path) -> None:
+    clock, fakes = Clock(), campaigns(4)
+    clock.now = NOW + 3000 * 86_400
+    for fake in fakes[:3]:
+        assert take_part(fake, tmp_path, clock)
+    clock.now = NOW
+    assert not take_part(fakes[3], tmp_path, clock)
 
 
 def enrolled(fake: FakeCollector, folder: Path, clock: Clock, **options: Any) -> Device:
@@ -443,7 +499,7 @@ def test_servers_are_remembered(tmp_path: Path) -> None:
 
 
 def test_a_step_that_fails_leaves_nothing(tmp_path: Path) -> None:
-    store = Store(tmp_path, Budget(1))
+    store = Store(tmp_path, Budget(1), Budget(1))
 
     def fail() -> None:
         with store.whole():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import datetime
 from fractions import Fraction
 
 import pytest
@@ -9,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from blendp.client import Entry, Ledger, OverspentError
+from blendp.client.ledger import PERIOD_DAYS, days_passed
 from blendp.errors import ParameterError
 from blendp.privacy import Budget
 
@@ -20,7 +23,7 @@ budgets = st.builds(
 
 @given(budgets, st.lists(st.one_of(budgets, st.just(Budget(0.1, 1e-6))), max_size=30))
 def test_no_sum_of_entries_is_ever_above_the_cap(cap: Budget, asked: list[Budget]) -> None:
-    ledger = Ledger(cap)
+    ledger = Ledger(cap, yearly=Budget(50, 0.5))
     for number, budget in enumerate(asked):
         before = ledger
         try:
@@ -70,6 +73,51 @@ def test_caps_are_lowered_and_never_raised() -> None:
     for cap in (Budget(3.5, 1e-6), Budget(3.0, 1e-5)):
         with pytest.raises(ParameterError, match="never raised"):
             ledger.lowered(cap)
+    for yearly in (Budget(12.5), Budget(1.0, 1e-4)):
+        with pytest.raises(ParameterError, match="never raised"):
+            ledger.lowered(yearly=yearly)
+    assert ledger.lowered(yearly=Budget(2.0)).remaining_this_year == (Fraction(0), Fraction(0))
+
+
+@given(budgets, st.lists(st.tuples(budgets, st.integers(min_value=0, max_value=400)), max_size=30))
+def test_no_365_days_cost_more_than_the_cap_for_a_year(yearly: Budget, asked: list[tuple[Budget, int]]) -> None:
+    ledger, counted = Ledger(Budget(50, 0.5), yearly=yearly), 0
+    for number, (budget, days) in enumerate(asked):
+        counted += days
+        ledger = dataclasses.replace(ledger, counted=counted)
+        entry = Entry(f"c{number}", "client", budget, DAY, counted)
+        try:
+            ledger = ledger.spending(entry)
+        except OverspentError as error:
+            days_to_wait = error.days
+            if days_to_wait is None:
+                continue
+            dataclasses.replace(ledger, counted=counted + days_to_wait).spending(entry)
+            with pytest.raises(OverspentError):
+                dataclasses.replace(ledger, counted=counted + days_to_wait - 1).spending(entry)
+    for start in range(0, counted + 1, 50):
+        window = [entry.budget for entry in ledger.entries if start <= entry.counted < start + PERIOD_DAYS]
+        assert sum(Fraction(budget.epsilon) for budget in window) <= Fraction(yearly.epsilon)
+        assert sum(Fraction(budget.delta) for budget in window) <= Fraction(yearly.delta)
+
+
+def test_how_many_campaigns_there_is_room_for() -> None:
+    assert Ledger().affordable(Budget(4.0)) == (3, 12)
+    assert Ledger().affordable(Budget(4.0, 1e-6)) == (3, 12)
+    assert Ledger().affordable(Budget(1.0, 5e-6)) == (2, 8)
+    spent = Ledger(Budget(5.0)).spending(Entry("first", "client", Budget(4.0), DAY))
+    assert spent.affordable(Budget(1.0)) == (1, 1)
+    assert spent.affordable(Budget(2.0)) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("last", "today", "days"),
+    [(None, "2026-11-06", 0), ("2026-11-06", "2026-11-07", 1), ("2026-11-06", "2027-02-04", 90),
+     ("2026-11-06", "2050-01-01", 90), ("2026-11-06", "2026-11-05", 0), ("2026-11-06", "1970-01-01", 0)],
+)  # fmt: skip
+def test_a_clock_counts_few_days_at_once_and_none_twice(last: str | None, today: str, days: int) -> None:
+    seen = None if last is None else datetime.date.fromisoformat(last)
+    assert days_passed(seen, datetime.date.fromisoformat(today)) == days
 
 
 def test_nobody_takes_part_twice() -> None:

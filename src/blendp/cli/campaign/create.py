@@ -12,7 +12,8 @@ from typer import Argument
 from blendp.cli.campaign.options import AsJson, Where, say, warn
 from blendp.cli.console import print_json
 from blendp.cli.options import method, privacy, takes_job
-from blendp.client.ledger import CAP
+from blendp.client import Ledger
+from blendp.client.ledger import CAP, YEARLY
 from blendp.errors import ParameterError
 from blendp.service.clock import utc_today
 from blendp.wire.campaign import METHODS, Terms
@@ -113,16 +114,29 @@ def create(job: NewCampaign, as_json: AsJson = False) -> None:
         f"By itself, if you do not act before: the list after {terms.records_kept_until}, the result after "
         f"{terms.reports_kept_until}; where people are missing, everything is deleted."
     )
+    say(room(terms))
     say(f"Terms {made['terms_sha256']}.")
     say(f"Next: blendp campaign enrol {terms.campaign} --count {terms.minimum_opt_in}")
+
+
+def room(terms: Terms) -> str:
+    """How many campaigns like this a device takes part in."""
+    clients, opt_in = (Ledger().affordable(budget) for budget in (terms.client_budget, terms.budget))
+    other = (
+        "" if opt_in == clients else f" An opt-in person's, which spends δ too: {opt_in[0]} a year, {opt_in[1]} in all."
+    )
+    return (
+        f"A device spends at most {YEARLY} a year and {CAP} in its life, unless its owner lowers that: "
+        f"room for {clients[0]} campaigns like this a year, {clients[1]} in all.{other}"
+    )
 
 
 def cautions(terms: Terms) -> list[str]:
     """What an operator should think over before people take part."""
     told = []
-    if terms.epsilon > CAP.epsilon:
+    if terms.epsilon > YEARLY.epsilon:
         told.append(
-            f"--epsilon {terms.epsilon:g} is above {CAP.epsilon:g}, all that a device spends in its life by default: "
+            f"--epsilon {terms.epsilon:g} is above {YEARLY.epsilon:g}, all that a device spends in a year by default: "
             f"devices will refuse to take part."
         )
     if terms.delta * terms.expected_clients >= 1:

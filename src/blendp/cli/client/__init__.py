@@ -23,7 +23,7 @@ app = typer.Typer(
     name="client",
     help="Take part in campaigns from this device, and see what it sends.\n\n"
     "Nothing is made or sent before consent. Reports are randomised here, once, and written down with their cost "
-    "before they are sent; what all campaigns cost together has a cap for life.",
+    "before they are sent; what all campaigns cost together has a cap for a year and one for life.",
     no_args_is_help=True,
     rich_markup_mode="markdown",
 )

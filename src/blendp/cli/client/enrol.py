@@ -7,7 +7,7 @@ from typing import Annotated
 
 from blendp.cli.client.options import AsJson, CampaignName, Where
 from blendp.cli.client.people_records import counts_sentence, read_records
-from blendp.cli.client.words import future, tell
+from blendp.cli.client.words import future, remaining_plain, remaining_sentence, tell
 from blendp.cli.console import print_json
 from blendp.cli.options import NoSuchFileError, privacy, reading, takes_job
 from blendp.errors import LogError
@@ -40,17 +40,17 @@ def enrol(
         own = None if before is not None else read_records(records)
         done = device.enrol(name, "" if own is None else _read_token(token_file), [] if own is None else own.records)
         counts = None if own is None else own.counts(device, name)
-        epsilon, delta = device.ledger.remaining
+        ledger = device.ledger
         items = device.items
     if as_json:
-        left = {"epsilon": float(epsilon), "delta": float(delta)}
-        print_json({"campaign": name, "group": done.group, "day": done.day, "records": counts, "remaining": left})
+        done_plain = {"campaign": name, "group": done.group, "day": done.day, "records": counts}
+        print_json({**done_plain, **remaining_plain(ledger)})
         return
     when = f"{done.day}" + ("" if before is None else " already; this token and these records were not used")
     tell(f"{name}: enrolled on {when}. {future(items, name, 'opt-in')}")
     if counts is not None:
         tell(counts_sentence(counts))
-    tell(f"Remaining for life: ε = {float(epsilon):g}, δ = {float(delta):g}.")
+    tell(remaining_sentence(ledger))
 
 
 def _read_token(path: Path) -> str:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from fractions import Fraction
 from typing import Any
 
 from blendp.cli.client.options import AsJson, CampaignName, Where
-from blendp.cli.client.words import print_pairs, tell
+from blendp.cli.client.words import amount_words, plain, print_pairs, remaining_plain, tell
 from blendp.cli.console import print_json
 from blendp.cli.options import takes_job
 from blendp.client import Campaign, Device, Ledger, Offer, RefusedError
+from blendp.client.ledger import Amount
+from blendp.wire import Terms
 
 EXAMPLES = """Examples:
 
@@ -59,14 +62,15 @@ def _plain(seen: Offer, ledger: Ledger) -> dict[str, Any]:
             "published": manifest.published,
             "witnesses": seen.witnesses,
         }
-    epsilon, delta = ledger.remaining
     return {
         "server": seen.server,
         "keys": [key.text for key, _ in seen.trust.keys],
         "terms_sha256": seen.terms.sha256,
         "terms": asdict(seen.terms),
         "published": published,
-        "remaining": {"epsilon": float(epsilon), "delta": float(delta)},
+        "cost": plain(seen.terms.client_budget),
+        "campaigns_like_this": dict(zip(("this_year", "for_life"), _room(seen.terms, ledger), strict=True)),
+        **remaining_plain(ledger),
     }
 
 
@@ -88,6 +92,27 @@ def _rows(seen: Offer, ledger: Ledger) -> list[tuple[str, str]]:
         rows += [("list", f"{made}, {seen.manifest.list_sha256[:16]}…"), ("witnesses", f"{seen.witnesses}")]
     else:
         rows.append(("list", "not published yet"))
-    epsilon, delta = ledger.remaining
-    rows.append(("your cap", f"ε = {float(epsilon):g}, δ = {float(delta):g} remain of {ledger.cap}"))
-    return rows
+    return [*rows, *_ledger_rows(terms, ledger)]
+
+
+def _ledger_rows(terms: Terms, ledger: Ledger) -> list[tuple[str, str]]:
+    """What taking part would cost this person, and what would be left."""
+    year, life = amount_words(ledger.remaining_this_year), amount_words(ledger.remaining)
+    rows = [("your ledger", f"{year} left of {ledger.yearly} this year; {life} left of {ledger.cap} for life")]
+    if any(entry.campaign == terms.campaign for entry in ledger.entries):
+        return [*rows, ("costs", f"{amount_words(_exactly(terms))}, spent already")]
+    of_a_year, of_a_life = _room(terms, ledger)
+    after = f"after it there is room for {of_a_year - 1} more campaigns like this this year, {of_a_life - 1} in all"
+    if not of_a_year:
+        days = ledger.days_until_room(terms.client_budget)
+        later = f" for {days} days" if days is not None and of_a_life else ""
+        after = f"more than is left{later}: this device would refuse"
+    return [*rows, ("costs", f"{amount_words(_exactly(terms))}; {after}")]
+
+
+def _exactly(terms: Terms) -> Amount:
+    return Fraction(terms.client_budget.epsilon), Fraction(terms.client_budget.delta)
+
+
+def _room(terms: Terms, ledger: Ledger) -> tuple[int, int]:
+    return ledger.affordable(terms.client_budget)

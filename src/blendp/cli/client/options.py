@@ -52,7 +52,7 @@ class Where:
     most_records: Annotated[int, trust(help="Longest list to report about.")] = Policy.most_records
     least_opt_in: Annotated[int, trust(help="Fewest opt-in people behind a list.")] = Policy.least_opt_in
     most_epsilon: Annotated[
-        float | None, trust(help="Largest epsilon of one campaign (only the lifetime cap if none is said).")
+        float | None, trust(help="Largest epsilon of one campaign (only the caps of the ledger if none is said).")
     ] = Policy.most_epsilon
 
     @contextmanager

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from blendp.cli.client.options import AsJson, CampaignName, Where
 from blendp.cli.client.people_records import counts_sentence, read_records
-from blendp.cli.client.words import future, tell
+from blendp.cli.client.words import future, remaining_plain, remaining_sentence, tell
 from blendp.cli.console import print_json
 from blendp.cli.options import reading, takes_job
 from blendp.errors import ParameterError
@@ -54,7 +54,7 @@ def take_part(
         own = None if records is None or before is not None else read_records(records)
         done = device.take_part(name, [] if own is None else own.records)
         counts = None if own is None else own.counts(device, name)
-        epsilon, delta = device.ledger.remaining
+        ledger = device.ledger
         items = device.items
     question = None if done.question is None else QUESTIONS[done.question]
     if as_json:
@@ -67,7 +67,7 @@ def take_part(
                 "question": question,
                 "data": None if done.data is None else done.data.hex(),
                 "records": counts,
-                "remaining": {"epsilon": float(epsilon), "delta": float(delta)},
+                **remaining_plain(ledger),
             }
         )
         return
@@ -82,4 +82,4 @@ def take_part(
     tell(f"{name}: one report about {about}, {when}. {next_step}")
     if counts is not None:
         tell(counts_sentence(counts))
-    tell(f"Remaining for life: ε = {float(epsilon):g}, δ = {float(delta):g}.")
+    tell(remaining_sentence(ledger))

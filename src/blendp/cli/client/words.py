@@ -9,7 +9,9 @@ from rich.table import Table
 from rich.text import Text
 
 from blendp.cli.console import results
-from blendp.client import Item, Summary
+from blendp.client import Item, Ledger, Summary
+from blendp.client.ledger import Amount
+from blendp.privacy import Budget
 from blendp.report.text import visible
 from blendp.wire.problems import PROBLEMS
 
@@ -27,6 +29,28 @@ def print_pairs(rows: Iterable[tuple[str, str]]) -> None:
     for name, value in rows:
         table.add_row(Text(name, style="bold"), Text(visible(value)))
     results.print(table)
+
+
+def remaining_sentence(ledger: Ledger) -> str:
+    """What may still be spent."""
+    year, life = amount_words(ledger.remaining_this_year), amount_words(ledger.remaining)
+    return f"Remaining: {year} this year, {life} for life."
+
+
+def amount_words(amount: Amount) -> str:
+    """Epsilon and delta."""
+    return f"ε = {float(amount[0]):g}, δ = {float(amount[1]):g}"
+
+
+def remaining_plain(ledger: Ledger) -> dict[str, dict[str, float]]:
+    """What may still be spent, for programs."""
+    return {"remaining_this_year": plain(ledger.remaining_this_year), "remaining": plain(ledger.remaining)}
+
+
+def plain(amount: Amount | Budget) -> dict[str, float]:
+    """Epsilon and delta by their names."""
+    epsilon, delta = (amount.epsilon, amount.delta) if isinstance(amount, Budget) else amount
+    return {"epsilon": float(epsilon), "delta": float(delta)}
 
 
 def summary_words(summary: Summary) -> str:
