@@ -259,8 +259,8 @@ def test_problems_of_a_campaign_on_its_way(collector: Collector) -> None:
     with_client(collector, talk)
 
 
-def test_a_body_that_never_ends_arriving(collector: Collector, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(endpoints, "_BODY_SECONDS", 0.05)
+def test_a_body_that_never_ends_arriving(tmp_path: Path) -> None:
+    collector = open_collector(tmp_path, patience=0.1)
 
     async def slow() -> AsyncIterator[bytes]:
         yield b"{"
@@ -318,6 +318,24 @@ def test_too_many_requests_of_one_peer(tmp_path: Path) -> None:
 
 
 def test_too_many_requests_at_a_time(tmp_path: Path) -> None:
+    """Whether the process answers is told all the same."""
+    collector = open_collector(tmp_path, most_requests=1)
+    published_campaign(collector)
+
+    async def talk(client: httpx.AsyncClient) -> None:
+        with collector.store.writing():  # nobody else can write meanwhile
+            asked = client.post("/v1/campaigns/c1/deletions", json={"deletion_key": "ab" * 32})
+            first = asyncio.create_task(asked)
+            await asyncio.sleep(0.05)
+            require_problem(await client.get("/v1/keys"), "busy")
+            assert (await client.get("/health/live")).status_code == 200
+        assert (await first).json() == {"deleted": False}
+        assert (await client.get("/v1/keys")).status_code == 200
+
+    with_client(collector, talk)
+
+
+def test_who_sends_slowly_takes_nobodys_turn(tmp_path: Path) -> None:
     collector = open_collector(tmp_path, most_requests=1)
     going_on = asyncio.Event()
 
@@ -327,12 +345,42 @@ def test_too_many_requests_at_a_time(tmp_path: Path) -> None:
 
     async def talk(client: httpx.AsyncClient) -> None:
         headers = {"content-type": "application/json"}
-        first = asyncio.create_task(client.post("/v1/campaigns/c1/deletions", content=slow(), headers=headers))
+        address = "/v1/campaigns/c1/deletions"
+        slowly = [asyncio.create_task(client.post(address, content=slow(), headers=headers)) for _ in range(5)]
         await asyncio.sleep(0.05)
-        require_problem(await client.get("/v1/keys"), "busy")
-        going_on.set()
-        require_problem(await first, "malformed")
         assert (await client.get("/v1/keys")).status_code == 200
+        going_on.set()
+        assert {(await one).status_code for one in slowly} == {400}
+
+    with_client(collector, talk)
+
+
+def test_large_bodies_on_their_way_have_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One peer may have an eighth of it; others go on."""
+    monkeypatch.setattr(endpoints, "_BODIES_ON_THEIR_WAY", 8 << 20)
+    collector = open_collector(tmp_path)
+    going_on = asyncio.Event()
+
+    async def slow() -> AsyncIterator[bytes]:
+        yield b" " * 700_000
+        await going_on.wait()
+        yield b"{}"
+
+    async def talk(client: httpx.AsyncClient) -> None:
+        def post(sender: httpx.AsyncClient) -> Awaitable[httpx.Response]:
+            headers = {"content-type": "application/json"}
+            return asyncio.ensure_future(sender.post("/v1/campaigns/c1/deletions", content=slow(), headers=headers))
+
+        elsewhere = httpx.ASGITransport(client._transport.app, client=("198.51.100.7", 1))  # type: ignore[attr-defined]
+        async with httpx.AsyncClient(transport=elsewhere, base_url="http://collector.test") as other:
+            first = post(client)
+            await asyncio.sleep(0.05)
+            require_problem(await post(client), "busy")
+            others = post(other)
+            await asyncio.sleep(0.05)
+            going_on.set()
+            assert {(await first).status_code, (await others).status_code} == {400}
+            assert (await post(client)).status_code == 400, "what was taken was given back"
 
     with_client(collector, talk)
 
@@ -494,6 +542,6 @@ def test_what_never_changes_may_be_kept(collector_with_list: tuple[Collector, st
         answer = await client.get("/v1/campaigns/c1/list")
         assert answer.headers["cache-control"] == "public, max-age=86400, immutable"
         manifest = (await client.get("/v1/campaigns/c1/manifest")).headers
-        assert manifest["cache-control"] == "no-store"
+        assert manifest["cache-control"] == "public, no-cache", "a key may still sign it"
 
     with_client(collector, talk)

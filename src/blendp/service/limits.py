@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import math
 import time
+from collections import Counter
 from collections.abc import Callable
 
 _MOST_PEERS = 10_000
+_LONGEST_WAIT = 3600
+_PEER_SHARE = 8
 
 
 class RateLimit:
-    """So many requests a second for every peer, after a burst; a rate of 0 limits nothing."""
+    """So many units a second for every peer, after a burst; a rate of 0 limits nothing.
+
+    Whoever has one unit left may ask for something that costs more, and is in debt afterwards: so a large request is
+    possible, and paid for by waiting. Of too many peers to remember, those who were silent longest are forgotten.
+    """
 
     def __init__(self, rate: float, burst: float, now: Callable[[], float] = time.monotonic) -> None:
         """All buckets full."""
@@ -17,18 +25,66 @@ class RateLimit:
         self._buckets: dict[str, tuple[float, float]] = {}
 
     def allow(self, peer: str, cost: float = 1.0) -> bool:
-        """Take from the peer's bucket, if it holds enough."""
+        """Take from the peer's bucket, if a unit is left in it."""
         if not self._rate:
             return True
         now = self._now()
-        level, since = self._buckets.get(peer, (self._burst, now))
-        level = min(self._burst, level + (now - since) * self._rate)
-        allowed = level >= cost
-        if peer not in self._buckets and len(self._buckets) >= _MOST_PEERS:
-            del self._buckets[next(iter(self._buckets))]
-        self._buckets[peer] = (level - cost if allowed else level, now)
+        level = self._level(peer, now)
+        allowed = level >= 1
+        self._keep(peer, level - cost if allowed else level, now)
         return allowed
 
+    def charge(self, peer: str, cost: float) -> None:
+        """Take from the peer's bucket, whatever is in it; a debt is at most what it takes a peer an hour to pay."""
+        if self._rate and cost > 0:
+            now = self._now()
+            self._keep(peer, max(self._level(peer, now) - cost, -_LONGEST_WAIT * self._rate), now)
+
     def empty(self, peer: str) -> bool:
-        """Whether the peer's bucket is empty; takes nothing."""
-        return not self.allow(peer, 0.0) or (self._rate > 0 and self._buckets[peer][0] < 1)
+        """Whether no unit is left in the peer's bucket; takes nothing."""
+        return self._rate > 0 and self._level(peer, self._now()) < 1
+
+    def wait(self, peer: str) -> int:
+        """Whole seconds until a unit is there again, at least 1."""
+        if not self._rate:
+            return 1
+        return max(1, math.ceil((1 - self._level(peer, self._now())) / self._rate))
+
+    def __len__(self) -> int:
+        """How many peers are remembered."""
+        return len(self._buckets)
+
+    def _level(self, peer: str, now: float) -> float:
+        level, since = self._buckets.get(peer, (self._burst, now))
+        return min(self._burst, level + (now - since) * self._rate)
+
+    def _keep(self, peer: str, level: float, now: float) -> None:
+        """The last to come is last in the dictionary."""
+        if self._buckets.pop(peer, None) is None and len(self._buckets) >= _MOST_PEERS:
+            del self._buckets[next(iter(self._buckets))]
+        self._buckets[peer] = (level, now)
+
+
+class Shares:
+    """Something that there is so much of at a time: each peer may have an eighth of it."""
+
+    def __init__(self, most: int) -> None:
+        """Nobody has any."""
+        self._most = most
+        self._all = 0
+        self._of_peer: Counter[str] = Counter()
+
+    def take(self, peer: str, amount: int) -> bool:
+        """Have so much more of it, if there is as much for this peer."""
+        if self._all + amount > self._most or self._of_peer[peer] + amount > self._most // _PEER_SHARE:
+            return False
+        self._all += amount
+        self._of_peer[peer] += amount
+        return True
+
+    def give_back(self, peer: str, amount: int) -> None:
+        """Have so much less."""
+        self._all -= amount
+        self._of_peer[peer] -= amount
+        if not self._of_peer[peer]:
+            del self._of_peer[peer]

@@ -50,6 +50,12 @@ class Metrics:
             registry=self._registry,
             multiprocess_mode="livesum",
         )
+        self._refused = Counter(
+            "blendp_connections_refused",
+            "Connections that were refused, or closed for what was sent or not sent, by reason.",
+            ["reason"],
+            registry=self._registry,
+        )
         self._of_outcome = cache(self._reports.labels)
         self._of_request = cache(self._requests.labels)
         self._of_route = cache(self._seconds.labels)
@@ -62,6 +68,10 @@ class Metrics:
         """A request was answered."""
         self._of_request(method, route, status).inc()
         self._of_route(route).observe(seconds)
+
+    def refused_connection(self, reason: str) -> None:
+        """A connection was refused, or closed against its will."""
+        self._refused.labels(reason).inc()
 
     def waiting(self, count: int) -> None:
         """So many reports are in line."""

@@ -18,8 +18,9 @@ from starlette.applications import Starlette
 from uvicorn.supervisors import Multiprocess
 
 from blendp.errors import EngineError
+from blendp.service.bounded_http import Entrance
+from blendp.service.descriptors import raise_descriptor_limit
 from blendp.service.journal import start_journal, tell
-from blendp.service.one_packet import OnePacket
 from blendp.service.settings import Settings
 
 _SETTINGS = "BLENDP_COLLECTOR_SETTINGS"
@@ -28,6 +29,9 @@ _STOP_SECONDS = 10
 _IDLE_SECONDS = 75
 """How long a connection may be idle: longer than proxies keep theirs, so that they are the ones to close it."""
 
+_SENDING_BYTES = 1 << 17
+"""What the system may hold of an answer on its way to one peer."""
+
 
 def serve(settings: Settings, started: Callable[[str], None] = lambda _: None) -> None:
     """Serve until a signal says stop; what was acknowledged is on the disk by then, as ever.
@@ -35,6 +39,7 @@ def serve(settings: Settings, started: Callable[[str], None] = lambda _: None) -
     ``started`` is told the address once it is taken and the store could be opened; before, nothing is made or said.
     """
     start_journal()
+    raise_descriptor_limit()
     with _listening(settings) as listening, _shared_metrics(settings):
         from blendp.service.collector import Collector  # the metrics ask where to keep numbers when first imported
 
@@ -46,15 +51,13 @@ def serve(settings: Settings, started: Callable[[str], None] = lambda _: None) -
             host=settings.host,
             port=settings.port,
             workers=settings.workers,
-            http=OnePacket,
+            http=Entrance,
             ws="none",
             access_log=False,
             log_config=None,
             server_header=False,
             proxy_headers=settings.behind_proxy is not None,
             forwarded_allow_ips=settings.behind_proxy,
-            ssl_certfile=settings.tls_certificate,
-            ssl_keyfile=settings.tls_key,
             timeout_graceful_shutdown=_STOP_SECONDS,
             timeout_keep_alive=_IDLE_SECONDS,
         )
@@ -76,6 +79,7 @@ def _listening(settings: Settings) -> socket.socket:
     except OSError as error:
         told = os.strerror(error.errno) if error.errno and error.errno > 0 else str(error.strerror or error)
         raise OSError(error.errno, told, f"{settings.host}:{settings.port}") from None
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SENDING_BYTES)  # connections have it from here
     made.set_inheritable(True)
     return made
 

@@ -11,6 +11,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
 from blendp.errors import ParameterError, require_count, require_number
+from blendp.service.peers import Proxies
 
 DATABASE_FILE = "collector.db"
 
@@ -34,10 +35,10 @@ class Settings:
     tls_key: Path | None = None
 
     behind_proxy: str | None = None
-    """The IP address or network of a proxy that ends TLS, and whose word about peers is taken."""
+    """IP addresses or networks of proxies that end TLS and whose word about peers is taken; nobody else is served."""
 
     rate: float = 200.0
-    """Requests a second that one peer may make, after a burst of as many in ten seconds; 0 for no limit."""
+    """Reports, or other requests, a second of one peer, after a burst of as many in ten seconds; 0 for no limit."""
 
     largest_body: int = 1 << 20
     """Bytes of a request body."""
@@ -48,6 +49,15 @@ class Settings:
     most_requests: int = 1000
     """Requests that are served at a time."""
 
+    most_connections: int | None = None
+    """Connections of a process; None for as many as the system lets it have, at most 10000."""
+
+    most_of_peer: int = 256
+    """Connections of one peer to a process, and at most a quarter of all."""
+
+    patience: float = 10.0
+    """Seconds for a TLS handshake or a request's head; thrice as many for a body, or to take a part of an answer."""
+
     def __post_init__(self) -> None:
         """Refuse what is not safe or cannot work."""
         require_count("workers", self.workers, least=1, remedy="One process for each core is usual.")
@@ -56,6 +66,12 @@ class Settings:
         require_count("largest_body", self.largest_body, least=1024, remedy="1048576 is usual.")
         require_count("most_waiting", self.most_waiting, least=1, remedy="50000 is usual.")
         require_count("most_requests", self.most_requests, least=1, remedy="1000 is usual.")
+        if self.most_connections is not None:
+            require_count("most_connections", self.most_connections, least=4, remedy="10000 is usual.")
+        require_count("most_of_peer", self.most_of_peer, least=1, remedy="256 is usual.")
+        require_number(
+            "patience", self.patience, least=0.1, most=600, legal="0.1 to 600 seconds", remedy="10 is usual."
+        )
         require_number("rate", self.rate, least=0, legal="a number from 0 on", remedy="200 is usual, 0 is no limit.")
         if self.workers > 1 and self.database is None:
             raise ParameterError(
@@ -65,8 +81,7 @@ class Settings:
             if getattr(self, one) is None and getattr(self, other) is not None:
                 flag = f"--{other.replace('_', '-')}"
                 raise ParameterError(one, None, f"given together with {flag}", "Give both or none.")
-        if self.behind_proxy is not None:
-            _require_network(self.behind_proxy)
+        _ = self.proxies
         if self.database is not None:
             _require_postgresql(self.database)
         if not (self.loopback or self.tls or self.behind_proxy):
@@ -81,6 +96,16 @@ class Settings:
     def tls(self) -> bool:
         """Whether the collector itself speaks TLS."""
         return self.tls_certificate is not None
+
+    @property
+    def proxies(self) -> Proxies | None:
+        """The proxies that everybody must pass, if any."""
+        return None if self.behind_proxy is None else Proxies.parse(self.behind_proxy)
+
+    @property
+    def body_seconds(self) -> float:
+        """How long a body may take to arrive."""
+        return 3 * self.patience
 
     @property
     def loopback(self) -> bool:
@@ -101,15 +126,6 @@ class Settings:
         if self.database is None:
             return sa.URL.create("sqlite", database=str(self.data / DATABASE_FILE))
         return make_url(self.database).set(drivername="postgresql+psycopg")
-
-
-def _require_network(proxy: str) -> None:
-    """A name would be compared with the peers' addresses, and never fit."""
-    try:
-        ipaddress.ip_network(proxy)
-    except ValueError:
-        legal = "an IP address or a network, such as 10.0.0.2 or 10.0.0.0/24"
-        raise ParameterError("behind_proxy", proxy, legal, "Look up the proxy's address.") from None
 
 
 def _require_postgresql(database: str) -> None:

@@ -92,6 +92,12 @@ class OperatorTokens:
             rows = connection.execute(query.order_by(columns.created, columns.id)).all()
         return [OperatorToken(row.id, row.name, tuple(row.scopes.split()), row.created, row.revoked) for row in rows]
 
+    def was_proved(self, token: str) -> bool:
+        """Whether this process has proved this very token before; it may have been revoked since."""
+        match = _OPERATOR.fullmatch(token)
+        proved = None if match is None else self._proved.get(match[1])
+        return proved is not None and hmac.compare_digest(proved, hashlib.sha256(token.encode("ascii")).digest())
+
     def scopes_of(self, token: str) -> tuple[str, ...] | None:
         """What the holder of this text may do; None if it is no token, or a revoked one.
 

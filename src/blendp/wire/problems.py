@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from types import MappingProxyType
 
-RETRYABLE = (408, 425, 429, 500, 502, 503, 504, 507)
+RETRYABLE = (408, 421, 425, 429, 431, 500, 502, 503, 504, 507)
 """Statuses after which the same bytes may be sent again; any other 4xx is final."""
 
 PREFIX = "urn:blendp:problem:"
@@ -48,10 +48,12 @@ PROBLEMS = MappingProxyType(
             Problem("late", 410, "The campaign takes no more of these"),
             Problem("over-size", 413, "The body is larger than allowed"),
             Problem("unsupported-media-type", 415, "The body's media type is not known"),
+            Problem("misdirected", 421, "The request did not come through the proxy"),
             Problem("impossible", 422, "The randomiser cannot have made this report"),
             Problem("wrong-list", 422, "The report is bound to another manifest or list"),
             Problem("invalid-parameter", 422, "A parameter is outside its legal range"),
             Problem("rate-limited", 429, "Too many requests"),
+            Problem("head-too-large", 431, "The head is larger than allowed"),
             Problem("internal", 500, "The service failed"),
             Problem("busy", 503, "The service is busy or its store cannot be reached"),
             Problem("storage-full", 507, "The store is full"),

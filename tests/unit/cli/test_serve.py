@@ -28,6 +28,7 @@ from blendp.service.settings import Settings
 
 RUNNER = CliRunner()
 PATH = {"PATH": os.environ.get("PATH", ""), "COLUMNS": "160", "HOME": os.environ.get("HOME", "/")}
+PATH |= {name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ}
 
 
 def blendp(*arguments: str, **environment: str) -> tuple[int, str, str]:

@@ -13,5 +13,13 @@ def test_types_are_stable_and_statuses_are_of_refusals() -> None:
 
 def test_what_may_be_tried_again() -> None:
     again = {slug for slug, problem in PROBLEMS.items() if problem.retryable}
-    assert again == {"request-timeout", "rate-limited", "internal", "busy", "storage-full"}
+    assert again == {
+        "request-timeout",
+        "misdirected",
+        "rate-limited",
+        "head-too-large",
+        "internal",
+        "busy",
+        "storage-full",
+    }
     assert {PROBLEMS[slug].status for slug in again} <= set(RETRYABLE)

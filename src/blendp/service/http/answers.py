@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 from starlette.responses import Response
+from starlette.types import Scope, Send
 
 from blendp.service.refusal import Refused
 
@@ -21,8 +22,27 @@ SAFE = {
 }
 _RAW_SAFE = tuple((name.encode("latin-1"), value.encode("latin-1")) for name, value in SAFE.items())
 _RETRY_SECONDS = 30
+REVALIDATED = "public, no-cache"
+"""For what may be kept, and is asked for by its entity tag before it is used."""
+
 IMMUTABLE = "public, max-age=86400, immutable"
 """For what never changes once it is there."""
+
+
+CHUNK_BYTES = 1 << 15
+"""A larger answer is sent in pieces of this, each when the peer has taken most of those before."""
+
+
+async def send(response: Response, scope: Scope, send_message: Send) -> None:
+    """Send an answer; what many read at a time is one object, of which each connection has a small piece."""
+    head = {"type": "http.response.start", "status": response.status_code, "headers": response.raw_headers}
+    await send_message(head)
+    body = bytes(response.body) if scope["method"] != "HEAD" else b""
+    last = max(0, len(body) - 1) // CHUNK_BYTES * CHUNK_BYTES
+    for start in range(0, last, CHUNK_BYTES):
+        piece = body[start : start + CHUNK_BYTES]
+        await send_message({"type": "http.response.body", "body": piece, "more_body": True})
+    await send_message({"type": "http.response.body", "body": body[last:]})
 
 
 def answer(
@@ -31,6 +51,13 @@ def answer(
     """A value as JSON, or bytes as they are."""
     body = value if isinstance(value, bytes) else msgspec.json.encode(value)
     return Response(body, status, {**SAFE, **headers}, media_type) if headers else _Safe(body, status, media_type)
+
+
+def not_modified(headers: Mapping[str, str]) -> Response:
+    """What was asked for is what the asker has."""
+    response = Response(b"", 304, {**SAFE, **headers})
+    response.raw_headers = [header for header in response.raw_headers if header[0] != b"content-length"]
+    return response
 
 
 class _Safe(Response):

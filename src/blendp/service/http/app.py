@@ -7,7 +7,10 @@ import gc
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import cache, partial
+from typing import Any
 
+import msgspec
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
@@ -15,8 +18,10 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from blendp.service.collector import Collector
+from blendp.service.door import DOOR, Door
 from blendp.service.http import operator, public
 from blendp.service.http.answers import answer, problem
+from blendp.service.http.answers import send as send_answer
 from blendp.service.http.endpoints import PUBLIC, Call, Endpoint, Guard, in_thread
 from blendp.service.http.openapi import openapi
 from blendp.service.http.shapes import Anything
@@ -28,7 +33,12 @@ _PREFLIGHT = {"access-control-allow-headers": "authorization, content-type", "ac
 
 
 async def _describe(_call: Call) -> Response:
-    return answer(openapi(ENDPOINTS))
+    return answer(_description())
+
+
+@cache
+def _description() -> bytes:
+    return msgspec.json.encode(openapi(ENDPOINTS))
 
 
 ENDPOINTS: tuple[Endpoint, ...] = (
@@ -43,18 +53,21 @@ def make_app(open_collector: Callable[[], Collector]) -> Starlette:
     """The application; the collector is opened when it starts, and closed when it stops."""
 
     @asynccontextmanager
-    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+    async def lifespan(app: Starlette) -> AsyncIterator[dict[str, Any]]:
         collector = await in_thread(open_collector)
         await in_thread(collector.tidy)
         collector.intake.start()
-        app.state.guard = Guard(collector)
+        guard = app.state.guard = Guard(collector)
+        door = Door(collector.settings, collector.metrics.refused_connection, guard.charge)
         gc.collect()
         gc.freeze()  # what is there by now stays: no later collection need look at it
-        housekeeping = asyncio.create_task(_keep_house(collector))
+        chores = [asyncio.create_task(_keep_house(collector)), asyncio.create_task(door.watch())]
         try:
-            yield
+            yield {DOOR: door}
         finally:
-            housekeeping.cancel()
+            for chore in chores:
+                chore.cancel()
+            door.tell_refusals()
             await in_thread(collector.intake.stop)
             await in_thread(collector.close)
 
@@ -97,7 +110,7 @@ class _Address:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
         response = await self._response(Request(scope, receive))
-        await response(scope, receive, send)
+        await send_answer(response, scope, send)
 
     async def _response(self, request: Request) -> Response:
         guard: Guard = request.app.state.guard
@@ -105,9 +118,7 @@ class _Address:
         endpoint = self._methods.get("GET" if method == "HEAD" else method)
         if endpoint is not None:
             return await guard.serve(endpoint, request)
-        response = self._without_endpoint(method)
-        guard.secure(response)
-        return response
+        return guard.turn_away(request, partial(self._without_endpoint, method))
 
     def _without_endpoint(self, method: str) -> Response:
         if not self._methods:

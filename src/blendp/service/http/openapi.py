@@ -17,7 +17,7 @@ from blendp.wire.campaign import METHODS
 from blendp.wire.problems import PROBLEMS
 from blendp.wire.reports import MOST_REPORTS, QUESTIONS
 
-_ALWAYS = ("rate-limited", "internal", "busy")
+_ALWAYS = ("rate-limited", "internal", "busy", "head-too-large", "misdirected")
 _WITH_BODY = ("malformed", "over-size", "unsupported-media-type", "request-timeout")
 _WITH_TOKEN = ("unauthorised",)
 _REFERENCE = "#/components/schemas/{name}"
@@ -145,7 +145,7 @@ def _successes(endpoint: Endpoint, of_form: dict[Any, Any]) -> dict[str, Any]:
     kind = endpoint.answer_type.partition(";")[0]
     schema = {"type": "string"} if endpoint.form is None else of_form.get(endpoint.form, {"type": "object"})
     return {
-        str(status): {"description": told, "content": {kind: {"schema": schema}}}
+        str(status): {"description": told, **({} if status == 304 else {"content": {kind: {"schema": schema}}})}
         for status, told in sorted(endpoint.gives.items())
     }
 

@@ -6,20 +6,22 @@ import json
 from typing import Any
 
 import msgspec
+from sqlalchemy.engine import Connection
 from starlette.responses import Response
 
 from blendp.errors import ParameterError
-from blendp.service.campaigns import Reporting, envelope, find, payload
+from blendp.service.campaigns import Found, Reporting, envelope, find, payload
 from blendp.service.collector import Collector
 from blendp.service.http import shapes
-from blendp.service.http.answers import ENVELOPE_TYPE, IMMUTABLE, answer, problem
+from blendp.service.http.answers import ENVELOPE_TYPE, IMMUTABLE, REVALIDATED, answer, problem
+from blendp.service.http.documents import Document, sent
 from blendp.service.http.endpoints import ENROLMENT, PUBLIC, Call, Endpoint, in_thread
 from blendp.service.opt_in import OPT_IN_TYPE, JsonRecords
 from blendp.service.refusal import Refused
 from blendp.service.status import overview
 from blendp.service.store.reports import ACCEPTED, DUPLICATE
 from blendp.wire.campaign import LIST_TYPE
-from blendp.wire.canonical import of_hex, sha256
+from blendp.wire.canonical import of_hex
 from blendp.wire.install import DELETION_KEY_BYTES
 from blendp.wire.problems import PROBLEMS
 from blendp.wire.reports import (
@@ -37,6 +39,7 @@ from blendp.wire.reports import (
 STATUS_OF = {ACCEPTED: 201, DUPLICATE: 200}
 
 _CAMPAIGN = "/v1/campaigns/{campaign}"
+_DOCUMENT = {200: "Done", 304: "It is the one that If-None-Match names"}
 _OF_REPORTS = ("not-found", "wrong-state", "late", "wrong-list", "malformed", "storage-full")
 
 
@@ -45,6 +48,9 @@ class JsonDeletion(msgspec.Struct, forbid_unknown_fields=True):
 
     deletion_key: str
 
+
+_BYTES_OF_A_UNIT = 1024
+"""A body that cannot be read costs as many reports as it has of these."""
 
 _deletion_decoder = msgspec.json.Decoder(JsonDeletion)
 
@@ -82,26 +88,31 @@ async def signed_document(call: Call) -> Response:
     """The terms, the manifest or the release, with all signatures."""
     kind = call.request.url.path.rpartition("/")[2]
 
-    def read(collector: Collector) -> bytes:
+    def read(collector: Collector) -> Document:
         with collector.store.reading() as connection:
-            return envelope(connection, find(connection, call.campaign), kind).to_bytes()
+            return call.shelf.same(envelope(connection, find(connection, call.campaign), kind).to_bytes())
 
-    return answer(await in_thread(read, call.collector), media_type=ENVELOPE_TYPE)
+    document = await in_thread(read, call.collector)
+    return sent(document, call.request, ENVELOPE_TYPE, REVALIDATED)
 
 
 async def head_list(call: Call) -> Response:
     """The list, in its canonical bytes."""
 
-    def read(collector: Collector) -> bytes:
+    def read(collector: Collector) -> Document:
         with collector.store.reading() as connection:
-            held = payload(connection, find(connection, call.campaign).number, "list")
-        if held is None:
-            raise Refused("not-found", f"The campaign {call.campaign!r} has no list yet.")
-        return held
+            campaign = find(connection, call.campaign)
+            return call.shelf.get(campaign.number, lambda: _list(connection, campaign))
 
-    held = await in_thread(read, call.collector)
-    headers = {"etag": f'"{sha256(held)}"', "cache-control": IMMUTABLE}
-    return answer(held, media_type=LIST_TYPE, headers=headers)
+    document = await in_thread(read, call.collector)
+    return sent(document, call.request, LIST_TYPE, IMMUTABLE)
+
+
+def _list(connection: Connection, campaign: Found) -> bytes:
+    body = payload(connection, campaign.number, "list")
+    if body is None:
+        raise Refused("not-found", f"The campaign {campaign.name!r} has no list yet.")
+    return body
 
 
 async def put_report(call: Call) -> Response:
@@ -119,6 +130,7 @@ async def post_reports(call: Call) -> Response:
     reporting = await _reporting(call)
     read = read_json_batch if call.media_type == BATCH_JSON else read_binary_batch
     upload = _read(call, reporting, lambda: read(call.body))
+    call.charge(len(upload.rows) - 1)
     return answer({"outcomes": await call.collector.receive(reporting, upload)})
 
 
@@ -148,16 +160,17 @@ async def _reporting(call: Call) -> Reporting:
 
 
 def _read(call: Call, reporting: Reporting, read: Any) -> Upload:
-    """The upload, if it is of the form of one; counted if not."""
+    """The upload, if it is of the form of one; counted if not, and paid for by its size."""
     try:
         return read()  # type: ignore[no-any-return]
     except ParameterError:
         call.collector.intake.note(reporting.number, "malformed")
+        call.charge(len(call.body) / _BYTES_OF_A_UNIT)
         raise
 
 
 ENDPOINTS = (
-    Endpoint("GET", "/health/live", PUBLIC, live, "Whether the process answers", shapes.Live),
+    Endpoint("GET", "/health/live", PUBLIC, live, "Whether the process answers", shapes.Live, always=True),
     Endpoint(
         "GET", "/health/ready", PUBLIC, ready, "Whether what is sent can be kept: the store is written to", shapes.Ready
     ),
@@ -171,6 +184,7 @@ ENDPOINTS = (
             signed_document,
             f"The {kind}, signed (a DSSE envelope)",
             shapes.SignedDocument,
+            gives=_DOCUMENT,
             refuses=("not-found",),
             answer_type=ENVELOPE_TYPE,
         )
@@ -183,6 +197,7 @@ ENDPOINTS = (
         head_list,
         "The head list, whose SHA-256 the manifest names",
         shapes.ListDocument,
+        gives=_DOCUMENT,
         refuses=("not-found",),
         answer_type=LIST_TYPE,
     ),
