@@ -35,7 +35,8 @@ def demo(
 ) -> None:
     """Make a population, run the blendp method on it, and compare with the truth.
 
-    The people are invented, so the truth may be shown beside the estimates; a real release never has it.
+    The people are invented, so the truth may be shown beside the estimates. NOT PRIVATE, were they real: a release
+    never has it.
     """
     people = population(name, users, seed=seed)
     parameters, opt_in = DEFAULTS[people.name]

@@ -55,7 +55,8 @@ def plan(
     """Predict list, L1, NDCG and errors of a release, and what reaches a target. No population is run.
 
     Everything follows from how probable records are: those of a population like AOL's or Yandex's, or of a log of
-    yours. Both methods stand side by side, over several opt-in shares.
+    yours, and then the plan is NOT PRIVATE, for the eyes of those who hold the log. Both methods stand side by side,
+    over several opt-in shares.
     """
     require_choice("method", method, (BOTH, *METHODS))
     methods = METHODS if method == BOTH else (method,)

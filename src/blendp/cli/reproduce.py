@@ -25,6 +25,7 @@ from blendp.evaluation.figures import (
 )
 from blendp.logs import read_log
 from blendp.outputs import refuse_existing
+from blendp.report.plan_text import NOT_PRIVATE
 from blendp.report.reproduction import FILES, write_reproduction
 
 EXAMPLES = """Examples:
@@ -59,7 +60,8 @@ def reproduce(
 ) -> None:
     """Make the figures of the paper anew, with the published method and with blendp side by side. NOT PRIVATE.
 
-    People are drawn from synthetic AOL and Yandex populations, or from the law of a real log. Writes for every figure
+    People are drawn from synthetic AOL and Yandex populations, or from the law of a real log (--log), whose raw records
+    are then shown without protection: for the eyes of those who hold it. Writes for every figure
     its data (CSV, JSON) and picture (SVG, PNG), and index.html, which shows them all.
     """
     names, grid = figures or [], QUICK if quick else FULL
@@ -77,6 +79,8 @@ def reproduce(
         laboratory = Laboratory({each.setting.name: each for each in people}, runs, seed, bar.start)
         made = make_figures(names, laboratory, grid)
         write_reproduction(made, out, about=_about(people, runs, seed, quick), overwrite=overwrite, progress=bar.start)
+    if logs:
+        results.print(NOT_PRIVATE, style="bold magenta", highlight=False)
     results.print(
         f"{len(made)} figures in {out}: open {out / 'index.html'}", highlight=False, markup=False, soft_wrap=True
     )

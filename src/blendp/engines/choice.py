@@ -9,6 +9,10 @@ where:
     hash is the database's own. The key must go in between: ordering by hash(place, key) or hash(place) xor key flips
          whole branches of the tree of hashes, and reaches only some orders of three or more rows.
 
+Where a person's *different* records are chosen among, however often each occurs, there is no place: person, query and
+URL are hashed instead, as texts. So the choice among different records does depend on what they say; under a secret key
+and a hash taken for a random function it is uniform all the same.
+
 *Reproducibly.* The rows of a user are ranked by their content, the UTF-8 bytes of query, then URL, and the rank is
 enciphered under a key of that user, in whole numbers of 31 bits:
 

@@ -35,7 +35,9 @@ class Parameters:
     """The privacy loss each person is promised at most; the same for both groups."""
 
     delta: float = 1e-5
-    """The probability that the promise may fail; keep it well below one over the number of people."""
+    """By how much the probability of any result may exceed e^epsilon times what it is with other records of a person;
+    a record that one person alone holds is listed with at most this probability. Keep it well below one over the number
+    of people."""
 
     method: str = "blendp"
     """``blendp``, or ``published``: BLENDER with its errata mended."""

@@ -18,7 +18,8 @@ class Budget:
     where:
         D, D'    have the same people and differ in the records of one of them (replace-one),
         epsilon  bounds how much the odds of any conclusion about the person can change,
-        delta    bounds the probability that this bound fails.
+        delta    is added: by so much the probability of any set of outputs may exceed e^epsilon times what it is with
+                 D'. So a record that one person alone holds is listed with a probability of at most delta.
     """
 
     epsilon: float

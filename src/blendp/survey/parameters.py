@@ -31,7 +31,8 @@ class SurveyParameters:
     single attribute, under the model."""
 
     delta: float = 1e-6
-    """The probability that the promise to the opt-in group may fail; keep it well below one over the people."""
+    """By how much the probability of any result may exceed e^epsilon times what it is with other answers of an opt-in
+    person; clients need none. Keep it well below one over the number of people."""
 
     method: str = "cbps"
     """How clients report; see :data:`~blendp.survey.design.METHODS`."""

@@ -81,7 +81,9 @@ class Terms:
     """The privacy loss each person is promised at most; the same for both groups."""
 
     delta: float = 1e-6
-    """The probability that the promise may fail; clients of the blendp method need none."""
+    """By how much the probability of any result may exceed e^epsilon times what it is with other records of a person;
+    a record that one person alone holds is listed with at most this probability. Clients spend it where they report by
+    the published two-stage randomiser; a campaign of the blendp method has them report subsets, with delta 0."""
 
     levels: int = 2
     """2 for <query, URL> records, 1 for queries alone."""
@@ -187,7 +189,7 @@ class Terms:
 
     @property
     def client_budget(self) -> Budget:
-        """What a client's one report costs: delta is spent by the published randomiser alone."""
+        """What a client's one report costs: delta is spent by the published two-stage randomiser, not by subsets."""
         return Budget(self.epsilon, self.delta if self.method == "published" else 0.0)
 
     def to_bytes(self) -> bytes:
