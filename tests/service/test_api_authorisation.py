@@ -45,8 +45,10 @@ ACCESS = {
     ("POST", "/v1/campaigns"): "manage",
     ("POST", "/v1/campaigns/{campaign}/enrolments"): "manage",
     ("POST", "/v1/campaigns/{campaign}/publish"): "manage",
+    ("GET", "/v1/campaigns/{campaign}/forecast"): "manage",
     ("DELETE", "/v1/campaigns/{campaign}"): "manage",
     ("POST", "/v1/campaigns/{campaign}/release"): "release",
+    ("GET", "/v1/campaigns/{campaign}/preview"): "release",
 }
 """Whoever adds a route decides here who may call it."""
 

@@ -21,7 +21,8 @@ from blendp.estimate import Split, Tally
 from blendp.headlist import HeadList
 from blendp.methods import LogPeople
 from blendp.privacy import Budget
-from blendp.report import release_card, rows_for_json
+from blendp.report import release_card, release_of_document, rows_for_json, write_release
+from blendp.report.files import FILES, write_readable
 from blendp.service.campaigns import keyed, pseudonym_key
 from blendp.service.collector import Collector
 from blendp.service.lifecycle import parameters_of
@@ -84,6 +85,48 @@ def test_release_equals_run_on_the_same_inputs(
     assert signed["estimates"] == rows_for_json(ran.records())
     assert signed["card"]["users"]["client"] == CLIENTS
     assert release.head_list.records > 2
+    require_same_files(release, signed, tmp_path)
+
+
+def require_same_files(release: blendp.Release, signed: dict[str, Any], folder: Path) -> None:
+    """What is made of the signed document is what ``blendp run`` writes of the release."""
+    write_release(release, folder / "run")
+    read = release_of_document(signed, release.head_list)
+    (folder / "export").mkdir()
+    write_readable(read, signed["card"], folder / "export", title="blendp release")
+    for name in FILES:
+        ours, theirs = ((folder / kind / name).read_text() for kind in ("export", "run"))
+        assert json.loads(ours) == json.loads(theirs) if name == "release.json" else ours == theirs, name
+    assert release_card(read) == signed["card"]
+
+
+@pytest.mark.parametrize("clients", [1, 2])
+def test_unknown_numbers_are_read_back_too(collector: Collector, tmp_path: Path, clients: int) -> None:
+    """So few clients that nobody was asked for the record, or for the query."""
+    terms = replace(_terms({}), minimum_clients=1)
+    collector.lifecycle.create(terms.__dict__)
+    _opt_in(collector, terms)
+    manifest = collector.lifecycle.publish("c")
+    _report(collector, manifest, tmp_path / "spool.parquet", clients)
+    document, release = collector.lifecycle.release("c")
+    require_same_files(release, json.loads(document), tmp_path)
+
+
+def test_an_incomplete_document_is_refused(collector: Collector, tmp_path: Path) -> None:
+    terms = _terms({})
+    collector.lifecycle.create(terms.__dict__)
+    _opt_in(collector, terms)
+    _report(collector, collector.lifecycle.publish("c"), tmp_path / "spool.parquet")
+    document, release = collector.lifecycle.release("c")
+    signed = json.loads(document)
+    for broken in (
+        {name: value for name, value in signed.items() if name != "groups"},
+        {**signed, "estimates": signed["estimates"][1:]},
+        {**signed, "trends": [signed["trends"][0], *signed["trends"]]},
+        {**signed, "card": {**signed["card"], "cross_check": {}}},
+    ):
+        with pytest.raises(blendp.ParameterError, match="complete release document"):
+            release_of_document(broken, release.head_list)
 
 
 def _terms(told: dict[str, Any]) -> Terms:
@@ -108,13 +151,15 @@ def _opt_in(collector: Collector, terms: Terms) -> list[tuple[str, str, str | No
     return [(f"{place:08x}", query, url) for place, records in enumerate(in_order(people)) for query, url in records]
 
 
-def _report(collector: Collector, manifest: Manifest, spool: Path) -> tuple[HeadList, Split | Tally]:
+def _report(
+    collector: Collector, manifest: Manifest, spool: Path, clients: int = CLIENTS
+) -> tuple[HeadList, Split | Tally]:
     """Put everybody's reports into the store, and count them by other code, from a Parquet spool."""
     with collector.store.reading() as connection:
         row = connection.exec_driver_sql("SELECT payload FROM document WHERE kind = 'list'").one()
     head_list, terms = HeadList.from_bytes(row.payload), manifest.terms
     generator, random = np.random.default_rng(5), KnownKey(11)
-    ids = [i.to_bytes(16, "big") for i in range(CLIENTS)]
+    ids = [i.to_bytes(16, "big") for i in range(clients)]
     key = collector.files.get(pseudonym_key("c")) or b""
     made: list[Any] = []
     stored = []

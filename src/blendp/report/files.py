@@ -33,13 +33,20 @@ def write_release(
     if not isinstance(release, Release):
         raise RandomnessError(f"A {type(release).__name__} is not for release: make a Release with blendp.run.")
     with whole(Path(directory), overwrite=overwrite, own_files=FILES) as made:
-        columns = ("query", "url", "probability", "std_error", "low", "high", "weight_opt_in")
-        _write_rows(made / "estimates.csv", columns, release.records())
-        _write_rows(made / "trends.csv", ("query", "probability", "std_error", "low", "high"), release.trends())
-        (made / "head_list.json").write_bytes(release.head_list.to_bytes())
-        card = json.dumps(release_card(release, source), ensure_ascii=False, indent=2, allow_nan=False)
-        (made / "release.json").write_text(card + "\n", encoding="utf-8")
-        (made / "report.html").write_text(render_report(release, title="blendp release"), encoding="utf-8")
+        write_readable(release, release_card(release, source), made, title="blendp release")
+
+
+def write_readable(
+    release: Release, card: Mapping[str, Any], made: Path, *, title: str, collected: bool = False
+) -> None:
+    """The five files for readers, into a directory that is being made; ``collected`` as for :func:`render_report`."""
+    columns = ("query", "url", "probability", "std_error", "low", "high", "weight_opt_in")
+    _write_rows(made / "estimates.csv", columns, release.records())
+    _write_rows(made / "trends.csv", ("query", "probability", "std_error", "low", "high"), release.trends())
+    (made / "head_list.json").write_bytes(release.head_list.to_bytes())
+    text = json.dumps(card, ensure_ascii=False, indent=2, allow_nan=False)
+    (made / "release.json").write_text(text + "\n", encoding="utf-8")
+    (made / "report.html").write_text(render_report(release, title=title, collected=collected), encoding="utf-8")
 
 
 def release_card(outcome: Outcome, source: Mapping[str, Any] | None = None) -> dict[str, Any]:

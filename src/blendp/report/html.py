@@ -67,8 +67,11 @@ class ReportTruth:
     """Figures to show by name, such as L1 or NDCG."""
 
 
-def render_report(outcome: Outcome, *, title: str, truth: ReportTruth | None = None) -> str:
-    """The complete page. With ``truth`` it is not private, and says so at the top."""
+def render_report(outcome: Outcome, *, title: str, truth: ReportTruth | None = None, collected: bool = False) -> str:
+    """The complete page. With ``truth`` it is not private, and says so at the top.
+
+    ``collected`` says that clients sent their reports to a collector, and no party ever held a log.
+    """
     head_list = outcome.head_list
     if truth is not None and (len(truth.cells), len(truth.queries)) != (head_list.cells, head_list.queries + 1):
         raise ParameterError(
@@ -83,6 +86,7 @@ def render_report(outcome: Outcome, *, title: str, truth: ReportTruth | None = N
     thing, things = ("query", "queries") if head_list.levels == 1 else ("record", "records")
     page = {
         "title": title,
+        "collected": collected,
         "outcome": outcome,
         "warning": _warning(outcome, truth),
         "one_level": head_list.levels == 1,

@@ -26,7 +26,7 @@ from sqlalchemy.exc import IntegrityError
 from blendp.errors import ParameterError
 from blendp.methods import Listed, Parameters, Release, conclude, make_list
 from blendp.randomness import DerivedRandom, ReleaseRandom
-from blendp.report import release_card, rows_for_json
+from blendp.report import groups_for_json, release_card, rows_for_json
 from blendp.service.audit import LOCAL, Actor, Trail
 from blendp.service.campaigns import (
     SIGNED,
@@ -330,6 +330,7 @@ class Lifecycle:
                 "card": release_card(release),
                 "estimates": rows_for_json(release.records()),
                 "trends": rows_for_json(release.trends()),
+                "groups": groups_for_json(release),
             }
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import asdict
 from types import TracebackType
@@ -11,6 +12,7 @@ from urllib.parse import urlencode
 from blendp.client.http import distrust, server_url, trusted_authorities
 from blendp.errors import ParameterError
 from blendp.wire.campaign import Terms, require_campaign_id
+from blendp.wire.envelope import Envelope
 from blendp.wire.problems import PREFIX, PROBLEMS
 
 if TYPE_CHECKING:
@@ -84,6 +86,18 @@ class OperatorClient:
         """Have the result computed and published."""
         return self._ask("POST", _address(campaign, "/release"))
 
+    def forecast(self, campaign: str, like: str) -> dict[str, Any]:
+        """What the list would probably hold, if it were made now of people like those of a population."""
+        return self._ask("GET", _address(campaign, "/forecast?" + urlencode({"like": like})))
+
+    def preview(self, campaign: str) -> dict[str, Any]:
+        """The checks of the result as it would be, if it were released now."""
+        return self._ask("GET", _address(campaign, "/preview"))
+
+    def terms(self, campaign: str) -> Terms:
+        """The terms of a campaign, as the collector tells them; they are signed, but not verified here."""
+        return Terms.from_bytes(Envelope.from_bytes(self._read(_address(campaign, "/terms"))).payload)
+
     def delete(self, campaign: str) -> dict[str, Any]:
         """Have everything of a campaign deleted but its name."""
         return self._ask("DELETE", _address(campaign))
@@ -117,6 +131,9 @@ class OperatorClient:
     def keys(self) -> dict[str, Any]:
         """The signing keys, and how each vouches for the next."""
         return self._ask("GET", "/v1/keys")
+
+    def _read(self, path: str) -> bytes:
+        return json.dumps(self._ask("GET", path)).encode("utf-8")
 
     def _ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
         import httpx

@@ -17,6 +17,7 @@ import httpx
 import pytest
 
 from blendp.cli.campaign.documents import Documents
+from blendp.cli.campaign.release import check_rows
 from blendp.cli.campaign.status import _rows
 from blendp.client import make_report
 from blendp.headlist import HeadList
@@ -29,7 +30,8 @@ from blendp.wire.reports import BATCH_BINARY, QUESTION_NUMBER, write_binary_batc
 from tests.support import WHO_OPTIONS
 from tests.unit.cli.test_serve import PATH, Service, blendp
 
-FILES = ["estimates.csv", "head_list.json", "manifest.json", "release.json", "terms.json", "trends.csv"]
+READABLE = ["estimates.csv", "head_list.json", "release.json", "report.html", "trends.csv"]
+FILES = sorted([*READABLE, "manifest.dsse.json", "release.dsse.json", "terms.dsse.json"])
 DATES = (*WHO_OPTIONS, "--opt-in-until", "+3d", "--reports-until", "+12d")
 SMALL = ("--minimum-opt-in", "1", "--minimum-clients", "1")
 OPT_IN, CLIENTS = 30, 40
@@ -66,14 +68,14 @@ def opt_in(service: Service, name: str, tokens: list[str]) -> None:
             assert client.put("/opt-in", content=body, headers=headers).status_code == 201
 
 
-def report(service: Service, name: str, count: int) -> None:
+def report(service: Service, name: str, count: int, query: str = "weather") -> None:
     with httpx.Client(base_url=f"{service.url}/v1/campaigns/{name}") as client:
         manifest = Manifest.from_bytes(Envelope.from_bytes(client.get("/manifest").content).payload)
         head_list = HeadList.from_bytes(client.get("/list").content)
         made = []
         for number in range(count):
             one = make_report(
-                [("weather", "http://weather.org")],
+                [(query, f"http://{query}.org")],
                 head_list,
                 manifest.terms.epsilon,
                 manifest.query_share or 0.0,
@@ -115,8 +117,9 @@ def released(service: Service, told: dict[str, str], tmp_path_factory: pytest.Te
     assert extra.startswith("blendp-in-")
 
     opt_in(service, name, tokens[:-1])
-    code, shown, errors = blendp("campaign", "publish", name, **told)
-    assert (code, shown, errors) == (6, "", "Error: 1 more opt-in people are needed: 29 of 30 are there.\n")
+    code, shown, errors = blendp("campaign", "publish", name, "--yes", **told)
+    assert (code, shown) == (6, "")
+    assert errors.endswith("Error: 1 more opt-in people are needed: 29 of 30 are there.\n")
     opt_in(service, name, tokens[-1:])
     shown = " ".join(succeed(told, "status", name).split())
     assert "What [people] ask" in shown
@@ -124,8 +127,17 @@ def released(service: Service, told: dict[str, str], tmp_path_factory: pytest.Te
     assert "31 tokens, 1 not used yet" in shown
     assert "spent by nobody yet" in shown
 
-    code, shown, errors = blendp("campaign", "publish", name, **told)
+    assert "30 opt-in people like those of aol make a list of about 0.0 records" in shown
+    assert "No number of people is enough." in shown
+    state = httpx.get(f"{service.url}/v1/campaigns").json()
+    for options, code in (((), 2), (("--preview",), 0), (("--preview", "--json"), 0), (("--like", "log", "--yes"), 2)):
+        assert blendp("campaign", "publish", name, *options, **told)[0] == code
+    assert httpx.get(f"{service.url}/v1/campaigns").json() == state
+
+    code, shown, errors = blendp("campaign", "publish", name, "--yes", **told)
     assert code == 0
+    assert "30 opt-in people like those of aol make a list of about 0.0 records" in errors
+    assert "The list will probably be too short" in errors
     assert "30 opt-in people made a list of 2 records" in shown
     assert "The list has 2 records: devices refuse fewer than 10 unless they are told otherwise" in errors
     assert "30 people made the list: devices refuse fewer than 100 unless they are told otherwise" in errors
@@ -133,7 +145,7 @@ def released(service: Service, told: dict[str, str], tmp_path_factory: pytest.Te
     assert "missing" in shown
     assert "30 people of at least 30; closed" in shown
     assert shown.count("days left") == 1
-    assert blendp("campaign", "release", name, **told)[0] == 6
+    assert blendp("campaign", "release", name, "--yes", **told)[0] == 6
     assert blendp("campaign", "export", name, "--out", str(folder / "early"), **told)[0] == 6
     report(service, name, CLIENTS)
     shown = " ".join(succeed(told, "status", name).split())
@@ -143,7 +155,15 @@ def released(service: Service, told: dict[str, str], tmp_path_factory: pytest.Te
     assert "2 records of 2 queries" in shown
     assert "spent by the opt-in people and 40 clients" in shown
 
-    shown = succeed(told, "release", name)
+    assert blendp("campaign", "release", name, **told)[0] == 2
+    preview = succeed(told, "release", name, "--preview")
+    assert "30 opt-in people, 40 clients; a list of 2 records" in preview
+    assert "Opt-in users and clients" in preview
+    assert json.loads(succeed(told, "release", name, "--preview", "--json"))["clients"] == 40
+    assert httpx.get(f"{service.url}/v1/campaigns/{name}/release").status_code == 404
+    assert "reporting: the list is public" in " ".join(succeed(told, "status", name).split())
+    code, shown, errors = blendp("campaign", "release", name, "--yes", **told)
+    assert (code, "30 opt-in people, 40 clients; a list of 2 records" in errors) == (0, True)
     assert "the result of 40 clients is public" in shown
     shown = " ".join(succeed(told, "status", name).split())
     assert "released" in shown
@@ -161,11 +181,19 @@ def test_an_export_is_verified_and_whole(service: Service, told: dict[str, str],
     out, key = tmp_path / "out", public_key(service)
     code, shown, errors = blendp("campaign", "export", released, "--key", key, "--out", str(out), **told)
     assert (code, errors) == (0, "")
-    assert shown == f"{released}: 6 files in {out}; signatures verified with key {VerifyKey.of_text(key).id}.\n"
+    first, next_step = shown.splitlines()
+    assert first == f"{released}: 8 files in {out}; signatures verified with key {VerifyKey.of_text(key).id}."
+    assert next_step == f"Next: open {out / 'report.html'}"
     assert sorted(path.name for path in out.iterdir()) == FILES
-    manifest = Manifest.from_bytes(Envelope.from_bytes((out / "manifest.json").read_bytes()).payload)
+    manifest = Manifest.from_bytes(Envelope.from_bytes((out / "manifest.dsse.json").read_bytes()).payload)
     manifest.require_list(HeadList.from_bytes((out / "head_list.json").read_bytes()))
-    release = json.loads(Envelope.from_bytes((out / "release.json").read_bytes()).payload)
+    release = json.loads(Envelope.from_bytes((out / "release.dsse.json").read_bytes()).payload)
+    assert json.loads((out / "release.json").read_text()) == release["card"]
+    page = (out / "report.html").read_text()
+    assert "<title>What [people] ask</title>" in page
+    assert "Opt-in users and clients" in page
+    assert "Clients randomised on their own devices" in page
+    assert "blendp run" not in page
     with (out / "estimates.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert list(rows[0]) == ["query", "url", "probability", "std_error", "low", "high", "weight_opt_in"]
@@ -241,6 +269,10 @@ def test_refusals_have_exit_codes_of_their_own(service: Service, told: dict[str,
         (("status", "../keys"), told, 2, "campaign"),
         (("delete", "nothing"), told, 2, "--yes is missing: it must be given where nobody can be asked."),
         (("delete", "nothing", "--yes"), told, 6, "There is no campaign"),
+        (("publish", "nothing"), told, 2, "--yes is missing: it must be given where nobody can be asked."),
+        (("release", "nothing"), told, 2, "--preview shows the checks alone."),
+        (("release", "nothing", "--preview"), told, 6, "There is no campaign"),
+        ((*new, *DATES, "--like", "log.csv"), told, 2, "--like = 'log.csv'"),
     ):
         ended, shown, errors = blendp("campaign", *arguments, **environment)
         assert (ended, shown) == (code, ""), (arguments, errors)
@@ -259,15 +291,18 @@ def test_a_careless_campaign_is_cautioned_compared_and_deleted(
     assert code == 0
     assert len(json.loads(shown)["terms_sha256"]) == 64
     cautioned = [line.split()[0] for line in errors.splitlines()]
-    assert cautioned == ["--epsilon", "--delta", "--minimum-opt-in", "--minimum-clients"]
+    assert cautioned == ["--epsilon", "--delta", "--minimum-opt-in", "--minimum-clients", "Forecast:"]
+    assert json.loads(shown)["forecast"]["people"] == 1
     assert "--epsilon 13 is above 12, all that a device spends in a year by default" in errors
     opt_in(service, "careless", succeed(told, "enrol", "careless", "--count", "1").splitlines())
-    code, shown, errors = blendp("campaign", "publish", "careless", "--json", **told)
+    code, shown, errors = blendp("campaign", "publish", "careless", "--json", "--yes", **told)
     assert json.loads(shown)["records"] == 0
+    assert json.loads(shown)["forecast"]["too_short"]
     assert "No record passed" in errors
     assert "1 person made the list" in errors
     assert f"since {released}: 0 added, 2 removed, 0 kept" in succeed(told, "status", "careless")
-    assert json.loads(succeed(told, "status", "careless", "--json"))["state"] == "reporting"
+    stands = json.loads(succeed(told, "status", "careless", "--json"))
+    assert (stands["state"], stands["forecast"]) == ("reporting", None)
     assert list((service.data / "keys").glob("campaign-careless.*"))
     assert succeed(told, "delete", "careless", "--yes") == "careless is deleted.\n"
     assert blendp("campaign", "status", "careless", **told)[0] == 6
@@ -324,6 +359,63 @@ def test_deleting_asks_first(told: dict[str, str]) -> None:
     code, _, errors = blendp("campaign", "create", "doomed", "--title", "x", *DATES, **told)
     assert code == 6
     assert "name another" in errors
+
+
+def answered(told: dict[str, str], reply: str, *arguments: str) -> tuple[str, str]:
+    """What a command says to somebody at a terminal who gives this answer."""
+    theirs, ours = pty.openpty()
+    os.write(theirs, f"{reply}\n".encode())
+    command = [sys.executable, "-m", "blendp", "campaign", *arguments]
+    done = subprocess.run(command, env=PATH | told, stdin=ours, capture_output=True, text=True, check=True)
+    os.close(theirs)
+    os.close(ours)
+    return done.stdout, done.stderr
+
+
+def test_publishing_and_releasing_show_and_ask_first(service: Service, told: dict[str, str]) -> None:
+    """Clients all claim what few of the opt-in people have: that is said before anything is signed."""
+    name = "liars"
+    strong = ("--epsilon", "6", "--delta", "1e-4", "--minimum-opt-in", "30", "--minimum-clients", "400")
+    succeed(told, "create", name, "--title", "x", *DATES, *strong)
+    opt_in(service, name, succeed(told, "enrol", name, "--count", "30").splitlines())
+    shown, errors = answered(told, "n", "publish", name)
+    assert shown.strip() == "Nothing was drawn."
+    assert errors.index("will probably be too short") < errors.index("Draw and publish the list of liars for good?")
+    shown, errors = answered(told, "y", "publish", name)
+    assert "30 opt-in people made a list of 2 records" in shown
+
+    report(service, name, 400, "news")
+    shown, errors = answered(told, "n", "release", name)
+    assert shown.strip() == "Nothing was released."
+    question = errors.index("Sign and publish the result of liars for good?")
+    for words in ("do not tell the same story", "flagged", "news", "lying together", "Caution: "):
+        assert errors.index(words) < question
+    assert httpx.get(f"{service.url}/v1/campaigns/{name}/release").status_code == 404
+    shown, _ = answered(told, "y", "release", name)
+    assert "the result of 400 clients is public" in shown
+    code, shown, _ = blendp("campaign", "release", name, "--preview", **told)
+    assert (code, shown) == (6, "")
+
+
+def test_checks_of_a_method_that_makes_none_are_told() -> None:
+    checks: dict[str, Any] = {
+        "opt_in_people": 1,
+        "clients": 1,
+        "records": 1,
+        "agreement": None,
+        "influence": [],
+        "cautions": [],
+    }
+    rows = dict(check_rows(checks))
+    assert rows["people"] == "1 opt-in person, 1 client; a list of 1 record"
+    assert rows["groups"].startswith("not compared")
+    assert rows["cautions"] == "none"
+    flagged = {"query": "a\x1b[31mb", "url": None, "opt_in": None, "client": 0.5, "z": None}
+    agreement = {"words": "They differ.", "flagged": [flagged], "flagged_records": 3}
+    text = "\n".join(words for _, words in check_rows({**checks, "agreement": agreement}))
+    assert "opt-in people say nothing, clients 50.00 % (z = unknown)" in text
+    assert "and 2 more" in text
+    assert "\x1b" not in text
 
 
 def answering(status: int, **how: Any) -> OperatorClient:

@@ -9,12 +9,15 @@ from typing import Annotated
 
 from typer import Argument
 
+from blendp.cli.campaign.forecast import LIKE, Like, warn_of_forecast
 from blendp.cli.campaign.options import AsJson, Where, say, warn
 from blendp.cli.console import print_json
 from blendp.cli.options import method, privacy, takes_job
 from blendp.client import Ledger
 from blendp.client.ledger import CAP, YEARLY
-from blendp.errors import ParameterError
+from blendp.errors import ParameterError, require_choice
+from blendp.logs.synthetic import NAMES
+from blendp.report.forecast_text import error_words, forecast_words
 from blendp.service.clock import utc_today
 from blendp.wire.campaign import METHODS, Terms
 from blendp.wire.canonical import require_day
@@ -99,15 +102,24 @@ class NewCampaign(Where):
 
 
 @takes_job
-def create(job: NewCampaign, as_json: AsJson = False) -> None:
-    """Fix and sign the terms of a new campaign. They never change: another promise or date is another campaign."""
+def create(job: NewCampaign, like: Like = LIKE, as_json: AsJson = False) -> None:
+    """Fix and sign the terms of a new campaign. They never change: another promise or date is another campaign.
+
+    Tells what the list will probably hold if it is made of the minimum of opt-in people.
+    """
     terms = job.terms(utc_today())
+    require_choice("like", like, NAMES)  # before anything is created
     with job.client() as client:
         made = client.create(terms)
+    from blendp.service.forecast import expected_error, forecast_of
+
+    forecast, error = forecast_of(terms, terms.minimum_opt_in, like), expected_error(terms, like)
     for caution in cautions(terms):
         warn(caution)
+    warn_of_forecast(forecast)
     if as_json:
-        print_json(made)
+        best = None if error is None else {"probability": error.probability, "std_error": error.std_error}
+        print_json({**made, "forecast": forecast.to_dict(), "most_popular": best})
         return
     say(f"{terms.campaign}: opt-in from {terms.opens} to {terms.opt_in_until}, reports until {terms.reports_until}.")
     say(
@@ -115,6 +127,9 @@ def create(job: NewCampaign, as_json: AsJson = False) -> None:
         f"{terms.reports_kept_until}; where people are missing, everything is deleted."
     )
     say(room(terms))
+    say(f"At its minimum: {forecast_words(forecast)}")
+    if error is not None:
+        say(f"With {terms.expected_clients:,} clients: {error_words(error)}")
     say(f"Terms {made['terms_sha256']}.")
     say(f"Next: blendp campaign enrol {terms.campaign} --count {terms.minimum_opt_in}")
 

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from blendp.cli.campaign.documents import Documents, trusted_keys
 from blendp.cli.campaign.options import CampaignName, Where, collector, say, warn
 from blendp.cli.options import output, takes_job
+from blendp.headlist import HeadList
 from blendp.outputs import refuse_existing, whole
-from blendp.report.files import wildcard_text
-from blendp.report.tables import write_table
+from blendp.report.files import FILES as READABLE
+from blendp.report.files import write_readable
+from blendp.report.released import release_of_document
 from blendp.service.clock import utc_today
-from blendp.wire import VerifyKey
+from blendp.wire import Terms, VerifyKey
 
 EXAMPLES = """Examples:
 
 - `blendp campaign export trends-2026-11 --key 8f0c... --out trends-2026-11`
 """
 
-FILES = ("manifest.json", "terms.json", "release.json", "head_list.json", "estimates.csv", "trends.csv")
-_TREND = ("query", "probability", "std_error", "low", "high")
-_ESTIMATE = ("query", "url", *_TREND[1:], "weight_opt_in")
+SIGNED = ("terms", "manifest", "release")
+FILES = (*(f"{name}.dsse.json" for name in SIGNED), *READABLE)
 
 
 @takes_job
@@ -38,8 +38,9 @@ def export(
 ) -> None:
     """Write a released campaign to a directory: whole or not at all, once its documents are found to fit together.
 
-    terms.json, manifest.json and release.json are as they were signed (DSSE envelopes), head_list.json is the list
-    in its canonical bytes, estimates.csv and trends.csv are the result as tables.
+    estimates.csv, trends.csv, head_list.json, release.json and report.html are as blendp run writes them, made of the
+    signed result; terms.dsse.json, manifest.dsse.json and release.dsse.json are the documents as they were signed
+    (DSSE envelopes).
     """
     refuse_existing(out, overwrite=overwrite, own_files=FILES)
     known = None if key is None else VerifyKey.of_text(key)
@@ -50,18 +51,14 @@ def export(
         else:
             documents.verify(trusted_keys(known, client.keys(), utc_today()))
     result = documents.result(campaign)
+    release = release_of_document(result, HeadList.from_bytes(documents.head_list))
     with whole(out, overwrite=overwrite, own_files=FILES) as made:
-        for name in ("terms", "manifest", "release"):
-            (made / f"{name}.json").write_bytes(getattr(documents, name).to_bytes())
-        (made / "head_list.json").write_bytes(documents.head_list)
-        _write_csv(made / "estimates.csv", _ESTIMATE, result["estimates"])
-        _write_csv(made / "trends.csv", _TREND, result["trends"])
+        for name in SIGNED:
+            (made / f"{name}.dsse.json").write_bytes(getattr(documents, name).to_bytes())
+        title = Terms.from_bytes(documents.terms.payload).title
+        write_readable(release, result["card"], made, title=title, collected=True)
     say(
         f"{campaign}: {len(FILES)} files in {out}"
         + ("." if known is None else f"; signatures verified with key {known.id}.")
     )
-
-
-def _write_csv(path: Path, columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
-    texts = ({**row, "query": wildcard_text(row["query"]), "url": wildcard_text(row["url"])} for row in rows)
-    write_table(path, columns, ([values[name] for name in columns] for values in texts))
+    say(f"Next: open {out / 'report.html'}")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import sys
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated
 
+import typer
 from typer import Argument, Option
 
 from blendp.cli.console import errors, results
@@ -23,6 +25,7 @@ collector = partial(Option, rich_help_panel="Collector")
 
 AsJson = Annotated[bool, output("--json", help="Print JSON for programs.")]
 Server = Annotated[str, collector(envvar="BLENDP_SERVER", help="Address of the collector.")]
+Yes = Annotated[bool, output("--yes", help="Do not ask for confirmation.")]
 CampaignName = Annotated[str, Argument(help="The campaign's name.", metavar="CAMPAIGN")]
 
 
@@ -52,6 +55,20 @@ class Where:
                 return file.read(_LONGEST_TOKEN).decode("ascii", "replace").strip()
         except FileNotFoundError:
             raise NoSuchFileError("token_file", self.token_file) from None
+
+
+def require_answer(consequence: str) -> None:
+    """Raise :class:`ParameterError` where nobody can be asked, and ``--yes`` was not given."""
+    if not sys.stdin.isatty():
+        raise ParameterError("yes", None, "given where nobody can be asked", consequence)
+
+
+def agreed(question: str, otherwise: str) -> bool:
+    """Whether the person at the terminal says yes; if not, that nothing was done is told."""
+    if typer.confirm(question, err=True):
+        return True
+    say(otherwise)
+    return False
 
 
 def counted(count: int, one: str, many: str) -> str:

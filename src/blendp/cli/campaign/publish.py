@@ -2,29 +2,58 @@
 
 from __future__ import annotations
 
-from blendp.cli.campaign.options import AsJson, CampaignName, Where, counted, say, warn
+from typing import Annotated
+
+from blendp.cli.campaign.forecast import LIKE, Like, read_forecast, warn_of_forecast
+from blendp.cli.campaign.options import AsJson, CampaignName, Where, Yes, agreed, counted, require_answer, say, warn
 from blendp.cli.console import print_json
-from blendp.cli.options import takes_job
+from blendp.cli.options import output, takes_job
+from blendp.cli.serve import note
 from blendp.client import Policy
+from blendp.report.forecast_text import forecast_words
 
 EXAMPLES = """Examples:
 
+- `blendp campaign publish trends-2026-11 --preview`
 - `blendp campaign publish trends-2026-11`
+- `blendp campaign publish trends-2026-11 --like yandex --yes`
 """
 
 
 @takes_job
-def publish(job: Where, campaign: CampaignName, as_json: AsJson = False) -> None:
+def publish(
+    job: Where,
+    campaign: CampaignName,
+    like: Like = LIKE,
+    preview: Annotated[
+        bool, output("--preview", help="Show alone what the list will probably hold: nothing is drawn.")
+    ] = False,
+    yes: Yes = False,
+    as_json: AsJson = False,
+) -> None:
     """Make the list of the opt-in records, publish it, and delete the records. Clients report from now on.
 
-    The list is drawn once, for good. Refused below the campaign's minimum of opt-in people.
+    Shows first what the list will probably hold, and asks. The forecast follows from the number of people and the
+    promise alone, not from their records. The list is drawn once, for good. Refused below the campaign's minimum of
+    opt-in people.
     """
+    if not (yes or preview):
+        require_answer("The list is drawn once, for good; --preview shows what it will probably hold.")
     with job.client() as client:
+        forecast = read_forecast(client.forecast(campaign, like))
+        (say if preview and not as_json else note)(forecast_words(forecast))
+        warn_of_forecast(forecast)
+        if preview:
+            if as_json:
+                print_json(forecast.to_dict())
+            return
+        if not yes and not agreed(f"Draw and publish the list of {campaign} for good?", "Nothing was drawn."):
+            return
         made = client.publish(campaign)
     for caution in cautions(made["records"], made["opt_in_people"]):
         warn(caution)
     if as_json:
-        print_json(made)
+        print_json({**made, "forecast": forecast.to_dict()})
         return
     people = counted(made["opt_in_people"], "opt-in person", "opt-in people")
     say(f"{campaign}: {people} made a list of {counted(made['records'], 'record', 'records')}; it is public.")

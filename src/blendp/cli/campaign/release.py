@@ -2,29 +2,107 @@
 
 from __future__ import annotations
 
-from blendp.cli.campaign.options import AsJson, CampaignName, Where, counted, say, warn
-from blendp.cli.console import print_json
-from blendp.cli.options import takes_job
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from blendp.cli.campaign.options import AsJson, CampaignName, Where, Yes, agreed, counted, require_answer, say, warn
+from blendp.cli.console import errors, print_json, results
+from blendp.cli.options import output, takes_job
+from blendp.report.text import label, percent, visible
 
 EXAMPLES = """Examples:
 
+- `blendp campaign release trends-2026-11 --preview`
 - `blendp campaign release trends-2026-11`
+- `blendp campaign release trends-2026-11 --yes --json`
 """
+
+_DIGITS = 2
 
 
 @takes_job
-def release(job: Where, campaign: CampaignName, as_json: AsJson = False) -> None:
+def release(
+    job: Where,
+    campaign: CampaignName,
+    preview: Annotated[
+        bool, output("--preview", help="Show the checks alone: nothing is signed, and clients keep reporting.")
+    ] = False,
+    yes: Yes = False,
+    as_json: AsJson = False,
+) -> None:
     """Compute the result, publish it, and delete reports and pseudonyms. No more reports are taken.
 
-    Refused below the campaign's minimum of clients.
+    Shows the checks first, and asks: the groups' sizes, whether they tell the same story, flagged records, what lying
+    clients could have done, cautions. Refused below the campaign's minimum of clients.
     """
+    if not (yes or preview):
+        require_answer("It signs and publishes the result for good; --preview shows the checks alone.")
     with job.client() as client:
+        if preview or not yes:
+            _show(checks := client.preview(campaign), results if preview and not as_json else errors)
+            if preview:
+                if as_json:
+                    print_json(checks)
+                return
+            if not agreed(f"Sign and publish the result of {campaign} for good?", "Nothing was released."):
+                return
         made = client.release(campaign)
-    for caution in made.get("cautions", []):
-        warn(caution)
+    if yes:
+        _show(made, errors)
     if as_json:
         print_json(made)
         return
     clients = counted(made["clients"], "client", "clients")
     say(f"{campaign}: the result of {clients} is public. Release {made['release_sha256']}.")
     say(f"Next: blendp campaign export {campaign} --out {campaign}")
+
+
+def _show(checks: dict[str, Any], console: Console) -> None:
+    """The checks as a table, and every caution."""
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True)
+    table.add_column()
+    for name, words in check_rows(checks):
+        table.add_row(Text(name, style="bold"), Text(words))
+    console.print(table)
+    for caution in checks["cautions"]:
+        warn(f"Caution: {caution}")
+
+
+def check_rows(checks: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The checks, a name and a line each."""
+    people = counted(checks["opt_in_people"], "opt-in person", "opt-in people")
+    clients = counted(checks["clients"], "client", "clients")
+    yield "people", f"{people}, {clients}; a list of {counted(checks['records'], 'record', 'records')}"
+    agreement = checks["agreement"]
+    if agreement is None:
+        yield "groups", "not compared: this method does not"
+    else:
+        yield "groups", agreement["words"]
+        for number, one in enumerate(agreement["flagged"]):
+            yield "" if number else "flagged", _flagged(one)
+        left = agreement["flagged_records"] - len(agreement["flagged"])
+        if left:
+            yield "", f"and {left:,} more"
+    for number, line in enumerate(checks["influence"]):
+        yield "" if number else "liars", _liars(line)
+    yield "cautions", f"{len(checks['cautions'])}, below" if checks["cautions"] else "none"
+
+
+def _flagged(one: dict[str, Any]) -> str:
+    opt_in, client = (_percent(one[name]) for name in ("opt_in", "client"))
+    z = "unknown" if one["z"] is None else f"{one['z']:+.1f}"
+    return f"{visible(label(one['query'], one['url'], 60))}: opt-in people say {opt_in}, clients {client} (z = {z})"
+
+
+def _liars(line: dict[str, Any]) -> str:
+    share, own, capped = (f"{100 * line[name]:.2g}" for name in ("share", "clients", "capped"))
+    return f"{share} % of the clients, lying together, could raise a query by {capped} points ({own} by clients alone)"
+
+
+def _percent(value: float | None) -> str:
+    return "nothing" if value is None else f"{percent(value, _DIGITS)} %"

@@ -9,11 +9,15 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
+from blendp.cli.campaign.forecast import LIKE, Like
 from blendp.cli.campaign.options import AsJson, CampaignName, Where, counted
 from blendp.cli.console import print_json, results
 from blendp.cli.options import takes_job
+from blendp.evaluation.planner import ListForecast
 from blendp.privacy import Budget
+from blendp.report.forecast_text import forecast_words
 from blendp.report.text import visible
+from blendp.wire.campaign import Terms
 
 EXAMPLES = """Examples:
 
@@ -36,19 +40,39 @@ _MEANS = {
 
 
 @takes_job
-def status(job: Where, campaign: CampaignName, as_json: AsJson = False) -> None:
+def status(job: Where, campaign: CampaignName, like: Like = LIKE, as_json: AsJson = False) -> None:
     """Show a campaign's state, how far it is from its minimums, what became of reports, its list and its promise."""
     with job.client() as client:
         told = client.status(campaign)
+        forecast = _forecast(told, client.terms(campaign), like)
     if as_json:
-        print_json(told)
+        print_json({**told, "forecast": None if forecast is None else forecast.to_dict()})
         return
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
     table.add_column()
     for name, words in _rows(told):
         table.add_row(Text(name, style="bold"), Text(visible(words)))
+    if forecast is not None:
+        table.add_row(Text("forecast", style="bold"), Text(_words(forecast)))
     results.print(table)
+
+
+def _forecast(told: dict[str, Any], terms: Terms, like: str) -> ListForecast | None:
+    """What the list would probably hold if it were made now; None once it is made."""
+    if told["state"] not in _OPEN["opt_in"]:
+        return None
+    from blendp.service.forecast import forecast_of
+
+    return forecast_of(terms, told["opt_in"]["people"], like)
+
+
+def _words(forecast: ListForecast) -> str:
+    if not forecast.risky:
+        return forecast_words(forecast)
+    needed = forecast.people_needed
+    who = "No number of people is enough" if needed is None else f"About {needed:,} people are needed"
+    return f"{forecast_words(forecast)} {who}."
 
 
 def _rows(told: dict[str, Any]) -> Iterator[tuple[str, str]]:

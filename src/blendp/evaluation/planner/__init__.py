@@ -1,5 +1,6 @@
 """What a release would be like, predicted from the law of records alone, without running a population."""
 
+from blendp.evaluation.planner.forecast import ListForecast, forecast_list
 from blendp.evaluation.planner.law import HeadLaw
 from blendp.evaluation.planner.overview import Overview, Reach, overview
 from blendp.evaluation.planner.plan import Plan, RankError, plan
@@ -9,11 +10,13 @@ __all__ = [
     "RATES",
     "Found",
     "HeadLaw",
+    "ListForecast",
     "Overview",
     "Plan",
     "RankError",
     "Reach",
     "Target",
+    "forecast_list",
     "overview",
     "plan",
     "smallest_epsilon",

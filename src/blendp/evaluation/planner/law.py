@@ -72,26 +72,28 @@ class HeadLaw:
         return cls.of_records(truth.record, truth.query_id, truth.query, levels)
 
     @classmethod
-    def of_population(cls, name: str) -> Self:
+    def of_population(cls, name: str, levels: int = 2) -> Self:
         """From the law of the synthetic population ``aol`` or ``yandex``, without making all of its queries.
 
-        Queries beyond the first 10 000 share one profile of URLs; they are taken in bins of ranks.
+        With one level, the records are its queries. Queries beyond the first 10 000 share one profile of URLs; they
+        are taken in bins of ranks.
         """
         whole = law(name)
         ranks = np.arange(1, _QUERIES + 1)
         mass = _query_probability(name, ranks.astype(np.float64))
-        cells = mass[:, None] * whole.url_shares[whole.profile_of(ranks)]
+        alone = np.ones((1, 1))
+        cells = mass[:, None] * (alone if levels == 1 else whole.url_shares[whole.profile_of(ranks)])
         edges = np.unique(np.geomspace(_QUERIES + 1, whole.queries + 1, _BINS + 1).astype(np.int64))
-        shares = whole.url_shares[whole.profile_of(edges[:1])[0]]
+        shares = alone[0] if levels == 1 else whole.url_shares[whole.profile_of(edges[:1])[0]]
         middle = _query_probability(name, np.sqrt(edges[:-1] * (edges[1:] - 1.0)))
         beyond = np.outer(middle, shares).ravel()
         many = np.repeat(np.diff(edges).astype(np.float64), len(shares))
-        near = cls.of_records(cells.ravel(), np.repeat(ranks - 1, cells.shape[1]), mass)
+        near = cls.of_records(cells.ravel(), np.repeat(ranks - 1, cells.shape[1]), mass, levels)
         tail = _bins(
             np.concatenate((near.tail_probability, beyond[beyond > 0])),
             np.concatenate((near.tail_records, many[beyond > 0])),
         )
-        return cls(near.probability, near.query, near.query_mass, *tail)
+        return cls(near.probability, near.query, near.query_mass, *tail, levels)
 
 
 def _query_probability(name: str, ranks: Array) -> Array:

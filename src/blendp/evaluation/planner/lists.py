@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, fields
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,7 +111,18 @@ class Listing:
         return float(self.head.sum() + self.tail.sum())
 
 
-def listing(law: HeadLaw, mechanism: AsymmetricList | ThresholdList, people: int) -> Listing:
+class PassesByCount(Protocol):
+    """Whatever lists a record by how many people have it."""
+
+    @property
+    def least_total(self) -> int:
+        """The least noisy count that is listed."""
+
+    def listing_probability(self, counts: Ids | int, /) -> Array:
+        """The probability that a record with this count is listed."""
+
+
+def listing(law: HeadLaw, mechanism: PassesByCount, people: int) -> Listing:
     """P(listed) of every record of the head and, times their number, of the bins of the tail."""
     rates = people * np.concatenate((law.probability, law.tail_probability))
     p = _listed(mechanism, rates)
@@ -118,7 +130,7 @@ def listing(law: HeadLaw, mechanism: AsymmetricList | ThresholdList, people: int
     return Listing(p[:head], p[head:] * law.tail_records)
 
 
-def _listed(mechanism: AsymmetricList | ThresholdList, rates: Array) -> Array:
+def _listed(mechanism: PassesByCount, rates: Array) -> Array:
     """P(listed), summed up on a grid of rates and interpolated between them, both as logarithms."""
     most = mechanism.least_total
     while float(mechanism.listing_probability(most)) < 1 - 1e-9:

@@ -10,8 +10,11 @@ import msgspec
 from starlette.responses import Response
 
 from blendp.errors import ParameterError
+from blendp.methods import Release
+from blendp.report import release_checks
 from blendp.service.audit import MOST_ENTRIES, Actor, holder_of
 from blendp.service.clock import reading
+from blendp.service.forecast import LIKE, forecast_of_campaign
 from blendp.service.http import shapes
 from blendp.service.http.answers import answer
 from blendp.service.http.endpoints import Call, Endpoint, in_thread
@@ -103,12 +106,33 @@ async def publish(call: Call) -> Response:
     )
 
 
+async def forecast(call: Call) -> Response:
+    """What the list would probably hold."""
+    like = call.request.query_params.get("like", LIKE)
+    collector = call.collector
+    made = await in_thread(forecast_of_campaign, collector.store, collector.opt_in, call.campaign, like)
+    return answer(made.to_dict())
+
+
 async def release(call: Call) -> Response:
     """Compute and publish the result."""
     document, made = await _acted(call, "release", call.campaign, call.collector.lifecycle.release, call.campaign)
     await in_thread(call.collector.book.forget_closed)
     tell("released", campaign=call.campaign, release=sha256(document), clients=made.groups.client)
-    return answer({"release_sha256": sha256(document), "clients": made.groups.client, "cautions": made.cautions})
+    return answer({"release_sha256": sha256(document), **release_checks(made)})
+
+
+async def preview(call: Call) -> Response:
+    """Show the checks of the result as it would be; sign, keep and close nothing."""
+
+    def show(name: str, by: Actor) -> Release:
+        _, made = call.collector.lifecycle.preview(name)
+        call.collector.trail.note_now(by, "preview", name)
+        return made
+
+    made = await _acted(call, "preview", call.campaign, show, call.campaign)
+    tell("result previewed", campaign=call.campaign, clients=made.groups.client)
+    return answer(release_checks(made))
 
 
 async def delete(call: Call) -> Response:
@@ -242,6 +266,15 @@ ENDPOINTS = (
         refuses=("not-found", "wrong-state", "too-few", "storage-full"),
     ),
     Endpoint(
+        "GET",
+        f"{_CAMPAIGN}/forecast",
+        "manage",
+        forecast,
+        "What the list would probably hold, from the number of opt-in people and the terms alone",
+        shapes.Forecast,
+        refuses=("not-found", "wrong-state", "invalid-parameter"),
+    ),
+    Endpoint(
         "POST",
         f"{_CAMPAIGN}/release",
         "release",
@@ -249,6 +282,15 @@ ENDPOINTS = (
         "Compute the result from the reports, publish it, and delete reports and pseudonyms",
         shapes.Released,
         refuses=("not-found", "wrong-state", "too-few", "storage-full"),
+    ),
+    Endpoint(
+        "GET",
+        f"{_CAMPAIGN}/preview",
+        "release",
+        preview,
+        "The checks of the result as it would be: groups, agreement, lying clients, cautions; nothing changes",
+        shapes.Checks,
+        refuses=("not-found", "wrong-state", "too-few"),
     ),
     Endpoint(
         "DELETE",

@@ -139,12 +139,66 @@ class ListPublished(Form):
     query_share: Annotated[float, Meta(ge=0, le=1)]
 
 
-class Released(Form):
+class Forecast(Form):
+    """What a list will probably hold; ``people_needed`` is null if no number of people is enough."""
+
+    people: Number
+    like: str
+    expected: float
+    low: Number
+    high: Number
+    range: float
+    least: Number
+    below: Annotated[float, Meta(ge=0, le=1)]
+    too_short: bool
+    people_needed: Number | None
+
+
+class FlaggedRecord(Form):
+    """A record about which the groups differ; unknown numbers are null."""
+
+    query: str | None
+    url: str | None
+    opt_in: float | None
+    client: float | None
+    z: float | None
+
+
+class Agreement(Form):
+    """Whether opt-in people and clients tell the same story."""
+
+    differ: bool
+    p_value: float | None
+    kappa: float
+    words: str
+    flagged_records: Number
+    flagged: list[FlaggedRecord]
+
+
+class InfluenceLine(Form):
+    """How far a share of lying clients could raise a listed query, in the clients' estimate and in the blend."""
+
+    share: float
+    clients: float
+    blended: float
+    capped: float
+
+
+class Checks(Form):
+    """What to look at before a result is signed; ``agreement`` is null for a method that compares no groups."""
+
+    opt_in_people: Number
+    clients: Number
+    records: Number
+    agreement: Agreement | None
+    influence: list[InfluenceLine]
+    cautions: list[str]
+
+
+class Released(Checks):
     """A result that was published."""
 
     release_sha256: Hash
-    clients: Number
-    cautions: list[str]
 
 
 class OptInProgress(Form):

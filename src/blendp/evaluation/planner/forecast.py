@@ -1,0 +1,189 @@
+"""How long a list will probably be: from the number of people and the promise alone, never from their records.
+
+    K = sum of Bernoulli(P_j) + Poisson(rest),    records = min(M, K)
+
+where:
+    P_j   is the probability that record j of the assumed law passes,
+    rest  is how many of the records that hardly ever pass do, on average,
+    M     is the size that the list is cut to.
+
+With several records of a person, each is taken to be drawn by itself from the law: people who repeat themselves, or one
+another, make shorter or longer lists.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blendp.errors import require_choice, require_count
+from blendp.evaluation.planner.law import HeadLaw
+from blendp.evaluation.planner.lists import listing
+from blendp.logs.synthetic import NAMES
+from blendp.mechanisms import AsymmetricList, ThresholdList, WeightedUnion
+from blendp.methods import Parameters
+from blendp.methods.listed import hybrid_list_maker, published_list_maker
+
+Array = NDArray[np.float64]
+
+MOST_PEOPLE = 1_000_000_000
+RANGE = 0.9
+"""How probable it is that the list is as long as the range says."""
+
+UNLIKELY = 0.05
+"""The chance of a list that is too short which may be taken."""
+
+_RARE = 0.002
+_SURE = 1 - 1e-9
+_LONGEST = 20_000
+
+
+@dataclass(frozen=True)
+class ListForecast:
+    """What a list will probably hold.
+
+    where:
+        like           names the population whose records are assumed,
+        expected       is the mean number of records,
+        low, high      are the ends of a range that holds the number with the probability RANGE,
+        least          is the least number that is wanted, and below the chance of fewer,
+        people_needed  is the least number of people with which that chance is UNLIKELY; None if no number is enough.
+    """
+
+    people: int
+    like: str
+    expected: float
+    low: int
+    high: int
+    least: int
+    below: float
+    people_needed: int | None
+
+    @property
+    def too_short(self) -> bool:
+        """Whether the list has fewer records than wanted more often than not, or on average."""
+        return self.expected < self.least or self.below >= 0.5
+
+    @property
+    def risky(self) -> bool:
+        """Whether the chance of a list that is too short is more than may be taken."""
+        return self.below > UNLIKELY
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values, for JSON."""
+        return {**asdict(self), "range": RANGE, "too_short": self.too_short}
+
+
+def forecast_list(parameters: Parameters, levels: int, people: int, like: str, least: int) -> ListForecast:
+    """The forecast for so many opt-in people with records like those of the population ``like``."""
+    require_count("people", people, least=0, remedy="Say how many people opt in.")
+    require_choice("like", like, NAMES)
+    require_count("least", least, least=1, remedy="Say how many records are wanted.")
+    law = HeadLaw.of_population(like, levels)
+    mechanism = _mechanism(parameters, levels)
+    chances = _lengths(law, mechanism, parameters, people)
+    sums = np.cumsum(chances)
+    tails = (1 - RANGE) / 2
+    return ListForecast(
+        people=people,
+        like=like,
+        expected=float(np.arange(len(chances)) @ chances),
+        low=int(np.searchsorted(sums, tails)),
+        high=min(int(np.searchsorted(sums, 1 - tails)), len(chances) - 1),
+        least=least,
+        below=_below(chances, least),
+        people_needed=_people_needed(law, mechanism, parameters, least),
+    )
+
+
+@dataclass(frozen=True)
+class _UnionOfPeople:
+    """A weighted union as a threshold on numbers of people, each of whom has as many different records as may be."""
+
+    union: WeightedUnion
+
+    @property
+    def weight(self) -> int:
+        return int(self.union._weights[-1])
+
+    @property
+    def least_total(self) -> int:
+        return max(1, math.ceil(self.union.least_total / self.weight))
+
+    def listing_probability(self, counts: NDArray[np.int64] | int) -> Array:
+        return self.union.listing_probability(np.asarray(counts, dtype=np.int64) * self.weight)
+
+
+Mechanism = AsymmetricList | ThresholdList | _UnionOfPeople
+
+
+def _mechanism(parameters: Parameters, levels: int) -> Mechanism:
+    if parameters.method == "published":
+        return published_list_maker(parameters)
+    maker = hybrid_list_maker(parameters, levels)
+    return _UnionOfPeople(maker) if isinstance(maker, WeightedUnion) else maker
+
+
+def _lengths(law: HeadLaw, mechanism: Mechanism, parameters: Parameters, people: int) -> Array:
+    """The probability of every length of the list, from 0 on."""
+    makers = round(parameters.list_makers * people)
+    if not makers:
+        return np.ones(1)
+    most = _LONGEST if parameters.size is None else parameters.size
+    passing = listing(law, mechanism, makers * parameters.opt_in_records)
+    head, sure = passing.head, passing.head > _SURE
+    often = head[(head >= _RARE) & ~sure]
+    rest = float(head[head < _RARE].sum() + passing.tail.sum())
+    return _cut(_sum_of(often, rest, most), int(sure.sum()), most)
+
+
+def _sum_of(chances: Array, rest: float, most: int) -> Array:
+    """The law of a sum of Bernoulli variables and one Poisson variable; all beyond ``most`` counts as ``most``."""
+    room = min(most, len(chances) + math.ceil(rest + 12 * math.sqrt(rest) + 12))
+    law = np.zeros(room + 1)
+    law[0] = 1.0
+    for chance in chances:
+        moved = chance * law
+        law -= moved
+        law[1:] += moved[:-1]
+        law[-1] += moved[-1]
+    k = np.arange(room + 1)
+    logs = k * math.log(rest) - rest - np.cumsum(np.log(np.maximum(k, 1))) if rest > 0 else np.where(k, -np.inf, 0.0)
+    return _folded(np.convolve(law, np.exp(logs)), room)
+
+
+def _cut(law: Array, sure: int, most: int) -> Array:
+    """The law of min(sure + K, most)."""
+    return _folded(np.concatenate((np.zeros(sure), law)), most)
+
+
+def _folded(law: Array, most: int) -> Array:
+    """The same law where all beyond ``most`` counts as ``most``; its sum is 1."""
+    kept = law[: most + 1].copy()
+    kept[-1] += max(0.0, 1.0 - float(kept.sum()))
+    return np.asarray(kept / kept.sum())
+
+
+def _below(chances: Array, least: int) -> float:
+    return float(min(1.0, chances[:least].sum()))
+
+
+def _people_needed(law: HeadLaw, mechanism: Mechanism, parameters: Parameters, least: int) -> int | None:
+    """The least number of people, to one in a hundred, with which a list that is too short is unlikely."""
+
+    def enough(people: int) -> bool:
+        return _below(_lengths(law, mechanism, parameters, people), least) <= UNLIKELY
+
+    low, high = 0, 64
+    while not enough(high):
+        low, high = high, 2 * high
+        if high > MOST_PEOPLE or (parameters.size is not None and parameters.size < least):
+            return None
+    while high - low > max(1, high // 100):
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high

@@ -1,0 +1,66 @@
+"""A forecast of a list, in words."""
+
+from __future__ import annotations
+
+from blendp.evaluation.planner import ListForecast, RankError
+from blendp.evaluation.planner.forecast import RANGE
+
+_TELL = "unless they are told otherwise (--least-records)"
+
+
+def forecast_words(forecast: ListForecast) -> str:
+    """What the list will probably hold, and how sure that is."""
+    people = f"{forecast.people:,} opt-in {'person' if forecast.people == 1 else 'people'}"
+    return (
+        f"{people} like those of {forecast.like} make a list of about {_number(forecast.expected)} records, "
+        f"{_span(forecast)} in {100 * RANGE:.0f} % of cases; fewer than {forecast.least}, which devices refuse, in "
+        f"{_chance(forecast.below)}."
+    )
+
+
+def forecast_caution(forecast: ListForecast) -> str | None:
+    """Why not to make this list now, and what to do instead; None if it will probably be long enough."""
+    if not forecast.risky:
+        return None
+    if not forecast.too_short:
+        return (
+            f"In {_chance(forecast.below)} of cases the list has fewer than {forecast.least} records, and devices "
+            f"refuse such a list {_TELL}. {_remedy(forecast)}"
+        )
+    return (
+        f"The list will probably be too short, if records are spread like those of {forecast.like}: about "
+        f"{_number(forecast.expected)}, and devices refuse fewer than {forecast.least} {_TELL}. The opt-in people's "
+        f"epsilon would be spent on a list that hardly anybody reports about. {_remedy(forecast)}"
+    )
+
+
+def error_words(error: RankError) -> str:
+    """How well the most popular record will be known."""
+    return (
+        f"the most popular record, held by {100 * error.probability:.2g} % of the people, will be known to about "
+        f"± {100 * error.std_error:.2g} percentage points."
+    )
+
+
+def _remedy(forecast: ListForecast) -> str:
+    if forecast.people_needed is None:
+        return "No number of people is enough: create another campaign that keeps more records (--size)."
+    return (
+        f"Wait until about {forecast.people_needed:,} people have opted in, or create another campaign with a larger "
+        f"epsilon or delta."
+    )
+
+
+def _span(forecast: ListForecast) -> str:
+    return f"{forecast.low:,}" if forecast.low == forecast.high else f"{forecast.low:,} to {forecast.high:,}"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.1f}" if value < 10 else f"{value:,.0f}"
+
+
+def _chance(chance: float) -> str:
+    percent = 100 * chance
+    if percent < 1:
+        return "less than 1 %"
+    return "more than 99 %" if percent > 99 else f"{percent:.0f} %"

@@ -1,0 +1,47 @@
+"""What a campaign's list will probably hold, from its terms and the number of its people; never from their records."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from blendp.client import Policy
+from blendp.errors import ParameterError
+from blendp.evaluation.planner import HeadLaw, ListForecast, RankError, forecast_list, plan
+from blendp.service.campaigns import find, terms_of
+from blendp.service.lifecycle import parameters_of
+from blendp.service.opt_in import OptIn
+from blendp.service.refusal import Refused
+from blendp.service.store.store import Store
+from blendp.wire.campaign import Terms
+
+LIKE = "aol"
+"""Whose records are assumed, if nobody says."""
+
+
+@lru_cache(maxsize=256)
+def forecast_of(terms: Terms, people: int, like: str = LIKE) -> ListForecast:
+    """The forecast for so many opt-in people, against the shortest list that devices take part with by default."""
+    return forecast_list(parameters_of(terms), terms.levels, people, like, Policy.least_records)
+
+
+def expected_error(terms: Terms, like: str = LIKE) -> RankError | None:
+    """How well the most popular record will be known, with the fewest opt-in people and the clients expected.
+
+    None where no plan tells: with several records of a person, or where no record is listed.
+    """
+    users = terms.minimum_opt_in + terms.expected_clients
+    law = HeadLaw.of_population(like, terms.levels)
+    try:
+        return plan(law, users, terms.minimum_opt_in / users, parameters_of(terms)).at(1)
+    except ParameterError:
+        return None
+
+
+def forecast_of_campaign(store: Store, opt_in: OptIn, name: str, like: str) -> ListForecast:
+    """The forecast for the people who have opted in by now."""
+    with store.reading() as connection:
+        found = find(connection, name)
+        if found.state not in ("opt-in", "listing"):
+            raise Refused("wrong-state", f"The campaign {name!r} is {found.state}: its list has been made.")
+        terms, people = terms_of(connection, found.number), opt_in.people(connection, found.number)
+    return forecast_of(terms, people, like)

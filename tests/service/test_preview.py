@@ -1,0 +1,157 @@
+"""What operators are shown before they sign or draw something: the checks of a result, the forecast of a list."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import httpx
+import pytest
+
+from blendp.client import Policy, make_report
+from blendp.evaluation.planner import forecast_list
+from blendp.report import release_checks
+from blendp.report.checks import alarms
+from blendp.service.collector import Collector
+from blendp.service.lifecycle import parameters_of
+from blendp.service.status import status
+from blendp.wire import Terms, UploadedReport
+from blendp.wire.reports import BATCH_BINARY, QUESTION_NUMBER, write_binary_batch
+from tests.service.helpers import (
+    PEOPLE,
+    Published,
+    bearer,
+    on,
+    open_collector,
+    published_campaign,
+    records_of,
+    terms_of,
+    with_client,
+)
+from tests.support import KnownKey
+
+CLIENTS = 400
+
+
+@pytest.fixture
+def collector(tmp_path: Path) -> Collector:
+    """One whose noise is known, so that nothing flickers."""
+    opened = open_collector(tmp_path)
+    return replace(opened, lifecycle=replace(opened.lifecycle, random=lambda *_: KnownKey(7)))
+
+
+def reports_of(published: Published, count: int, query: str | None = None) -> bytes:
+    """A batch of honest clients, or of clients who all claim one query."""
+    terms, random, made = published.manifest.terms, KnownKey(11), []
+    for place in range(count):
+        number = place % 3 if query is None else 0
+        claimed = query or f"q{number}"
+        one = make_report(
+            [(claimed, f"http://u{number}.example")],
+            published.head_list,
+            terms.epsilon,
+            published.manifest.query_share,
+            random,
+        )
+        name = place.to_bytes(16, "big")
+        made.append(UploadedReport(name, name, QUESTION_NUMBER[one.question], one.data))
+    return write_binary_batch(published.manifest.sha256, made)
+
+
+async def send(client: httpx.AsyncClient, body: bytes) -> None:
+    answer = await client.post("/v1/campaigns/c1/reports", content=body, headers={"content-type": BATCH_BINARY})
+    assert set(answer.json()["outcomes"]) == {"accepted"}
+
+
+def test_a_preview_signs_nothing_and_shows_what_a_release_would(collector: Collector) -> None:
+    published = published_campaign(collector, epsilon=6.0, minimum_clients=CLIENTS)
+    headers = bearer(collector.tokens.create("releaser", ["release"]))
+    address = "/v1/campaigns/c1/preview"
+
+    async def talk(client: httpx.AsyncClient) -> None:
+        refused = await client.get(address, headers=headers)
+        assert (refused.status_code, refused.json()["missing"]) == (409, CLIENTS)
+        await send(client, reports_of(published, CLIENTS))
+        before = status(collector.store, on(), "c1")
+        first, second = [(await client.get(address, headers=headers)).json() for _ in range(2)]
+        assert first == second
+        assert (first["clients"], first["opt_in_people"], first["records"]) == (CLIENTS, PEOPLE, 3)
+        assert status(collector.store, on(), "c1") == before
+        assert (await client.get("/v1/campaigns/c1/release")).status_code == 404
+        more = [UploadedReport(b"x" * 16, b"x" * 16, one.question, one.data) for one in published.make(1)]
+        await send(client, write_binary_batch(published.manifest.sha256, more))
+        expected = (await client.get(address, headers=headers)).json()
+        assert expected["clients"] == CLIENTS + 1
+        made = (await client.post("/v1/campaigns/c1/release", headers=headers)).json()
+        assert made.pop("release_sha256")
+        assert made == expected
+        assert (await client.get(address, headers=headers)).json()["type"].endswith("wrong-state")
+
+    with_client(collector, talk)
+
+
+def test_clients_who_lie_are_an_alarm_before_anything_is_signed(collector: Collector) -> None:
+    """All clients claim one query that a third of the opt-in people have."""
+    published = published_campaign(collector, epsilon=6.0, minimum_clients=CLIENTS)
+    headers = bearer(collector.tokens.create("releaser", ["release"]))
+
+    async def talk(client: httpx.AsyncClient) -> None:
+        await send(client, reports_of(published, CLIENTS, "q0"))
+        shown = (await client.get("/v1/campaigns/c1/preview", headers=headers)).json()
+        assert shown["agreement"]["differ"]
+        assert shown["agreement"]["flagged_records"] == len(shown["agreement"]["flagged"]) > 0
+        flagged = {one["query"]: one for one in shown["agreement"]["flagged"]}
+        assert flagged["q0"]["client"] > 0.9 > 0.6 > flagged["q0"]["opt_in"]
+        (caution,) = [one for one in shown["cautions"] if "do not tell the same story" in one]
+        assert "flagged: " in caution
+        assert "q0" in caution
+        made = (await client.post("/v1/campaigns/c1/release", headers=headers)).json()
+        assert caution in made["cautions"]
+
+    with_client(collector, talk)
+
+
+def test_honest_clients_are_no_alarm(collector: Collector) -> None:
+    published = published_campaign(collector, epsilon=6.0, minimum_clients=CLIENTS)
+
+    async def talk(client: httpx.AsyncClient) -> None:
+        await send(client, reports_of(published, CLIENTS))
+        _, release = collector.lifecycle.preview("c1")
+        checks = release_checks(release)
+        assert not checks["agreement"]["differ"]
+        assert checks["agreement"]["flagged"] == []
+        assert alarms(release) == []
+        json.dumps(checks, allow_nan=False)
+
+    with_client(collector, talk)
+
+
+def test_a_forecast_is_of_the_number_of_people_and_not_of_their_records(tmp_path: Path) -> None:
+    """Two campaigns whose people have nothing in common but their number are told the same."""
+    collector = open_collector(tmp_path)
+    headers = bearer(collector.tokens.create("manager", ["manage"]))
+    for name, same in (("c1", True), ("c2", False)):
+        terms = collector.lifecycle.create(terms_of(name))
+        for place, token in enumerate(collector.opt_in.enrol(name, PEOPLE)):
+            collector.opt_in.receive(name, token, records_of(terms, 0 if same else place))
+
+    async def talk(client: httpx.AsyncClient) -> None:
+        told = [
+            (await client.get(f"/v1/campaigns/{name}/forecast", headers=headers, params={"like": "yandex"})).json()
+            for name in ("c1", "c2")
+        ]
+        assert told[0] == told[1]
+        expected = forecast_list(parameters_of(Terms(**terms_of())), 2, PEOPLE, "yandex", Policy.least_records)
+        assert told[0] == expected.to_dict()
+        assert told[0]["too_short"]
+        usual = await client.get("/v1/campaigns/c1/forecast", headers=headers)
+        assert usual.json()["like"] == "aol"
+        wrong = await client.get("/v1/campaigns/c1/forecast", headers=headers, params={"like": "my-log.csv"})
+        assert wrong.json()["type"] == "urn:blendp:problem:invalid-parameter"
+        assert "like = 'my-log.csv'" in wrong.json()["detail"]
+        collector.lifecycle.publish("c1")
+        late = await client.get("/v1/campaigns/c1/forecast", headers=headers)
+        assert late.json()["type"] == "urn:blendp:problem:wrong-state"
+
+    with_client(collector, talk)

@@ -1,0 +1,107 @@
+"""The forecast of a list, held against draws of people, and what it says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from blendp.errors import ParameterError
+from blendp.evaluation.planner import HeadLaw, ListForecast, forecast_list
+from blendp.evaluation.planner.forecast import _folded, _sum_of
+from blendp.methods import Parameters
+from blendp.methods.listed import hybrid_list_maker, published_list_maker
+from blendp.randomness import SimulationRandom
+from blendp.report.forecast_text import forecast_caution, forecast_words
+
+LEAST = 10
+
+
+def lengths(parameters: Parameters, levels: int, people: int, runs: int) -> np.ndarray:
+    """How long lists of people of the aol population are, one record each, by the mechanisms themselves."""
+    law = HeadLaw.of_population("aol", levels)
+    makers = round(parameters.list_makers * people)
+    random, found = SimulationRandom(3), []
+    for _ in range(runs):
+        counts = random.generator.poisson(makers * law.probability)
+        if parameters.method == "published":
+            listed = published_list_maker(parameters).draw(counts, random)
+        else:
+            listed, _ = hybrid_list_maker(parameters, levels).draw(counts, random)
+        found.append(min(len(listed), parameters.size or len(listed)))
+    return np.array(found)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "levels", "people"),
+    [
+        (Parameters(delta=1e-6), 2, 4000),
+        (Parameters(delta=1e-6), 1, 3000),
+        (Parameters(delta=1e-6, size=8), 2, 4000),
+        (Parameters(delta=1e-5, method="published"), 2, 6000),
+    ],
+    ids=["two levels", "one level", "cut", "published"],
+)
+def test_lists_are_as_long_as_forecast(parameters: Parameters, levels: int, people: int) -> None:
+    told = forecast_list(parameters, levels, people, "aol", LEAST)
+    drawn = lengths(parameters, levels, people, 300)
+    error = drawn.std() / np.sqrt(len(drawn)) + 0.02
+    assert abs(drawn.mean() - told.expected) < 4 * error
+    share = float((drawn < LEAST).mean())
+    assert abs(share - told.below) < 4 * np.sqrt(told.below * (1 - told.below) / len(drawn)) + 0.02
+    assert ((drawn >= told.low) & (drawn <= told.high)).mean() > 0.85
+
+
+def test_the_law_of_a_sum() -> None:
+    """Against all outcomes of three coins and a Poisson number."""
+    chances, rest = np.array([0.5, 0.25, 0.75]), 0.3
+    coins = np.ones(1)
+    for chance in chances:
+        coins = np.convolve(coins, [1 - chance, chance])
+    poisson = np.exp(-rest) * np.array([rest**k / np.prod(np.arange(1, k + 1)) for k in range(30)])
+    due = np.convolve(coins, poisson)
+    assert np.allclose(_sum_of(chances, rest, 20)[:12], due[:12], atol=1e-9)
+    assert np.allclose(_sum_of(chances, 0.0, 20)[:4], coins)
+    cut = _folded(due, 2)
+    assert np.allclose(cut, [due[0], due[1], 1 - due[0] - due[1]])
+
+
+def test_more_people_make_longer_lists_and_the_number_that_is_needed_is_enough() -> None:
+    parameters = Parameters(delta=1e-6)
+    made = [forecast_list(parameters, 2, people, "aol", LEAST) for people in (0, 1, 600, 5000, 50_000)]
+    assert [one.expected for one in made] == sorted(one.expected for one in made)
+    assert made[0].expected == 0
+    assert (made[0].below, made[0].low, made[0].high) == (1.0, 0, 0)
+    needed = made[0].people_needed
+    assert needed is not None
+    assert {one.people_needed for one in made} == {needed}
+    assert forecast_list(parameters, 2, needed, "aol", LEAST).below <= 0.05
+    assert forecast_list(parameters, 2, round(0.9 * needed), "aol", LEAST).below > 0.05
+
+
+def test_several_records_of_a_person_are_forecast_too() -> None:
+    one, five = (forecast_list(Parameters(delta=1e-6, opt_in_records=m), 2, 20_000, "aol", LEAST) for m in (1, 5))
+    assert five.expected > LEAST
+    assert not five.too_short
+    assert one.like == five.like
+
+
+def test_what_is_said_follows_from_the_forecast() -> None:
+    short = ListForecast(600, "aol", 8.6, 4, 14, 10, 0.62, 1200)
+    caution = forecast_caution(short)
+    assert caution is not None
+    assert "will probably be too short, if records are spread like those of aol: about 8.6," in caution
+    assert "Wait until about 1,200 people" in caution
+    assert "about 8.6 records, 4 to 14 in 90 % of cases; fewer than 10, which devices refuse, in 62 %" in (
+        forecast_words(short)
+    )
+    risky = ListForecast(1000, "aol", 14.2, 9, 19, 10, 0.06, 1100)
+    assert "In 6 % of cases the list has fewer than 10 records" in (forecast_caution(risky) or "")
+    assert forecast_caution(ListForecast(2000, "aol", 40.0, 40, 40, 10, 0.001, 1200)) is None
+    never = forecast_list(Parameters(delta=1e-6, size=5), 2, 100_000, "aol", LEAST)
+    assert never.people_needed is None
+    assert "(--size)" in (forecast_caution(never) or "")
+
+
+def test_only_populations_are_assumed() -> None:
+    with pytest.raises(ParameterError, match=r"like = 'log\.csv'"):
+        forecast_list(Parameters(), 2, 100, "log.csv", LEAST)
