@@ -1,9 +1,9 @@
 """The device side: what leaves it is already randomised (figure 6), or was agreed to be sent as it is."""
 
-from blendp.client.collector import Campaign, Collector, Offer
+from blendp.client.collector import Campaign, Collector, Listing, Offer
 from blendp.client.consent import Consent
 from blendp.client.device import Device
-from blendp.client.explanation import Explanation, Likelihood, explain
+from blendp.client.explanation import Explanation, Likelihood, Odds, exact_odds, explain, promised_odds
 from blendp.client.http import Http
 from blendp.client.ledger import Entry, Ledger
 from blendp.client.outbox import Summary
@@ -24,7 +24,9 @@ __all__ = [
     "Item",
     "Ledger",
     "Likelihood",
+    "Listing",
     "NetworkError",
+    "Odds",
     "Offer",
     "OverspentError",
     "Participation",
@@ -34,7 +36,9 @@ __all__ = [
     "Server",
     "SubsetReport",
     "Summary",
+    "exact_odds",
     "explain",
     "make_report",
     "make_reports",
+    "promised_odds",
 ]

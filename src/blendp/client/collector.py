@@ -22,7 +22,11 @@ from blendp.wire.envelope import SignatureError
 from blendp.wire.keys import Trust
 from blendp.wire.problems import RETRYABLE
 
+MOST_LISTED = 50
+"""How many campaigns of a collector are listed: the latest."""
+
 _MOST_KEYS = 1000
+_LONGEST_STATE = 20
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,22 @@ class Campaign(Offer):
     manifest_envelope: bytes = field(repr=False)
     head_list: HeadList = field(repr=False)
     witnesses: int
+
+
+@dataclass(frozen=True)
+class Listing:
+    """A campaign as its collector lists it.
+
+    where:
+        state    is the collector's word, which it does not sign,
+        offer    is the verified terms; None if they are not believed, and
+        problem  says why.
+    """
+
+    campaign: str
+    state: str
+    offer: Offer | None
+    problem: str = ""
 
 
 @dataclass(frozen=True)
@@ -79,7 +99,33 @@ class Collector:
     def terms(self, campaign: str, day: datetime.date, known: Trust | None = None) -> Offer:
         """The terms of a campaign; ``known`` are keys that an earlier visit led to."""
         require_campaign_id(campaign)
+        return self._offer(campaign, day, self._trust(day, known))
+
+    def campaigns(self, day: datetime.date, known: Trust | None = None) -> tuple[Listing, ...]:
+        """The latest campaigns of this collector, each with its verified terms.
+
+        The terms of all of them are fetched, so nobody learns which one is meant.
+        """
         trust = self._trust(day, known)
+        return tuple(self._listing(name, state, day, trust) for name, state in self._overview()[-MOST_LISTED:])
+
+    def _listing(self, campaign: str, state: str, day: datetime.date, trust: Trust) -> Listing:
+        try:
+            return Listing(campaign, state, self._offer(campaign, day, trust))
+        except (RefusedError, ParameterError) as error:
+            return Listing(campaign, state, None, str(error))
+
+    def _overview(self) -> list[tuple[str, str]]:
+        """Names and states, as the collector tells them."""
+        data = self._fetch(self.url, "/v1/campaigns")
+        listed = []
+        with _refusing(f"the list of campaigns of {self.url}"):
+            for one in json.loads(data or b"")["campaigns"]:
+                require_campaign_id(one["campaign"])
+                listed.append((str(one["campaign"]), str(one["state"])[:_LONGEST_STATE]))
+        return listed
+
+    def _offer(self, campaign: str, day: datetime.date, trust: Trust) -> Offer:
         data = self._fetch(self.url, _path(campaign, "terms"))
         if data is None:
             raise ParameterError("campaign", campaign, f"known to {self.url}", "Check its name.")

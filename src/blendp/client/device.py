@@ -19,7 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
-from blendp.client.collector import Campaign, Collector, Offer
+from blendp.client.collector import Campaign, Collector, Listing, Offer
 from blendp.client.consent import Consent
 from blendp.client.explanation import Explanation, explain
 from blendp.client.http import Http
@@ -149,6 +149,27 @@ class Device:
         collector = self._visit(campaign)
         return self._kept(collector, lambda known: collector.look(campaign, self._today, known))
 
+    def campaigns(self) -> tuple[Listing, ...]:
+        """The latest campaigns of the collector, with their verified terms. They may be listed before consent."""
+        collector = self._chosen()
+        server = self._store.server(collector.url)
+        return tuple(
+            self._remembered(collector, listing)
+            for listing in collector.campaigns(self._today, None if server is None else server.trust)
+        )
+
+    def _remembered(self, collector: Collector, listing: Listing) -> Listing:
+        """A listed campaign, remembered unless it contradicts what was seen before."""
+        offer = listing.offer
+        if offer is None:
+            return listing
+        try:
+            self._visit(listing.campaign)
+            self._kept(collector, lambda _: offer)
+        except RefusedError as error:
+            return replace(listing, offer=None, problem=str(error))
+        return listing
+
     def take_part(self, campaign: str, records: Sequence[Record]) -> Participation:
         """Draw whether to take part, and the report, once: later calls give back what was drawn, and draw nothing.
 
@@ -263,6 +284,9 @@ class Device:
             raise RefusedError(
                 "equivocation", f"The collector of {campaign} signed two different versions of it: never again."
             )
+        return self._chosen()
+
+    def _chosen(self) -> Collector:
         if self._collector is None:
             raise ParameterError("collector", None, "given", "Say where the campaign is run.")
         return self._collector

@@ -26,7 +26,7 @@ from blendp.headlist.head_list import Label
 from blendp.mechanisms import SubsetSelection, TwoStage
 from blendp.privacy import Budget
 from blendp.randomness.random import COIN_BITS
-from blendp.wire import Manifest, UploadedReport
+from blendp.wire import Manifest, Terms, UploadedReport
 from blendp.wire.reports import QUESTIONS
 
 _DIGITS = 100
@@ -75,22 +75,11 @@ class Explanation:
     @property
     def within_epsilon(self) -> bool:
         """Whether the ratio is at most e^epsilon, exactly; delta allows the published method's to be larger."""
-        context = Context(prec=_DIGITS)
-        bound = Fraction(context.exp(Decimal(self.budget.epsilon))) * (1 - Fraction(1, 10 ** (_DIGITS - 1)))
-        return self.ratio <= bound
+        return self.ratio <= _exponential(self.budget.epsilon) * (1 - Fraction(1, 10 ** (_DIGITS - 1)))
 
     def posterior(self, prior: float | Fraction) -> Fraction:
-        """The most that an observer can believe after the report of what they believed with ``prior`` before:
-
-            pi r/(pi r + 1 - pi)
-
-        where:
-            pi  is the prior probability,
-            r   is the ratio.
-        """
-        require_number("prior", float(prior), least=0, most=1, legal="from 0 to 1", remedy="It is a probability.")
-        pi = Fraction(prior)
-        return pi * self.ratio / (pi * self.ratio + 1 - pi)
+        """The most that an observer can believe after the report of what they believed with ``prior`` before."""
+        return posterior(prior, self.ratio)
 
     @property
     def named(self) -> tuple[Label, ...]:
@@ -113,15 +102,79 @@ class Explanation:
         most = f"So no possibility is more than {ratio:.4g} times as likely to have made it as another; " + (
             f"the promise is at most e^{self.budget.epsilon:g}." if self.within_epsilon else self._beyond
         )
-        belief = (
-            f"If somebody thought something about you was true with a probability of {_percent(_PRIOR)}, this report "
-            f"can bring them to {_percent(self.posterior(_PRIOR))} at most; it never proves anything."
-        )
-        return first, odds, most, belief
+        return first, odds, most, _belief(self.ratio, "this report")
 
     @property
     def _beyond(self) -> str:
         return f"the promise is e^{self.budget.epsilon:g}, but for a probability of {self.budget.delta:g} (delta)."
+
+
+@dataclass(frozen=True)
+class Odds:
+    """What taking part can tell others at most, for people who have not decided yet.
+
+    where:
+        budget  is what is promised,
+        ratio   is the largest of all reports that a device may send about this list; None while there is no list.
+    """
+
+    budget: Budget
+    ratio: Fraction | None = None
+
+    @property
+    def promised(self) -> Fraction:
+        """The largest ratio that the promise allows, delta aside: e^epsilon."""
+        return _exponential(self.budget.epsilon)
+
+    def posterior(self, prior: float | Fraction) -> Fraction:
+        """The most that an observer can believe after a report of what they believed with ``prior`` before."""
+        return posterior(prior, self.promised if self.ratio is None else self.ratio)
+
+    @property
+    def sentence(self) -> str:
+        """The same in words."""
+        if self.ratio is not None:
+            return _belief(self.ratio, "your report")
+        return _belief(self.promised, "your part in this") + _slack(self.budget)
+
+
+def promised_odds(terms: Terms) -> Odds:
+    """What a client's report can tell at most by the terms alone."""
+    return Odds(terms.client_budget)
+
+
+def exact_odds(manifest: Manifest, head_list: HeadList) -> Odds:
+    """What a client's report about this list can tell at most, whichever it will be: the worst of all explanations."""
+    manifest.require_list(head_list)
+    terms, share = manifest.terms, manifest.query_share or 0.0
+    if terms.method == "published":
+        rows = set(TwoStage(terms.client_budget, head_list.cells_per_query, share).cell_probabilities())
+    else:
+        asked = round(share * (1 << COIN_BITS))
+        sizes = [head_list.queries + 1] * (asked > 0) + [head_list.cells] * (asked < 1 << COIN_BITS)
+        rows = {(*SubsetSelection(terms.epsilon, items).cell_probabilities(), Fraction(0)) for items in sizes}
+    possible = [[probability for probability in row if probability] for row in rows]
+    return Odds(terms.client_budget, max(max(row) / min(row) for row in possible))
+
+
+def opt_in_sentence(terms: Terms) -> str:
+    """What an opt-in person's records can tell whom."""
+    seen = "The curator sees the records that you send. For everybody else: "
+    return seen + _belief(_exponential(terms.epsilon), "what is published") + _slack(terms.budget)
+
+
+def posterior(prior: float | Fraction, ratio: Fraction) -> Fraction:
+    """The most that somebody can believe who believed something with ``prior`` before:
+
+        pi r/(pi r + 1 - pi)
+
+    where:
+        pi  is the prior probability,
+        r   is the ratio of the probabilities of what was seen, whether it is true or not.
+    """
+    require_number("prior", float(prior), least=0, most=1, legal="from 0 to 1", remedy="It is a probability.")
+    pi = Fraction(prior)
+    return pi * ratio / (pi * ratio + 1 - pi)
 
 
 def explain(report: UploadedReport, manifest: Manifest, head_list: HeadList) -> Explanation:
@@ -167,6 +220,21 @@ def _cell(report: UploadedReport, manifest: Manifest, head_list: HeadList) -> li
         Likelihood("another URL of the query that it names", np.flatnonzero(same & ~itself), sibling),
         Likelihood("another query", np.flatnonzero(~same), stranger),
     ]
+
+
+def _belief(ratio: Fraction, what: str) -> str:
+    return (
+        f"If somebody thought something about you was true with a probability of {_percent(_PRIOR)}, {what} "
+        f"can bring them to {_percent(posterior(_PRIOR, ratio))} at most; it never proves anything."
+    )
+
+
+def _slack(budget: Budget) -> str:
+    return f" All that up to a slack of δ = {budget.delta:g}." if budget.delta else ""
+
+
+def _exponential(epsilon: float) -> Fraction:
+    return Fraction(Context(prec=_DIGITS).exp(Decimal(epsilon)))
 
 
 def _percent(probability: Fraction) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,10 @@ def test_a_whole_life(person: Person) -> None:
     for words in (
         "What is searched for", "(ε = 4, δ = 0)", "12 records, made by 200", "witnesses 0", "No witness",
         "ε = 12, δ = 1e-05 left of (ε = 12, δ = 1e-05) this year; ε = 48, δ = 4e-05 left of (ε = 48, δ = 4e-05)",
+        "asked by Example Search", "what for A list of popular searches", "contact privacy@example.org",
+        "opt-in records until 2026-11-17 at the latest, reports until 2026-12-07",
+        "with a probability of 1 %, your report can bring them to",
+        "The curator sees the records that you send.", "can bring them to 35.5 % at most",
         "costs ε = 4, δ = 0; after it there is room for 2 more campaigns like this this year, 11 in all",
     ):  # fmt: skip
         assert words in shown
@@ -122,7 +127,9 @@ def test_a_whole_life(person: Person) -> None:
     code, shown, _ = person.blendp("forget", CAMPAIGN)
     assert code == 0
     assert "Sent 1" in shown
+    assert "What it cost, (ε = 4, δ = 0), is not refunded" in shown
     assert not person.fake.reports
+    assert person.json("forget", CAMPAIGN)["not_refunded"] == {"epsilon": 4.0, "delta": 0.0}
     assert "holds nothing of this device" in person.blendp("forget", CAMPAIGN)[1]
     assert person.json("consent", "off") == {
         "consent": "off",
@@ -138,6 +145,8 @@ def test_opt_in_people_enrol_with_a_token_from_a_file(person: Person) -> None:
     person.blendp("consent", "opt-in")
     assert "not published yet" in person.blendp("look", CAMPAIGN, *person.where)[1]
     assert person.json("look", CAMPAIGN)["published"] is None
+    odds = person.json("look", CAMPAIGN)["odds"]
+    assert (odds["exact"], odds["prior"], round(odds["posterior"], 4)) == (False, 0.01, 0.3555)
     code, shown, told = person.blendp(*arguments)
     assert (code, told) == (0, "")
     assert "enrolled on 2026-11-06. See what will be sent" in shown
@@ -339,6 +348,40 @@ def test_a_campaign_that_the_year_has_no_room_for_is_told_before(person: Person)
     code, _, told = person.blendp("take-part", CAMPAIGN, "--no-records")
     assert code == 2
     assert "at most what remains of the cap for a year" in told
+
+
+def test_the_odds_are_told_before_consent_and_are_those_that_explain_tells_afterwards(person: Person) -> None:
+    before = person.blendp("look", CAMPAIGN, *person.where)[1]
+    assert not person.fake.writes
+    person.blendp("consent", "local")
+    person.blendp("take-part", CAMPAIGN, "--no-records")
+    after = person.blendp("explain", CAMPAIGN)[1]
+    belief = re.search(r"can bring them to ([0-9.]+) % at most", after)
+    assert belief is not None
+    exact = re.search(r"your report can bring them to ([0-9.]+) % at most", before)
+    assert exact is not None
+    assert float(belief[1]) <= float(exact[1]) <= 35.5
+
+
+def test_the_campaigns_of_a_collector_are_listed_with_what_this_device_did(person: Person) -> None:
+    fake = person.fake
+    assert person.json("list", *person.where)["campaigns"] == [
+        {
+            "campaign": CAMPAIGN, "title": TERMS.title, "organisation": TERMS.organisation, "state": "reporting",
+            "until": TERMS.reports_until, "you": None, "problem": None,
+        }
+    ]  # fmt: skip
+    assert not fake.writes
+    person.blendp("consent", "local")
+    person.blendp("take-part", CAMPAIGN, "--no-records")
+    fake.overview[0]["state"] = "opt-in"
+    fake.overview.append({"campaign": "gone", "title": "x", "state": "reporting"})
+    code, shown, told = person.blendp("list")
+    assert (code, told) == (0, "")
+    assert "trends What is Example Search opt-in 2026-11-10 reported" in shown
+    assert "gone is not believed: campaign = 'gone' is not allowed: it must be known to" in shown
+    fake.overview.clear()
+    assert person.blendp("list")[1] == "There is no campaign yet."
 
 
 def test_a_device_that_did_nothing_says_so(person: Person) -> None:

@@ -72,6 +72,7 @@ class FakeCollector:
             "keys": [{"key": self.key.public.text, "since": "2026-01-01", "until": None}],
             "statements": [],
         }
+        self.overview: list[dict[str, Any]] = [{"campaign": terms.campaign, "title": terms.title, "state": "reporting"}]
         self.publish()
 
     def publish(self, *keys: SigningKey) -> None:
@@ -119,6 +120,8 @@ class FakeCollector:
         if request.method == "GET":
             if request.url.path == "/v1/keys":
                 return httpx.Response(200, json=self.keys_document)
+            if request.url.path == "/v1/campaigns":
+                return httpx.Response(200, json={"campaigns": self.overview})
             body = self.served.get(str(request.url))
             return problem("not-found") if body is None else httpx.Response(200, content=body)
         if self.failures:

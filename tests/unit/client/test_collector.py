@@ -139,6 +139,35 @@ def test_lists_and_groups_below_the_policy_are_refused() -> None:
     FakeCollector().collector(policy=Policy(most_epsilon=4)).look(CAMPAIGN, DAY)
 
 
+def test_campaigns_are_listed_with_terms_that_are_believed() -> None:
+    fake = FakeCollector()
+    (listing,) = fake.collector().campaigns(DAY)
+    assert (listing.campaign, listing.state, listing.problem) == (CAMPAIGN, "reporting", "")
+    assert listing.offer is not None
+    assert listing.offer.terms == TERMS
+    forged = dataclasses.replace(TERMS, organisation="Somebody else")
+    fake.served[f"{DOCUMENTS}/terms"] = Envelope.sealed(TERMS_TYPE, forged.to_bytes(), [SigningKey.new()]).to_bytes()
+    (listing,) = fake.collector().campaigns(DAY)
+    assert listing.offer is None
+    assert "do not use it" in listing.problem
+
+
+def test_a_long_list_of_campaigns_is_cut_to_the_latest() -> None:
+    fake = FakeCollector()
+    fake.overview = [{"campaign": f"c{i}", "title": "x", "state": "y" * 99} for i in range(60)]
+    listed = fake.collector().campaigns(DAY)
+    assert [one.campaign for one in listed] == [f"c{i}" for i in range(10, 60)]
+    assert {len(one.state) for one in listed} == {20}
+
+
+@pytest.mark.parametrize("overview", [[{}], [7], [{"campaign": "No Name", "state": "x"}]])
+def test_a_list_of_campaigns_that_is_none_is_refused(overview: list[dict[str, str]]) -> None:
+    fake = FakeCollector()
+    fake.overview = overview
+    with pytest.raises(RefusedError, match="list of campaigns"):
+        fake.collector().campaigns(DAY)
+
+
 def test_a_list_that_is_too_long_is_refused_before_it_is_fetched() -> None:
     fake = FakeCollector(records=20_001)
     assert refusal(fake) == "policy"

@@ -486,6 +486,21 @@ def test_simulated_randomness_is_refused(tmp_path: Path) -> None:
         Device(tmp_path, random=SimulationRandom(1))  # type: ignore[arg-type]
 
 
+def test_listed_campaigns_that_contradict_what_was_seen_are_not_believed(tmp_path: Path) -> None:
+    fake = FakeCollector()
+    with fake.device(tmp_path, Clock(), consent=None) as device:
+        assert [one.problem for one in device.campaigns()] == [""]
+        fake.terms = dataclasses.replace(TERMS, title="Something else")
+        fake.publish()
+        for _ in range(2):
+            (listing,) = device.campaigns()
+            assert listing.offer is None
+            assert "two different versions" in listing.problem
+        assert len(device.evidence(CAMPAIGN)) == 2
+    with Device(tmp_path) as device, pytest.raises(ParameterError, match="collector"):
+        device.campaigns()
+
+
 def test_servers_are_remembered(tmp_path: Path) -> None:
     fake = FakeCollector()
     with fake.device(tmp_path, Clock()) as device:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blendp.client import explain, make_report
+from blendp.client import exact_odds, explain, make_report, promised_odds
 from blendp.errors import ParameterError
 from blendp.headlist import HeadList
 from blendp.mechanisms import TwoStage
@@ -114,6 +114,38 @@ def test_beliefs_move_no_further_than_the_ratio_allows() -> None:
             assert after == prior
     with pytest.raises(ParameterError, match="prior"):
         found.posterior(1.5)
+
+
+@pytest.mark.parametrize("head_list", [SMALL, FLAT, EMPTY], ids=["two levels", "one level", "empty"])
+@pytest.mark.parametrize(("method", "delta"), [("blendp", 1e-6), ("published", 1e-3), ("published", 1e-6)])
+@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+def test_the_odds_before_are_the_worst_of_all_explanations_after(
+    head_list: HeadList, method: str, delta: float, share: float
+) -> None:
+    if method == "published":
+        share = 0.5 + share / 4
+    terms = manifest(head_list, share, method=method, delta=delta)
+    possible = []
+    for one in every_report(terms, head_list):
+        if method == "blendp" and share == (0.0 if one.question == 0 else 1.0):
+            continue
+        possible.append(explain(one, terms, head_list))
+    odds = exact_odds(terms, head_list)
+    assert odds.ratio == max(one.ratio for one in possible)
+    assert odds.posterior(0.01) == max(one.posterior(0.01) for one in possible)
+
+
+def test_the_odds_of_the_terms_alone_are_those_of_the_promise() -> None:
+    odds = promised_odds(TERMS)
+    assert float(odds.posterior(0.01)) == pytest.approx(0.3554609871366468, abs=1e-15)
+    assert "with a probability of 1 %, your part in this can bring them to 35.5 % at most" in odds.sentence
+    assert "slack" not in odds.sentence
+    published = dataclasses.replace(TERMS, method="published", delta=1e-6)
+    assert promised_odds(published).sentence.endswith("slack of δ = 1e-06.")
+    exact = exact_odds(manifest(SMALL), SMALL)
+    assert exact.ratio is not None
+    assert exact.ratio <= exact.promised
+    assert exact.posterior(0.01) <= odds.posterior(0.01)
 
 
 def test_words_are_for_the_person() -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import typer
 
-from blendp.cli.client import consent, enrol, explain, forget, ledger, look, send, show, take_part
+from blendp.cli.client import consent, enrol, explain, forget, ledger, list, look, send, show, take_part
 
 COMMANDS = {
     "consent": consent,
+    "list": list,
     "look": look,
     "take-part": take_part,
     "enrol": enrol,

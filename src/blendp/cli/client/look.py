@@ -10,7 +10,8 @@ from blendp.cli.client.options import AsJson, CampaignName, Where
 from blendp.cli.client.words import amount_words, plain, print_pairs, remaining_plain, tell
 from blendp.cli.console import print_json
 from blendp.cli.options import takes_job
-from blendp.client import Campaign, Device, Ledger, Offer, RefusedError
+from blendp.client import Campaign, Device, Ledger, Odds, Offer, RefusedError, exact_odds, promised_odds
+from blendp.client.explanation import opt_in_sentence
 from blendp.client.ledger import Amount
 from blendp.wire import Terms
 
@@ -24,7 +25,7 @@ EXAMPLES = """Examples:
 
 @takes_job
 def look(job: Where, name: CampaignName, as_json: AsJson = False) -> None:
-    """Fetch and verify a campaign's terms, manifest and list, and show what they promise.
+    """Fetch and verify a campaign's terms, manifest and list, and show who asks, what for, and what they promise.
 
     Works before consent, since people decide by it: it tells the collector that somebody asked, and nothing more. The
     collector's address, its keys and the witnesses are remembered.
@@ -68,6 +69,8 @@ def _plain(seen: Offer, ledger: Ledger) -> dict[str, Any]:
         "terms_sha256": seen.terms.sha256,
         "terms": asdict(seen.terms),
         "published": published,
+        "kept_until": {"records": seen.terms.records_kept_until, "reports": seen.terms.reports_kept_until},
+        "odds": {"exact": isinstance(seen, Campaign), "prior": 0.01, "posterior": float(_odds(seen).posterior(0.01))},
         "cost": plain(seen.terms.client_budget),
         "campaigns_like_this": dict(zip(("this_year", "for_life"), _room(seen.terms, ledger), strict=True)),
         **remaining_plain(ledger),
@@ -80,11 +83,21 @@ def _rows(seen: Offer, ledger: Ledger) -> list[tuple[str, str]]:
     most = "1 record" if terms.opt_in_records == 1 else f"{terms.opt_in_records} records"
     rows = [
         ("campaign", f"{terms.campaign}: {terms.title}"),
+        ("asked by", terms.organisation),
+        ("what for", terms.purpose),
+        ("contact", terms.contact),
         ("collector", f"{seen.server}, keys {', '.join(key.id for key, _ in seen.trust.keys)}"),
         ("asks for", f"{records}, method {terms.method}"),
         ("clients", f"{terms.client_budget}: one randomised report until {terms.reports_until}"),
         ("opt-in", f"{terms.budget}: at most {most}, {terms.opens} to {terms.opt_in_until}"),
     ]
+    rows.append(
+        (
+            "kept",
+            f"opt-in records until {terms.records_kept_until} at the latest, reports until "
+            f"{terms.reports_kept_until}; then a result is published from them or not, and they are deleted",
+        )
+    )
     if terms.participation < 1:
         rows.append(("drawn", f"each device takes part with a probability of {terms.participation:g}"))
     if isinstance(seen, Campaign):
@@ -92,7 +105,13 @@ def _rows(seen: Offer, ledger: Ledger) -> list[tuple[str, str]]:
         rows += [("list", f"{made}, {seen.manifest.list_sha256[:16]}…"), ("witnesses", f"{seen.witnesses}")]
     else:
         rows.append(("list", "not published yet"))
-    return [*rows, *_ledger_rows(terms, ledger)]
+    odds = [("a report tells", _odds(seen).sentence), ("opting in tells", opt_in_sentence(terms))]
+    return [*rows, *odds, *_ledger_rows(terms, ledger)]
+
+
+def _odds(seen: Offer) -> Odds:
+    """What a report can tell at most: exactly, if there is a list."""
+    return exact_odds(seen.manifest, seen.head_list) if isinstance(seen, Campaign) else promised_odds(seen.terms)
 
 
 def _ledger_rows(terms: Terms, ledger: Ledger) -> list[tuple[str, str]]:

@@ -56,7 +56,7 @@ class Where:
     ] = Policy.most_epsilon
 
     @contextmanager
-    def opened(self, campaign: str) -> Iterator[Device]:
+    def opened(self, campaign: str | None = None) -> Iterator[Device]:
         """The device, with the collector that was told or is remembered."""
         folder, http = self.device.expanduser(), Http()
         with explained(folder):
