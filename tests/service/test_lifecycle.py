@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +18,7 @@ from blendp.curator import OptInCounts
 from blendp.errors import ParameterError
 from blendp.estimate import Split
 from blendp.methods import Listed
+from blendp.service import lifecycle as lifecycle_module
 from blendp.service.campaigns import Book, envelope, find, keyed, opt_in_key, payload, pseudonym_key
 from blendp.service.collector import Collector
 from blendp.service.counting import ReportCount
@@ -353,6 +355,64 @@ def test_a_campaign_that_is_deleted_while_it_is_released_stays_deleted(
     with _refusal("not-found"):
         collector.lifecycle.release("c1")
     assert overview(collector.store) == []
+
+
+def _rows(collector: Collector) -> int:
+    with collector.store.reading() as connection:
+        return int(connection.execute(sa.select(sa.func.count()).select_from(report)).scalar_one())
+
+
+@pytest.mark.parametrize("end", ["release", "delete"])
+def test_reports_are_deleted_in_pieces_and_others_come_in_between(
+    collector: Collector, monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    """No transaction deletes more than a piece; another campaign takes reports after each."""
+    published_campaign(collector)
+    _send(collector, 7)
+    published_campaign(collector, "c2")
+    other = collector.book.reporting("c2")
+    monkeypatch.setattr(reports_module, "PIECE", 3)
+    left: list[int] = []
+
+    def others(_seconds: float) -> None:
+        left.append(_rows(collector) - len(left))
+        row = (bytes([len(left)]) * 16, bytes([len(left)]) * 16, 1, bytes(other.forms.forms[1].width))
+        with collector.store.writing() as connection:
+            assert keep_rows(connection, other.number, [row]) == ["accepted"]
+
+    monkeypatch.setattr(time, "sleep", others)
+    getattr(collector.lifecycle, end)("c1")
+    assert left == [4, 1, 0]
+    assert _rows(collector) == len(left), "those of the other campaign"
+
+
+def test_reports_that_are_left_over_are_deleted_after_a_restart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A release does not wait until millions of reports are deleted; nothing of them counts any more."""
+    collector = open_collector(tmp_path)
+    published_campaign(collector)
+    keys = _send(collector, 7)
+    key = collector.files.get(pseudonym_key("c1"))
+    monkeypatch.setattr(lifecycle_module, "_DELETING_SECONDS", 0.0)
+    collector.lifecycle.release("c1")
+    assert collector.files.get(pseudonym_key("c1")) is None, "the key is gone at once"
+    assert _rows(collector) == 7
+    told = status(collector.store, collector.clock, "c1")
+    assert (told["state"], told["clients"]["reports"]) == ("released", 7)
+    assert not collector.forget_report("c1", keys[0])
+    with _refusal("late"):
+        Book(collector.store, collector.files).reporting("c1")
+    collector.close()
+    assert _rows(collector) == 7, "who stops does not wait either"
+    again = open_collector(tmp_path)
+    again.tidy()
+    assert _rows(again) == 0
+    again.close()
+    assert key
+    held = [keyed(pseudonym(one), key) for one in keys]
+    raw = b"".join(path.read_bytes() for path in (tmp_path / "data").rglob("*") if path.is_file())
+    assert not any(one in raw for one in held), "and overwritten"
 
 
 def test_a_preview_is_what_a_release_signs_and_keeps_nothing(collector: Collector) -> None:

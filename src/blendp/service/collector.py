@@ -28,6 +28,9 @@ from blendp.wire.install import pseudonym
 from blendp.wire.reports import Upload
 
 KEYS_FOLDER = "keys"
+_DELETING_SECONDS = 20.0
+"""How long one look after the house deletes reports of campaigns that are over; the next one goes on."""
+
 _DEATH_SECONDS = 5.0
 """How long PostgreSQL may take to notice that a process has died."""
 
@@ -87,7 +90,7 @@ class Collector:
 
     def close(self) -> None:
         """Overwrite what was deleted, and close the store."""
-        self.keep_house()
+        self.keep_house(deleting_seconds=0.0)
         self.store.close()
 
     def tidy(self) -> None:
@@ -97,8 +100,9 @@ class Collector:
         self.store.note_deletion()
         self.keep_house()
 
-    def keep_house(self) -> None:
-        """Destroy keys that had their day, here and in memory, and overwrite what was deleted since the last time."""
+    def keep_house(self, deleting_seconds: float = _DELETING_SECONDS) -> None:
+        """Destroy keys that had their day, here and in memory, delete reports of campaigns that are over, and overwrite
+        what was deleted since the last time."""
         with suppress(Refused):
             if isinstance(self.clock, Calendar):
                 self.clock.observe()
@@ -106,6 +110,7 @@ class Collector:
             self.keys.destroy_old()
             self.lifecycle.destroy_keys()
             self.book.forget_closed()
+            self.lifecycle.delete_reports(deleting_seconds)
         self.store.forget_deleted()
 
     async def receive(self, reporting: Reporting, upload: Upload) -> list[str]:

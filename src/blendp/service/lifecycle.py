@@ -1,7 +1,8 @@
 """A campaign's way: create, publish the list, release the result, delete; and new signing keys on the way.
 
 Publishing and releasing begin with a transaction that closes the door, so that what is computed from stays as it is,
-and end with one that keeps the result and deletes what it came from, both or neither. In between everybody is asked to
+and end with one that keeps the result and deletes what it came from, both or neither (but for reports: their key is
+destroyed and they are deleted in pieces afterwards, since there may be many millions). In between everybody is asked to
 come back, since it may fail: then, or if the process dies, the door is opened again, and nobody has seen anything.
 Nobody can make it last: reports are counted once, those who want theirs deleted meanwhile are noted and taken away from
 the sums, and only for the last step, which counts nothing, they are asked to come back as well.
@@ -46,8 +47,16 @@ from blendp.service.keyring import KeyRing, KnownKey
 from blendp.service.opt_in import OptIn, bytes_of_people, log_of_people
 from blendp.service.private_files import PrivateFiles
 from blendp.service.refusal import Refused
-from blendp.service.store.reports import carry_out_deletions, close_door, count_reports, pending_reports, read_reports
-from blendp.service.store.schema import campaign, document, enrolment, intake, pending_deletion, report, signature
+from blendp.service.store.reports import (
+    carry_out_deletions,
+    close_door,
+    count_reports,
+    delete_piece,
+    has_rows,
+    pending_reports,
+    read_reports,
+)
+from blendp.service.store.schema import campaign, document, enrolment, intake, pending_deletion, signature
 from blendp.service.store.store import Store
 from blendp.wire.campaign import Manifest, Terms
 from blendp.wire.canonical import canonical, require_day
@@ -58,6 +67,8 @@ _BEFORE = {"listing": "opt-in", "closing": "reporting", "signing": "reporting"}
 """States in which something is made, and where a campaign returns to if that fails."""
 
 _PATIENCE, _PAUSE_SECONDS = 20, 0.05
+_DELETING_SECONDS = 2.0
+"""How long whoever ends a campaign waits for its reports to be deleted."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +133,7 @@ class Lifecycle:
                 self._reopen(found)
                 raise
         self.files.destroy(pseudonym_key(name))
-        self._forget()
+        self._forget_reports()
         return document_bytes, release
 
     def preview(self, name: str) -> tuple[bytes, Release]:
@@ -215,7 +226,7 @@ class Lifecycle:
         with self.store.writing() as connection:
             self._require_same(connection, replace(found, state="signing"))
             self._keep_signed(connection, found.number, "release", document_bytes)
-            _delete(connection, found.number, (pending_deletion, report, enrolment))
+            _delete(connection, found.number, (pending_deletion, enrolment))
             set_state(connection, found.number, "released")
             self._note(connection, by, "release", found.name)
         return document_bytes, release
@@ -266,12 +277,12 @@ class Lifecycle:
             found = find(connection, name, self.store)
             if states is not None:
                 _require_state(found, states, "deleted")
-            _delete(connection, found.number, (pending_deletion, report, enrolment, intake, signature, document))
+            _delete(connection, found.number, (pending_deletion, enrolment, intake, signature, document))
             set_state(connection, found.number, "deleted")
             self._note(connection, by, "delete", name, why)
         for key in (opt_in_key(name), pseudonym_key(name)):
             self.files.destroy(key)
-        self._forget()
+        self._forget_reports()
 
     def rotate_keys(self, overlap_days: int, by: Actor = LOCAL) -> KnownKey:
         """A new signing key, which signs every document there is, too; not while the day is in doubt."""
@@ -297,6 +308,37 @@ class Lifecycle:
                 self.files.destroy(opt_in_key(name))
             if state in ("released", "deleted"):
                 self.files.destroy(pseudonym_key(name))
+
+    def delete_reports(self, seconds: float) -> bool:
+        """Delete the reports of campaigns that are over, in pieces, for so many seconds; whether none are left.
+
+        Between two pieces everybody else has as much time as a piece took.
+        """
+        with self.store.reading() as connection:
+            query = sa.select(campaign.c.number).where(campaign.c.state.in_(("released", "deleted")))
+            over = [number for number in connection.execute(query).scalars() if has_rows(connection, number)]
+        until = time.monotonic() + seconds
+        left = [number for number in over if not self._delete_reports_of(number, until)]
+        return not left
+
+    def _delete_reports_of(self, number: int, until: float) -> bool:
+        last: bytes | None = b""
+        while last is not None:
+            begun = time.monotonic()
+            if begun >= until:
+                return False
+            with self.store.writing() as connection:
+                last = delete_piece(connection, number, last)
+            self.store.note_deletion()
+            if last is not None:
+                time.sleep(time.monotonic() - begun)
+        return True
+
+    def _forget_reports(self) -> None:
+        """Delete the reports of a campaign that is over, now if they are few; the service goes on every minute."""
+        with suppress(Refused):
+            self.delete_reports(_DELETING_SECONDS)
+        self._forget()
 
     def _note(self, connection: Connection, by: Actor, act: str, name: str | None, detail: str = "") -> None:
         Trail(self.store).note(connection, by, act, name, detail=detail)

@@ -20,6 +20,9 @@ from blendp.wire.reports import ID_BYTES
 
 ACCEPTED, DUPLICATE = "accepted", "duplicate"
 COME_BACK = "busy"
+PIECE = 5_000
+"""Rows that one transaction deletes when a campaign is over, so that nobody waits long for it."""
+
 MOST_PENDING = 10_000
 """Reports of a campaign whose deletion may be asked for while they are counted."""
 
@@ -220,6 +223,26 @@ def carry_out_deletions(connection: Connection, campaign: int) -> bool:
     deleted = connection.execute(mine.values(data=None)).rowcount
     connection.execute(pending_deletion.delete().where(pending_deletion.c.campaign == campaign))
     return deleted > 0
+
+
+def delete_piece(connection: Connection, campaign: int, after: bytes) -> bytes | None:
+    """Delete the next :data:`PIECE` rows of a campaign behind this report id; the last id, None if there were none."""
+    ids = sa.select(report.c.report_id).where(report.c.campaign == campaign, report.c.report_id > after)
+    piece = ids.order_by(report.c.report_id).limit(PIECE).subquery()
+    last = connection.execute(sa.select(piece.c.report_id).order_by(piece.c.report_id.desc()).limit(1)).scalar()
+    if last is None:
+        return None
+    mine = report.delete().where(report.c.campaign == campaign)
+    connection.execute(mine.where(report.c.report_id > after, report.c.report_id <= last))
+    return bytes(last)
+
+
+def has_rows(connection: Connection, campaign: int) -> bool:
+    """Whether anything of reports is left of a campaign, deleted ones included."""
+    return (
+        connection.execute(sa.select(report.c.campaign).where(report.c.campaign == campaign).limit(1)).first()
+        is not None
+    )
 
 
 def count_reports(connection: Connection, campaign: int) -> int:
