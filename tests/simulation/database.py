@@ -50,6 +50,8 @@ class Databases:
         self.token = collector.tokens.create("operator")
         self.first_key = VerifyKey.of_text(collector.keys.known()[0].public)
         collector.close()
+        if url is not None:
+            _log_sequences(url)
 
     def new(self) -> tuple[Path, str | None]:
         """A fresh folder, and the address of a database if it is not in there."""
@@ -73,6 +75,16 @@ class Databases:
         assert self.postgres
         with psycopg.connect(self.postgres.url("postgres"), autocommit=True) as connection:
             connection.execute(statement.encode())
+
+
+def _log_sequences(database: str) -> None:
+    """Have sequences log their next number: PostgreSQL logs 32 ahead, which a copy of the database does not know, so
+    that its numbers would come back after a crash."""
+    with psycopg.connect(database) as connection:
+        for (name,) in connection.execute("SELECT sequencename FROM pg_sequences").fetchall():
+            connection.execute(
+                f"SELECT setval('{name}', (SELECT last_value FROM {name}), (SELECT is_called FROM {name}))".encode()
+            )
 
 
 def read(data: Path, database: str | None, statement: str) -> list[tuple[Any, ...]]:

@@ -152,6 +152,7 @@ def open_store(settings: Settings) -> Store:
         settings.database_url,
         hide_parameters=True,
         pool_timeout=_BUSY_SECONDS,
+        pool_pre_ping=not embedded,  # or every connection that a restart of the server cut would fail somebody once
         **({} if embedded else {"isolation_level": "READ COMMITTED"}),
         connect_args={"timeout": _BUSY_SECONDS} if embedded else {"connect_timeout": _BUSY_SECONDS},
     )
