@@ -1,6 +1,6 @@
 """Encoded reports counted all at once: what decode says of each, added up."""
 
-import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from blendp.errors import ParameterError
-from blendp.mechanisms.subset_selection import SubsetSelection, ranks
+from blendp.mechanisms.subset_selection import SubsetSelection, counting, ranks
 from blendp.randomness import SimulationRandom
 
 ANY_SIZE = [SubsetSelection(1.0, 1), *(SubsetSelection(1.0, k, w) for k in range(2, 10) for w in range(1, k))]
@@ -35,9 +35,30 @@ def one_by_one(randomiser: SubsetSelection, data: NDArray[np.uint8]) -> Any:
     return np.bincount(np.array(items, dtype=np.int64), minlength=randomiser.items).tolist()
 
 
-def walked(randomiser: SubsetSelection, data: NDArray[np.uint8]) -> Any:
-    """By the way that serves ranks of any length."""
-    return ranks._count_by_walk(data, randomiser.items, randomiser.size).tolist()
+WAYS: dict[str, dict[str, Any]] = {
+    "walk": {"_SEARCH": 1 << 40},
+    "search": {"_SEARCH": 0},
+    "whole numbers": {"_MOST_LIMBS": 4},
+    "every report one by one": {"_NEAR_WHOLE": 0.5},
+    "small blocks": {"_BLOCK": 7, "_WORDS": 7, "_GROUP": 1 << 9},
+}
+
+
+def other_ways(randomiser: SubsetSelection, data: NDArray[np.uint8]) -> Iterator[Any]:
+    """The counts, by ways that other reports are counted."""
+    for settings_of_way in WAYS.values():
+        with pytest.MonkeyPatch.context() as patch:
+            for name, value in settings_of_way.items():
+                patch.setattr(counting, name, value)
+            yield randomiser.supports_of_reports(data).tolist()
+
+
+def require_counts(randomiser: SubsetSelection, data: NDArray[np.uint8]) -> None:
+    """All ways agree with what decode says of every report."""
+    expected = one_by_one(randomiser, data)
+    assert randomiser.supports_of_reports(data).tolist() == expected
+    for way, counts in zip(WAYS, other_ways(randomiser, data), strict=True):
+        assert counts == expected, way
 
 
 @pytest.mark.parametrize("randomiser", ANY_SIZE, ids=lambda randomiser: f"{randomiser.items}-{randomiser.size}")
@@ -46,28 +67,57 @@ def test_every_rank_of_small_lists(randomiser: SubsetSelection) -> None:
     data = rows(randomiser, list(range(randomiser.subsets)))
     totals = randomiser.supports_of_reports(data)
     assert totals.dtype == np.int64
-    assert totals.tolist() == one_by_one(randomiser, data) == walked(randomiser, data)
+    require_counts(randomiser, data)
     for report, row in zip(randomiser.all_subsets(), data, strict=True):
         assert np.array_equal(randomiser.supports_of_reports(row[None]), report)
-        assert walked(randomiser, row[None]) == report.tolist()
+
+
+@pytest.mark.parametrize("word", [2, 7, 40])
+@pytest.mark.parametrize("items", range(2, 10))
+def test_every_rank_of_small_lists_that_are_cut(items: int, word: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As long lists are, down to parts with fewer sets than ``word``."""
+    monkeypatch.setattr(ranks, "WORD", word)
+    for size in range(1, items):
+        randomiser = SubsetSelection(1.0, items, size)
+        data = rows(randomiser, list(range(randomiser.subsets)))
+        require_counts(randomiser, data)
+        for row in data:
+            assert randomiser.supports_of_reports(row[None]).tolist() == one_by_one(randomiser, row[None])
 
 
 @pytest.mark.parametrize(("epsilon", "items"), LARGE)
 def test_random_ranks_of_large_lists(epsilon: float, items: int) -> None:
     randomiser = SubsetSelection(epsilon, items)
     data = random_rows(randomiser, 200, seed=items)
-    assert randomiser.supports_of_reports(data).tolist() == one_by_one(randomiser, data)
-    assert walked(randomiser, data) == one_by_one(randomiser, data)
+    require_counts(randomiser, data)
 
 
-def test_ranks_next_to_the_steps_of_the_walk() -> None:
-    """C(item, left) and one less differ in their last limb at most: logarithms cannot tell them apart."""
-    randomiser = SubsetSelection(1.0, 400)
-    steps = [math.comb(item, randomiser.size) for item in range(randomiser.size, 400, 40)]
-    data = rows(randomiser, [step + by for step in steps for by in (-1, 0, 1) if step + by < randomiser.subsets])
-    for row in data:
-        assert walked(randomiser, row[None]) == one_by_one(randomiser, row[None])
-    assert randomiser.supports_of_reports(data).tolist() == one_by_one(randomiser, data)
+@pytest.mark.parametrize("items", [150, 400, 800])
+def test_ranks_next_to_the_steps(items: int) -> None:
+    """Where a share starts, and where the rank of the first half grows by one, floats cannot tell neighbours apart."""
+    randomiser = SubsetSelection(1.0, items)
+    steps, start = [], 0
+    for behind, share in ranks.Ranks().shares(items, randomiser.size):
+        second = ranks.Ranks().binomial(items - items // 2, behind)
+        steps += [start, start + share // second // 3 * second]
+        start += share
+    near = [step + by for step in steps for by in (-1, 0, 1) if 0 <= step + by < randomiser.subsets]
+    data = rows(randomiser, near[:: max(1, items // 100)])
+    for row in data[::16]:
+        assert randomiser.supports_of_reports(row[None]).tolist() == one_by_one(randomiser, row[None])
+    require_counts(randomiser, data)
+
+
+def test_sets_that_no_honest_device_draws() -> None:
+    """All in one half, every other item, runs: the counts in the parts are far from what chance gives."""
+    randomiser = SubsetSelection(1.0, 900)
+    size = randomiser.size
+    runs = [list(range(start, start + size)) for start in range(0, 900 - size, 61)]
+    spread = [list(range(start, 900, 3))[:size] for start in range(3)]
+    ends = [[*range(part), *range(900 - size + part, 900)] for part in range(0, size, 19)]
+    encoded = b"".join(randomiser.encode(subset) for subset in [*runs, *spread, *ends])
+    data = np.frombuffer(encoded, dtype=np.uint8).reshape(-1, randomiser.report_bytes)
+    require_counts(randomiser, data)
 
 
 @settings(max_examples=150, deadline=None)
@@ -77,21 +127,19 @@ def test_as_decoded_one_by_one(items: int, fraction: float, seeds: list[int]) ->
     randomiser = SubsetSelection(1.0, items, width)
     data = rows(randomiser, [seed % randomiser.subsets for seed in seeds])
     assert randomiser.possible(data).all()
-    assert randomiser.supports_of_reports(data).tolist() == one_by_one(randomiser, data) == walked(randomiser, data)
+    require_counts(randomiser, data)
 
 
 @pytest.mark.parametrize(("epsilon", "items"), [(4.0, 1), (4.0, 51), (4.0, 150), (1.0, 51), (1.0, 120)])
-def test_what_devices_encode_is_counted(epsilon: float, items: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_devices_encode_is_counted(epsilon: float, items: int) -> None:
     """In one block or in many."""
     randomiser = SubsetSelection(epsilon, items)
     reports = randomiser.draw(np.arange(3_000) % items, SimulationRandom(1))
     encoded = b"".join(randomiser.encode(np.flatnonzero(row).tolist()) for row in reports)
     data = np.frombuffer(encoded, dtype=np.uint8).reshape(len(reports), -1)
     assert np.array_equal(randomiser.supports_of_reports(data), reports.sum(axis=0))
-    for name, value in (("_BLOCK", 700), ("_LEAST", 500), ("_CACHE", 1), ("_GROUP", 8_000)):
-        monkeypatch.setattr(ranks, name, value)
-    assert np.array_equal(randomiser.supports_of_reports(data), reports.sum(axis=0))
-    assert walked(randomiser, data) == reports.sum(axis=0).tolist()
+    for counts in other_ways(randomiser, data):
+        assert counts == reports.sum(axis=0).tolist()
 
 
 def test_no_report() -> None:

@@ -1,182 +1,153 @@
-"""Counting the items of many encoded reports at once: :meth:`SubsetSelection.decode`, for all rows together."""
+"""The number of a set among all sets of its size, so that a report takes no more bytes than it must.
+
+With C(n, w) below 2^64 a set c_1 < ... < c_w of 0 .. n-1 has the rank of the combinatorial number system,
+
+    rank = C(c_1, 1) + C(c_2, 2) + ... + C(c_w, w).
+
+With more sets the items are cut in the middle, into the first floor(n/2) and the others, and
+
+    rank = sum over i before j of C(a, w - i) C(b, i)  +  (rank of the first part) C(b, j)  +  (rank of the second)
+
+where:
+    a, b  are the lengths of the two parts,
+    j     is how many of the w items are in the second part, which is counted from 0 again;
+          the likeliest number comes first: m, m + 1, m - 1, m + 2, m - 2 ... with m = floor(w b/n).
+
+Each part is ranked in the same way. So the long numbers are halved before they are searched: no walk through all items
+with a number as long as the report.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import count
 
-import numpy as np
-from numpy.typing import NDArray
+from blendp.errors import ParameterError
 
-_WORD_BYTES = 8
-_LIMB_BYTES, _LIMB_BITS = 7, 56
-_LIMB = (1 << _LIMB_BITS) - 1
-_ROUNDING = 2.0**-40
-_BLOCK = 1 << 15
-_LEAST = 1 << 12
-_CACHE = 1 << 22
-_GROUP = 1 << 27
+WORD = 1 << 64
+"""Sets of which there are fewer are ranked by the combinatorial number system."""
+
+_NEAR = 100
 
 
-def count_items(data: NDArray[np.uint8], items: int, size: int) -> NDArray[np.int64]:
-    """How many of the reports contain each item, from their ranks: rows of bytes, all of them possible reports."""
-    if data.shape[1] <= _WORD_BYTES and 2 * size <= items:
-        return _count_by_search(data, items, size)
-    totals = np.zeros(items, dtype=np.int64)
-    length = max(1, _GROUP // _limb_count(data.shape[1]) // _WORD_BYTES)
-    for start in range(0, len(data), length):
-        totals += _count_by_walk(data[start : start + length], items, size)
-    return totals
+def halves(items: int) -> tuple[int, int]:
+    """The lengths of the two parts."""
+    return items // 2, items - items // 2
 
 
-def _count_by_search(data: NDArray[np.uint8], items: int, size: int) -> NDArray[np.int64]:
-    """Ranks of one word: the largest item of a report is the last c with C(c, left) <= rank, and so on below it.
+def shares(items: int, size: int, likeliest: int) -> Iterator[tuple[int, int]]:
+    """How many of ``size`` items may be in the second part, in the order of the ranks, and how many sets have so many.
 
-    Up to size = items/2 no C(c, left) is above the number of reports, so all of them fit a word too.
+    ``likeliest`` is how many sets the first of these numbers has.
     """
-    steps = [np.arange(items, dtype=np.uint64)]
-    for _ in range(1, size):
-        steps.append(np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(steps[-1])[:-1]]))
-    totals = np.zeros(items, dtype=np.int64)
-    for start in range(0, len(data), _BLOCK):
-        block = data[start : start + _BLOCK]
-        words = np.zeros((len(block), _WORD_BYTES), dtype=np.uint8)
-        words[:, _WORD_BYTES - data.shape[1] :] = block
-        ranks = words.view(">u8").ravel().astype(np.uint64)
-        for column in reversed(steps):
-            largest = np.searchsorted(column, ranks, side="right") - 1
-            totals += np.bincount(largest, minlength=items)
-            ranks -= column[largest]
-    return totals
+    first, second = halves(items)
+    low, high = max(0, size - first), min(size, second)
+    up = down = size * second // items
+    more = fewer = likeliest
+    yield up, likeliest
+    while up < high or down > low:
+        if up < high:
+            more = more * (size - up) // (first - size + up + 1) * (second - up) // (up + 1)
+            up += 1
+            yield up, more
+        if down > low:
+            fewer = fewer * (first - size + down) // (size - down + 1) * down // (second - down + 1)
+            down -= 1
+            yield down, fewer
 
 
-def _count_by_walk(data: NDArray[np.uint8], items: int, size: int) -> NDArray[np.int64]:
-    """Ranks of any length: from the last item down, as ``decode`` walks, once for all rows with as many items left.
+@dataclass(frozen=True)
+class Ranks:
+    """Ranks sets, and finds the set of a rank; remembers the last C(n, w) of every n, as the next is near it."""
 
-        C(item, left) = C(item + 1, left) (item + 1 - left)/(item + 1)
-        C(item, left - 1) = C(item + 1, left) - C(item, left)
+    _last: dict[int, tuple[int, int]] = field(default_factory=dict, repr=False)
 
-    where:
-        left  is how many items of a report are still to be found; the next is ``item`` when rank >= C(item, left).
-    """
-    totals = np.zeros(items, dtype=np.int64)
-    parts = list(_parts(data, size))
-    holders = np.zeros(size + 1, dtype=np.int64)
-    holders[size] = len(data)
-    below = {size: math.comb(items, size)}
-    for item in range(items - 1, -1, -1):
-        present = np.flatnonzero(holders[1:]) + 1
-        if not len(present):
-            break
-        without = {left: below[left] * (item + 1 - left) // (item + 1) for left in present.tolist()}
-        steps = _Steps.of(below, without, size)
-        moved = np.zeros_like(holders)
-        for part in parts:
-            moved += part.step(steps)
-        totals[item] = moved.sum()
-        holders -= moved
-        holders[:-1] += moved[1:]
-        below = {left - 1: below[left] - without[left] for left in without} | without
-    return totals
+    def binomial(self, items: int, size: int) -> int:
+        """C(items, size)."""
+        at, value = self._last.get(items, (size, 0))
+        if at == size and value:
+            return value
+        if not value or abs(at - size) > _NEAR:
+            at, value = size, math.comb(items, size)
+        while at < size:
+            value = value * (items - at) // (at + 1)
+            at += 1
+        while at > size:
+            value = value * at // (items - at + 1)
+            at -= 1
+        self._last[items] = (size, value)
+        return value
 
+    def shares(self, items: int, size: int) -> Iterator[tuple[int, int]]:
+        """:func:`shares`, from its first number."""
+        first, second = halves(items)
+        likely = size * second // items
+        return shares(items, size, self.binomial(first, size - likely) * self.binomial(second, likely))
 
-@dataclass(frozen=True, eq=False)
-class _Steps:
-    """C(item, left) of one item for every ``left`` that a row has.
+    def rank(self, chosen: Sequence[int], items: int) -> int:
+        """The rank of a set in ascending order."""
+        return self._rank(chosen, 0, items, self.binomial(items, len(chosen)))
 
-    where:
-        limbs   holds the numbers, a column each, in digits of 56 bits, the lowest first,
-        place   is the column of every ``left`` in it,
-        top     is the highest limb that a rank with so many items left may have,
-        bounds  holds just below log2 C(item, left): ranks with a smaller logarithm do not reach it.
-    """
+    def _rank(self, chosen: Sequence[int], start: int, items: int, sets: int) -> int:
+        """The rank of the items from ``start`` on, counted from there; ``sets`` is C(items, how many they are)."""
+        if sets < WORD:
+            return sum(map(math.comb, [item - start for item in chosen], count(1)))
+        first, second = halves(items)
+        cut = bisect_left(chosen, start + first)
+        behind = len(chosen) - cut
+        before = 0
+        for number, share in self.shares(items, len(chosen)):
+            if number == behind:
+                break
+            before += share
+        seconds = self.binomial(second, behind)
+        rank = self._rank(chosen[:cut], start, first, self.binomial(first, cut))
+        return before + rank * seconds + self._rank(chosen[cut:], start + first, second, seconds)
 
-    limbs: NDArray[np.int64]
-    place: NDArray[np.int64]
-    top: NDArray[np.int64]
-    bounds: NDArray[np.float64]
+    def members(self, rank: int, items: int, size: int) -> list[int]:
+        """The set of a rank below C(items, size), in ascending order."""
+        chosen: list[int] = []
+        self._unrank(rank, 0, items, size, self.binomial(items, size), chosen)
+        return chosen
 
-    @classmethod
-    def of(cls, below: dict[int, int], without: dict[int, int], size: int) -> _Steps:
-        """From C(item + 1, left), which all ranks with so many items left are below, and C(item, left)."""
-        tops = {left: (below[left].bit_length() - 1) // _LIMB_BITS for left in without}
-        width = max(tops.values()) + 1
-        data = b"".join(number.to_bytes(width * _LIMB_BYTES, "big") for number in without.values())
-        place, top, bounds = np.zeros(size + 1, np.int64), np.zeros(size + 1, np.int64), np.full(size + 1, np.inf)
-        present = list(without)
-        place[present] = np.arange(len(present))
-        top[present] = list(tops.values())
-        bounds[present] = [math.log2(number) if number else -math.inf for number in without.values()]
-        limbs = _limbs(np.frombuffer(data, dtype=np.uint8).reshape(len(present), -1))
-        return cls(limbs, place, top, bounds - width * _ROUNDING)
+    def _unrank(self, rank: int, start: int, items: int, size: int, sets: int, chosen: list[int]) -> None:
+        """Add the items from ``start`` on that have this rank."""
+        if sets < WORD:
+            chosen += _walked(rank, start, items, size, sets)
+            return
+        first, second = halves(items)
+        behind, rank = self._share(rank, items, size)
+        seconds = self.binomial(second, behind)
+        front, back = divmod(rank, seconds)
+        self._unrank(front, start, first, size - behind, self.binomial(first, size - behind), chosen)
+        self._unrank(back, start + first, second, behind, seconds, chosen)
 
-
-@dataclass(eq=False)
-class _Part:
-    """Reports that fit the processor's cache: their ranks, the ranks' logarithms, and how many items are left."""
-
-    ranks: NDArray[np.int64]
-    logs: NDArray[np.float64]
-    left: NDArray[np.int64]
-
-    def step(self, steps: _Steps) -> NDArray[np.int64]:
-        """Take the item out of the reports that hold it; of these, how many there were for every ``left``.
-
-        Logarithms, which are never too small, tell nearly always; where they do not, the difference is negative.
-        """
-        reached = np.flatnonzero(self.logs >= steps.bounds.take(self.left))
-        left = self.left.take(reached)
-        place = steps.place.take(left)
-        rest = np.empty((len(steps.limbs), len(reached)), dtype=np.int64)
-        for limb, own, taken in zip(rest, self.ranks, steps.limbs, strict=False):
-            np.subtract(own.take(reached), taken.take(place), out=limb)
-        _settle_borrows(rest)
-        wrong = rest[-1] < 0
-        if wrong.any():
-            reached, left, rest = reached[~wrong], left[~wrong], rest[:, ~wrong]
-        for limb, own in zip(rest, self.ranks, strict=False):
-            own[reached] = limb
-        self.logs[reached] = _log2(rest, steps.top[left])
-        self.left[reached] = left - 1
-        return np.bincount(left, minlength=len(steps.place))
+    def _share(self, rank: int, items: int, size: int) -> tuple[int, int]:
+        """How many items of the set of a rank are in the second part, and its rank among the sets with so many."""
+        for behind, share in self.shares(items, size):
+            if rank < share:
+                return behind, rank
+            rank -= share
+        raise ParameterError("rank", rank, f"below C({items}, {size})", "Drop the report.")
 
 
-def _parts(data: NDArray[np.uint8], size: int) -> Iterator[_Part]:
-    length = max(_LEAST, _CACHE // (_limb_count(data.shape[1]) * _WORD_BYTES))
-    for start in range(0, len(data), length):
-        ranks = _limbs(data[start : start + length])
-        logs = _log2(ranks, np.full(ranks.shape[1], len(ranks) - 1))
-        yield _Part(ranks, logs, np.full(ranks.shape[1], size))
-
-
-def _limb_count(width: int) -> int:
-    """Limbs for so many bytes."""
-    return -(-width // _LIMB_BYTES)
-
-
-def _limbs(data: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """Rows of bytes, the most significant first, as columns of limbs, the lowest first."""
-    rows, width = data.shape
-    count = _limb_count(width)
-    padded = np.zeros((rows, count * _LIMB_BYTES), dtype=np.uint8)
-    padded[:, padded.shape[1] - width :] = data
-    words = np.zeros((rows, count, _WORD_BYTES), dtype=np.uint8)
-    words[:, :, 1:] = padded.reshape(rows, count, _LIMB_BYTES)
-    return np.ascontiguousarray(words.view(">i8")[:, ::-1, 0].T, dtype=np.int64)
-
-
-def _settle_borrows(rest: NDArray[np.int64]) -> None:
-    """Bring all limbs but the highest into their range; that has the sign of the whole."""
-    for limb in range(len(rest) - 1):
-        rest[limb + 1] += rest[limb] >> _LIMB_BITS
-        rest[limb] &= _LIMB
-
-
-def _log2(limbs: NDArray[np.int64], top: NDArray[np.int64]) -> NDArray[np.float64]:
-    """log2 of every column, from the limbs ``top`` and the one below it; never too small but by rounding."""
-    columns = limbs.shape[1]
-    at = top * columns + np.arange(columns)
-    low = np.where(top > 0, limbs.take(at - columns) + 1, 0)
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.log2(limbs.take(at) + low * 2.0**-_LIMB_BITS) + _LIMB_BITS * top)
+def _walked(rank: int, start: int, items: int, size: int, sets: int) -> list[int]:
+    """The set of a rank of the combinatorial number system: from the last item down."""
+    chosen: list[int] = []
+    left, below = size, sets
+    for item in range(items - 1, -1, -1) if size else ():
+        # below is C(item + 1, left); make it C(item, left), the number of sets whose next item is smaller
+        without = below * (item + 1 - left) // (item + 1)
+        if rank >= without:
+            chosen.append(start + item)
+            rank -= without
+            below -= without
+            left -= 1
+            if not left:
+                break
+        else:
+            below = without
+    return chosen[::-1]

@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from blendp.errors import ParameterError, require_count
 from blendp.mechanisms.exact import floor_bits
-from blendp.mechanisms.subset_selection.ranks import count_items
+from blendp.mechanisms.subset_selection.counting import count_items
+from blendp.mechanisms.subset_selection.ranks import Ranks
 from blendp.privacy import Budget
 from blendp.randomness import Random, ReleaseRandom, require_release
 from blendp.randomness.random import COIN_BITS
@@ -121,7 +122,11 @@ class SubsetSelection:
     @cached_property
     def subsets(self) -> int:
         """C(k, w), the number of different reports."""
-        return math.comb(self.items, self.size)
+        return self._ranks.binomial(self.items, self.size)
+
+    @cached_property
+    def _ranks(self) -> Ranks:
+        return Ranks()
 
     @property
     def report_bits(self) -> int:
@@ -326,15 +331,12 @@ class SubsetSelection:
         return min(float(self.epsilon), math.log1p(worst - 1))
 
     def encode(self, subset: Sequence[int]) -> bytes:
-        """A report in ``report_bytes`` bytes: its rank, the most significant byte first.
+        """A report in ``report_bytes`` bytes: its rank among all C(k, w), the most significant byte first.
 
-            rank = C(c_1, 1) + C(c_2, 2) + ... + C(c_w, w)
-
-        where:
-            c_1 < ... < c_w  are the items of the report, counted from 0 (the combinatorial number system).
+        The module ``ranks`` says which rank that is.
         """
-        whole = all(isinstance(item, (int, np.integer)) for item in subset)
-        chosen = sorted({int(item) for item in subset}) if whole else []
+        whole = all(issubclass(kind, (int, np.integer)) for kind in set(map(type, subset)))
+        chosen = sorted(set(map(int, subset))) if whole else []
         if not len(subset) == len(chosen) == self.size or chosen[0] < 0 or chosen[-1] >= self.items:
             raise ParameterError(
                 "subset",
@@ -342,8 +344,7 @@ class SubsetSelection:
                 f"{self.size} different items from 0 to {self.items - 1}",
                 "Encode a report that this randomiser drew.",
             )
-        rank = sum(math.comb(item, place) for place, item in enumerate(chosen, start=1))
-        return rank.to_bytes(self.report_bytes, "big")
+        return self._ranks.rank(chosen, self.items).to_bytes(self.report_bytes, "big")
 
     def decode(self, data: bytes) -> tuple[int, ...]:
         """The items of an encoded report, in ascending order."""
@@ -352,20 +353,7 @@ class SubsetSelection:
         rank = int.from_bytes(data, "big")
         if rank >= self.subsets:
             raise self._impossible(data)
-        chosen, left, below = [], self.size, self.subsets
-        for item in range(self.items - 1, -1, -1):
-            # below is C(item + 1, left); make it C(item, left), the number of reports whose next item is smaller
-            without = below * (item + 1 - left) // (item + 1)
-            if rank >= without:
-                chosen.append(item)
-                rank -= without
-                below -= without
-                left -= 1
-                if not left:
-                    break
-            else:
-                below = without
-        return tuple(reversed(chosen))
+        return tuple(self._ranks.members(rank, self.items, self.size))
 
     def possible(self, data: NDArray[np.uint8]) -> NDArray[np.bool_]:
         """Which of many encoded reports, a row of ``report_bytes`` bytes each, have a rank below C(k, w)."""
