@@ -378,7 +378,9 @@ def test_the_campaigns_of_a_collector_are_listed_with_what_this_device_did(perso
     fake.overview.append({"campaign": "gone", "title": "x", "state": "reporting"})
     code, shown, told = person.blendp("list")
     assert (code, told) == (0, "")
-    assert "trends What is Example Search opt-in 2026-11-10 reported" in shown
+    assert {CAMPAIGN, "Example", "opt-in", "until", "you"} <= set(shown.split())
+    first = person.json("list")["campaigns"][0]
+    assert (first["until"], first["you"]) == (TERMS.opt_in_until, "reported 2026-11-06")
     assert "gone is not believed: campaign = 'gone' is not allowed: it must be known to" in shown
     fake.overview.clear()
     assert person.blendp("list")[1] == "There is no campaign yet."
