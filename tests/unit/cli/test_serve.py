@@ -77,7 +77,12 @@ class Service:
 def test_serve_tells_people_first_and_ends_well(tmp_path: Path, sign: signal.Signals) -> None:
     with Service(tmp_path / "data") as service:
         people = "".join(line for line in service.said if not line.startswith("{"))
-        for words in (f"Listens at {service.url};", str(tmp_path / "data"), "token create", f"--server {service.url}"):
+        for words in (
+            f"Listens at {service.url};",
+            str(tmp_path / "data"),
+            "token create",
+            f"BLENDP_SERVER={service.url}",
+        ):
             assert words in people
         assert httpx.get(f"{service.url}/health/ready").json() == {"ready": True}
         assert (tmp_path / "data").stat().st_mode & 0o777 == 0o700

@@ -10,6 +10,7 @@ from blendp.cli.campaign.options import CampaignName, Where, collector, say, war
 from blendp.cli.options import output, takes_job
 from blendp.headlist import HeadList
 from blendp.outputs import refuse_existing, whole
+from blendp.report.checks import release_checks
 from blendp.report.files import FILES as READABLE
 from blendp.report.files import write_readable
 from blendp.report.released import release_of_document
@@ -57,6 +58,8 @@ def export(
             (made / f"{name}.dsse.json").write_bytes(getattr(documents, name).to_bytes())
         title = Terms.from_bytes(documents.terms.payload).title
         write_readable(release, result["card"], made, title=title, collected=True)
+    for caution in release_checks(release)["cautions"]:
+        warn(f"Caution: {caution}")
     say(
         f"{campaign}: {len(FILES)} files in {out}"
         + ("." if known is None else f"; signatures verified with key {known.id}.")

@@ -118,8 +118,15 @@ async def release(call: Call) -> Response:
     """Compute and publish the result."""
     document, made = await _acted(call, "release", call.campaign, call.collector.lifecycle.release, call.campaign)
     await in_thread(call.collector.book.forget_closed)
-    tell("released", campaign=call.campaign, release=sha256(document), clients=made.groups.client)
-    return answer({"release_sha256": sha256(document), **release_checks(made)})
+    checks = release_checks(made)
+    tell(
+        "released",
+        campaign=call.campaign,
+        release=sha256(document),
+        clients=made.groups.client,
+        cautions=len(checks["cautions"]),
+    )
+    return answer({"release_sha256": sha256(document), **checks})
 
 
 async def preview(call: Call) -> Response:
