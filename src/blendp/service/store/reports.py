@@ -122,12 +122,13 @@ def _keep_sqlite(connection: Connection, campaign: int, rows: Sequence[Row]) -> 
 
 
 def _insert_sqlite(connection: Connection, campaign: int, rows: Sequence[Row]) -> list[bool]:
-    """All at once; where some are not new, one by one, to see which."""
+    """All at once, sorted, so that each page of a large table is looked for once; where some are not new, one by one
+    and in their order, to see which."""
     values = [(campaign, *row) for row in rows]
     with closing(connection.connection.cursor()) as cursor:
         if len(rows) > 1:
             cursor.execute("SAVEPOINT reports")
-            if cursor.executemany(_INSERT_SQLITE, values).rowcount == len(rows):
+            if cursor.executemany(_INSERT_SQLITE, sorted(values)).rowcount == len(rows):
                 cursor.execute("RELEASE reports")
                 return [True] * len(rows)
             cursor.execute("ROLLBACK TO reports")

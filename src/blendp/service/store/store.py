@@ -37,8 +37,8 @@ _PRAGMAS = (
     "synchronous=FULL",
     "foreign_keys=ON",
     "secure_delete=ON",
-    "cache_size=-65536",
-    "wal_autocheckpoint=8000",
+    "cache_size=-131072",
+    "wal_autocheckpoint=64000",
 )
 
 
@@ -108,10 +108,14 @@ class Store:
         return done
 
     def _truncate_log(self) -> bool:
-        """Write the log's pages into the database and empty it, unless somebody reads it now: nobody shall wait."""
+        """Write the log's pages into the database and empty it, unless somebody reads it now: nobody shall wait.
+
+        Most pages are written while others go on writing; only for what they add meanwhile they have to wait.
+        """
         with self._told(), closing(self.engine.raw_connection()) as connection, closing(connection.cursor()) as cursor:
             cursor.execute("PRAGMA busy_timeout = 0")
             try:
+                cursor.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
                 return bool(cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0)
             finally:
                 cursor.execute(f"PRAGMA busy_timeout = {1000 * _BUSY_SECONDS}")
