@@ -157,9 +157,10 @@ def _cut(data: bytes, before: int, delimiter: str | None, quotes: bool) -> Cut:
     not_closed = np.zeros(len(feeds), dtype=bool)
     places = feeds if delimiter is None else np.flatnonzero(newline | (text == ord(delimiter)))
     if quotes and delimiter is not None:
-        inside = _quoted(text, places, feeds, ord(delimiter))
-        not_closed = inside[newline[places]]
-        places = places[newline[places] | ~inside]
+        is_end = newline[places]
+        inside = _quoted(text, places, is_end, ord(delimiter))
+        not_closed = inside[is_end]
+        places = places[is_end | ~inside]
     ends = np.flatnonzero(newline[places])
     starts = np.concatenate(([0], places + 1))
     bounds = np.empty(2 * len(places) + 1, dtype=np.int32)
@@ -175,8 +176,8 @@ def _cut(data: bytes, before: int, delimiter: str | None, quotes: bool) -> Cut:
     return Cut(pieces, first[rows], fields[rows], lines[rows], {why: lines[marks] for why, marks in flawed.items()})
 
 
-def _quoted(text: Bytes, places: Places, feeds: Places, delimiter: int) -> Marks:
-    """Which of these places stand inside a quoted field of their line, or end a line whose quote is not closed.
+def _quoted(text: Bytes, places: Places, is_end: Marks, delimiter: int) -> Marks:
+    """Which delimiters stand inside a quoted field of their line, and which ends end a line whose quote is not closed.
 
     A run of quotes of even length changes nothing: its quotes are doubled, or enclose nothing. One of odd
     length ends a quoted field; outside of one it starts one, if it stands at the start of a field. So the text is
@@ -191,12 +192,14 @@ def _quoted(text: Bytes, places: Places, feeds: Places, delimiter: int) -> Marks
     runs = quote[heads[odd]]
     before = np.where(runs > 0, text[runs - 1], _NEWLINE)
     at_start = (before == _NEWLINE) | (before == delimiter)
-    line = np.searchsorted(feeds, runs)
+    following = np.searchsorted(places, runs)
+    line_of_place: Places = np.cumsum(is_end) - is_end
+    line: Places = line_of_place[following]
     opens_line = np.diff(line, prepend=-1) != 0
     swaps = np.cumsum(at_start)
     settled = np.maximum.accumulate(np.where(~at_start, swaps, np.where(opens_line, swaps - 1, 0)))
     inside = np.concatenate(([False], (swaps - settled) % 2 == 1))
-    last = np.searchsorted(runs, places)
-    same_line = np.concatenate(([-1], line))[last] == np.searchsorted(feeds, places)
+    last = np.cumsum(np.bincount(following, minlength=len(places)))
+    same_line = np.concatenate(([-1], line))[last] == line_of_place
     quoted: Marks = inside[last] & same_line
     return quoted
