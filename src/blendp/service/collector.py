@@ -9,8 +9,10 @@ from pathlib import Path
 
 from blendp.service.audit import Actor, Trail
 from blendp.service.calendar import Calendar
+from blendp.service.campaign_numbers import campaign_numbers
 from blendp.service.campaigns import Book, Reporting, being_made, find, keyed, pseudonym_key, require_key
 from blendp.service.clock import Clock, Stopwatch, past, reading, seconds_passed, utc_today
+from blendp.service.deadlines import Deadlines
 from blendp.service.intake import Intake
 from blendp.service.keyring import KeyRing
 from blendp.service.lifecycle import Lifecycle
@@ -51,6 +53,7 @@ class Collector:
     intake: Intake
     metrics: Metrics
     readiness: Readiness
+    deadlines: Deadlines
 
     @classmethod
     def open(cls, settings: Settings, clock: Clock | None = None, stopwatch: Stopwatch | None = None) -> Collector:
@@ -71,7 +74,10 @@ class Collector:
         tokens = OperatorTokens(store, clock)
         book = Book(store, files)
         readiness = Readiness(store, Path(settings.data))
-        return cls(settings, clock, store, files, keys, tokens, opt_in, lifecycle, book, intake, metrics, readiness)
+        deadlines = Deadlines(store, lifecycle, clock, metrics.deadline)
+        return cls(
+            settings, clock, store, files, keys, tokens, opt_in, lifecycle, book, intake, metrics, readiness, deadlines
+        )
 
     @property
     def trail(self) -> Trail:
@@ -112,6 +118,16 @@ class Collector:
             self.book.forget_closed()
             self.lifecycle.delete_reports(deleting_seconds)
         self.store.forget_deleted()
+
+    def meet_deadlines(self) -> None:
+        """Publish, release or delete the campaigns whose operator has not, as their terms say."""
+        with suppress(Refused):
+            self.deadlines.meet()
+            self.book.forget_closed()
+
+    def numbers(self) -> bytes:
+        """All numbers for Prometheus."""
+        return self.metrics.exposition() + campaign_numbers(self.store, self.clock)
 
     async def receive(self, reporting: Reporting, upload: Upload) -> list[str]:
         """What became of every report of an upload; those that the store is asked about are on the disk by then."""

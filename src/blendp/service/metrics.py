@@ -56,6 +56,9 @@ class Metrics:
             ["reason"],
             registry=self._registry,
         )
+        self._deadlines = Counter(
+            "blendp_deadlines", "What happened to campaigns by itself.", ["act", "outcome"], registry=self._registry
+        )
         self._of_outcome = cache(self._reports.labels)
         self._of_request = cache(self._requests.labels)
         self._of_route = cache(self._seconds.labels)
@@ -72,6 +75,10 @@ class Metrics:
     def refused_connection(self, reason: str) -> None:
         """A connection was refused, or closed against its will."""
         self._refused.labels(reason).inc()
+
+    def deadline(self, act: str, outcome: str) -> None:
+        """Something happened to a campaign by itself, or could not."""
+        self._deadlines.labels(act, outcome).inc()
 
     def waiting(self, count: int) -> None:
         """So many reports are in line."""

@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from blendp.headlist import HeadList
+from blendp.service.audit import ITSELF, Entry, latest
 from blendp.service.campaigns import SIGNED, Found, envelope, find, list_of, payload, terms_of
 from blendp.service.clock import Clock, reading
+from blendp.service.deadlines import DELETE, PUBLISH, RELEASE, Deadline, deadline_of
 from blendp.service.opt_in import OptIn
 from blendp.service.refusal import Refused
 from blendp.service.store.reports import count_reports
@@ -45,16 +48,20 @@ def status(store: Store, clock: Clock, name: str) -> dict[str, Any]:
             .order_by(intake.c.day, intake.c.outcome)
         ).all()
         told_list = _list(connection, found)
+        deadline = deadline_of(found.state, terms)
+        attempt = latest(connection, name, actor=ITSELF.kind)
     totals: Counter[str] = Counter()
     now = reading(clock)
     for _, outcome, count in fates:
         totals[outcome] += int(count)
+    missing = {PUBLISH: terms.minimum_opt_in - people, RELEASE: terms.minimum_clients - clients}
     return {
         "campaign": name,
         "title": terms.title,
         "state": found.state,
         "today": now.day.isoformat(),
         "clock": {"day": now.day.isoformat(), "system": now.system.isoformat(), "doubt": now.doubt},
+        "by_itself": None if deadline is None else _by_itself(deadline, missing[deadline.act] > 0, attempt),
         "opt_in": {
             "people": people,
             "minimum": terms.minimum_opt_in,
@@ -80,6 +87,16 @@ def status(store: Store, clock: Clock, name: str) -> dict[str, Any]:
             "clients_spent": totals["accepted"],
         },
         "documents": {kind: None if held is None else sha256(held) for kind, held in documents.items()},
+    }
+
+
+def _by_itself(deadline: Deadline, too_few: bool, attempt: Entry | None) -> dict[str, Any]:
+    """What happens to the campaign if its operator does nothing, and what has happened by itself so far."""
+    return {
+        "act": deadline.act,
+        "after": deadline.last.isoformat(),
+        "would_be": DELETE if too_few else deadline.act,
+        "last": None if attempt is None else asdict(attempt),
     }
 
 

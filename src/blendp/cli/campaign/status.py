@@ -38,6 +38,8 @@ _MEANS = {
     "released": "the result is public; records, reports and pseudonyms are gone",
 }
 
+_HAPPENS = {"publish": "the list is published", "release": "the result is released"}
+
 
 @takes_job
 def status(job: Where, campaign: CampaignName, like: Like = LIKE, as_json: AsJson = False) -> None:
@@ -86,6 +88,8 @@ def _rows(told: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "enrolled", f"{counted(opt_in['enrolments'], 'token', 'tokens')}, {opt_in['unused']:,} not used yet"
     reports = _progress(clients["reports"], clients["minimum"], "client", "clients")
     yield "clients", f"{reports}, {clients['expected']:,} expected; {_left(told, 'clients')}"
+    if told["by_itself"] is not None:
+        yield from _by_itself(told["by_itself"])
     total = sum(told["intake"].values())
     for number, (outcome, count) in enumerate(sorted(told["intake"].items(), key=lambda pair: -pair[1])):
         yield "" if number else "intake", f"{outcome:<12} {count:>10,}  {count / total:>6.1%}".replace("%", " %")
@@ -98,6 +102,16 @@ def _rows(told: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for kind, name in told["documents"].items():
         if name is not None:
             yield kind, name
+
+
+def _by_itself(due: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """What happens if the operator does nothing."""
+    yield "by itself", f"after {due['after']} {_HAPPENS[due['act']]}, or all is deleted if people are missing"
+    if due["would_be"] == "delete":
+        yield "", "people are missing: as it stands, all is deleted"
+    last = due["last"]
+    if last is not None and last["outcome"] != "done":
+        yield "", f"tried since {last['time']}, could not {last['act']}: {last['outcome']}: {last['detail']}"
 
 
 def _progress(there: int, minimum: int, one: str, many: str) -> str:

@@ -25,6 +25,7 @@ from blendp.service.http.answers import send as send_answer
 from blendp.service.http.endpoints import PUBLIC, Call, Endpoint, Guard, in_thread
 from blendp.service.http.openapi import openapi
 from blendp.service.http.shapes import Anything
+from blendp.service.journal import tell_failure
 from blendp.service.refusal import Refused
 
 _HOUSEKEEPING_SECONDS = 60
@@ -61,7 +62,8 @@ def make_app(open_collector: Callable[[], Collector]) -> Starlette:
         door = Door(collector.settings, collector.metrics.refused_connection, guard.charge)
         gc.collect()
         gc.freeze()  # what is there by now stays: no later collection need look at it
-        chores = [asyncio.create_task(_keep_house(collector)), asyncio.create_task(door.watch())]
+        works = (collector.keep_house, collector.meet_deadlines)
+        chores = [asyncio.create_task(door.watch()), *(asyncio.create_task(_every_minute(work)) for work in works)]
         try:
             yield {DOOR: door}
         finally:
@@ -85,11 +87,14 @@ class _App(Starlette):
         return self.router
 
 
-async def _keep_house(collector: Collector) -> None:
-    """Every minute, have the store overwrite what was deleted on request."""
+async def _every_minute(work: Callable[[], None]) -> None:
+    """Keep house, or meet deadlines; what fails is told and done again a minute later."""
     while True:
         await asyncio.sleep(_HOUSEKEEPING_SECONDS)
-        await in_thread(collector.keep_house)
+        try:
+            await in_thread(work)
+        except Exception as error:  # nobody else would notice that it is not done any more
+            tell_failure("housekeeping failed", error)
 
 
 def _routes() -> list[Route]:

@@ -162,7 +162,7 @@ async def show_export(call: Call) -> Response:
 
 async def metrics(call: Call) -> Response:
     """Numbers for Prometheus."""
-    return answer(await in_thread(call.collector.metrics.exposition), media_type=METRICS_TYPE)
+    return answer(await in_thread(call.collector.numbers), media_type=METRICS_TYPE)
 
 
 async def show_audit(call: Call) -> Response:

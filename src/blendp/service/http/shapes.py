@@ -293,6 +293,17 @@ class AuditTrail(Form):
     entries: list[AuditEntry]
 
 
+class ByItself(Form):
+    """What happens to a campaign after a day if its operator does nothing, and what has happened by itself so far."""
+
+    act: Literal["publish", "release"]
+    after: Day
+    would_be: Annotated[
+        Literal["publish", "release", "delete"], Meta(description="What it would be with the people who are there now")
+    ]
+    last: AuditEntry | None
+
+
 class Status(Form):
     """How a campaign stands."""
 
@@ -301,6 +312,7 @@ class Status(Form):
     state: State
     today: Day
     clock: ClockReading
+    by_itself: ByItself | None
     opt_in: OptInProgress
     clients: ClientProgress
     intake: dict[str, Number]

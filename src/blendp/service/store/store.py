@@ -21,6 +21,7 @@ from blendp.service.private_files import SIDE_FILES, make_private, require_own_f
 from blendp.service.refusal import Refused
 from blendp.service.settings import DATABASE_FILE, Settings
 from blendp.service.store.migrations import migrate
+from blendp.service.store.outage import Outage
 from blendp.service.store.schema import heartbeat
 from blendp.service.store.turns import turn
 
@@ -32,6 +33,10 @@ _RETRY_SECONDS = 5
 _DISK_FULL, _READ_ONLY = "53100", "25006"
 _STUCK = ("40P01", "40001")
 _KEYS_LOCK = 7235603
+_ALONE_LOCK = 7235604
+_OF_ROWS = (sa.exc.IntegrityError, sa.exc.DataError)
+"""Failures that are those of what was written, not of the database."""
+
 _PRAGMAS = (
     "journal_mode=WAL",
     "synchronous=FULL",
@@ -48,6 +53,7 @@ class Store:
 
     engine: Engine
     _deleted: threading.Event = field(default_factory=threading.Event, repr=False)
+    _outage: Outage = field(default_factory=Outage, repr=False)
 
     @property
     def embedded(self) -> bool:
@@ -65,7 +71,7 @@ class Store:
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """A transaction that is on the disk when the block is left, or has not happened."""
-        with self._told(), self._writer.begin() as connection:
+        with self._told(writes=True), self._writer.begin() as connection:
             yield connection
 
     @cached_property
@@ -73,12 +79,30 @@ class Store:
         return self.engine.execution_options(blendp_writes=True)
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
-        """Failures of the database as refusals that say when to come back."""
+    def _told(self, *, writes: bool = False) -> Iterator[None]:
+        """Failures of the database as refusals that say when to come back; the log tells when it goes and returns."""
         try:
             yield
         except (DBAPIError, sa.exc.TimeoutError, self.engine.dialect.loaded_dbapi.Error) as error:
+            if not is_stuck(error) and not isinstance(error, _OF_ROWS):
+                self._outage.failed(reason_of(error), type(error).__name__, writes=writes)
             raise refusal_of(error) from error
+        self._outage.worked(writes=writes)
+
+    @contextmanager
+    def alone(self) -> Iterator[bool]:
+        """Whether no other process is in such a block; a process that dies leaves it. Not on the embedded database."""
+        if self.embedded:
+            yield True
+            return
+        with self._told(), self.engine.connect() as plain:
+            connection = plain.execution_options(isolation_level="AUTOCOMMIT")
+            ours = bool(connection.exec_driver_sql(f"SELECT pg_try_advisory_lock({_ALONE_LOCK})").scalar_one())
+            try:
+                yield ours
+            finally:
+                if ours:
+                    connection.exec_driver_sql(f"SELECT pg_advisory_unlock({_ALONE_LOCK})")
 
     def locked(self, query: sa.Select[Any]) -> sa.Select[Any]:
         """The query, made to hold its rows until the transaction ends; the embedded database has one writer anyway."""
