@@ -13,7 +13,6 @@ import http
 import socket
 import struct
 from contextlib import suppress
-from enum import Enum
 from typing import Any
 
 from uvicorn import Config
@@ -40,8 +39,8 @@ _LINGER_SECONDS, _LINGER_BYTES = 2.0, 1 << 20
 """How long a connection that was refused is listened to, so that the refusal arrives before the end."""
 
 
-class _Stage(Enum):
-    BETWEEN, HEAD, BODY = range(3)
+_BETWEEN, _HEAD, _BODY = range(3)
+"""Where in a request a connection is."""
 
 
 class _Stop(Exception):  # noqa: N818 - no failure: the parser shall go no further
@@ -146,7 +145,7 @@ class BoundedHttp(OnePacket):
         self._door: Door = self.app_state[DOOR]
         self._patience = self._door.patience
         self.entered = False
-        self._stage = _Stage.BETWEEN
+        self._stage = _BETWEEN
         self._head_bytes = 0
         self._bare, self._bare_bytes = False, 0
         self._heads = 0
@@ -156,7 +155,7 @@ class BoundedHttp(OnePacket):
         self._deaf = False
         self._ignored_bytes = 0
         self._deadline: float | None = None
-        self._awaited: tuple[_Stage, int] | None = None
+        self._awaited: tuple[int, int] | None = None
         self._taken, self._taken_since = -1, 0.0
 
     # What the event loop tells
@@ -200,7 +199,7 @@ class BoundedHttp(OnePacket):
         super().data_received(piece)  # type: ignore[arg-type]
         if self._deaf:
             return
-        if self._stage is _Stage.BODY or self._heads > heads:
+        if self._stage == _BODY or self._heads > heads:
             self._head_bytes = 0
             self._bare_bytes = self._bare_bytes + len(piece) if self._bare and self._heads == heads else 0
             if self._bare_bytes > LARGEST_HEAD:
@@ -213,13 +212,13 @@ class BoundedHttp(OnePacket):
 
     def _wait_for_the_rest(self, progress: bool) -> None:
         """Set the clock for what is half told; it runs on if it was set for the same before."""
-        if self._stage is _Stage.BETWEEN and progress:
+        if self._stage == _BETWEEN and progress:
             self._deadline = self._awaited = None
             return
-        awaited = (_Stage.BODY if self._stage is _Stage.BODY else _Stage.HEAD, self._heads)
+        awaited = (_BODY if self._stage == _BODY else _HEAD, self._heads)
         if awaited != self._awaited:
             self._awaited = awaited
-            limit = self._patience.arrival if awaited[0] is _Stage.BODY else self._patience.head
+            limit = self._patience.arrival if awaited[0] == _BODY else self._patience.head
             self._deadline = self.loop.time() + limit
 
     # What the parser tells
@@ -229,24 +228,23 @@ class BoundedHttp(OnePacket):
         if len(self.pipeline) >= _MOST_PIPELINED:
             self._end_after_answers()
             raise _Stop
-        self._stage = _Stage.HEAD
+        self._stage = _HEAD
         self._trailers = 0
         super().on_message_begin()
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """One more; those behind a body are nobody's business."""
-        if self._stage is _Stage.BODY:
+        if self._stage == _BODY:
             self._trailers += 1
-        elif len(self.headers) < _MOST_HEADERS:
+        else:
             super().on_header(name, value)
-            return
-        if self._trailers > _MOST_HEADERS or self._stage is _Stage.HEAD:
+        if self._trailers > _MOST_HEADERS or len(self.headers) > _MOST_HEADERS:
             self._reason, self._refusal = "head size", _head_too_large()
             raise _Stop
 
     def on_headers_complete(self) -> None:
         """The head is whole."""
-        self._stage = _Stage.BODY
+        self._stage = _BODY
         self._heads += 1
         super().on_headers_complete()
 
@@ -257,7 +255,7 @@ class BoundedHttp(OnePacket):
 
     def on_message_complete(self) -> None:
         """The request is whole."""
-        self._stage = _Stage.BETWEEN
+        self._stage = _BETWEEN
         super().on_message_complete()
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - the web server's words are not used
@@ -271,13 +269,13 @@ class BoundedHttp(OnePacket):
     @property
     def idle(self) -> bool:
         """Whether nothing is under way; a connection that has not said anything yet is not idle but half told."""
-        quiet = self._deadline is None and self._stage is _Stage.BETWEEN and not self._deaf
+        quiet = self._deadline is None and self._stage == _BETWEEN and not self._deaf
         return quiet and not self._answering and not self.transport.is_closing()
 
     @property
     def half_told(self) -> bool:
         """Whether a request is due, and no other is being answered."""
-        answering = self._answering and self._stage is not _Stage.BODY
+        answering = self._answering and self._stage != _BODY
         return not (self._deadline is None or self._deaf or answering or self.transport.is_closing())
 
     def dismiss(self) -> None:
@@ -306,12 +304,12 @@ class BoundedHttp(OnePacket):
     def _give_up(self, now: float) -> None:
         if self._deaf:
             self.transport.close()
-        elif self._stage is _Stage.BODY:
+        elif self._stage == _BODY:
             self._give_up_body(now)
         elif self._answering:
             self._door.refused("head time", self.address)
             self._end_after_answers()
-        elif self._stage is _Stage.BETWEEN and self._head_bytes == 0:
+        elif self._stage == _BETWEEN and self._head_bytes == 0:
             self._door.refused("head time", self.address)
             self.transport.close()
         else:
@@ -342,7 +340,7 @@ class BoundedHttp(OnePacket):
     def _refuse(self, reason: str, refusal: Refused) -> None:
         """Say why, if nothing else is being said, and close soon."""
         self._door.refused(reason, self.address)
-        if self._answering and self._stage is not _Stage.BODY:
+        if self._answering and self._stage != _BODY:
             self._end_after_answers()
             return
         if self.pipeline or (self._answering and self.cycle.response_started):

@@ -38,7 +38,10 @@ async def send(response: Response, scope: Scope, send_message: Send) -> None:
     head = {"type": "http.response.start", "status": response.status_code, "headers": response.raw_headers}
     await send_message(head)
     body = bytes(response.body) if scope["method"] != "HEAD" else b""
-    last = max(0, len(body) - 1) // CHUNK_BYTES * CHUNK_BYTES
+    if len(body) <= CHUNK_BYTES:
+        await send_message({"type": "http.response.body", "body": body})
+        return
+    last = (len(body) - 1) // CHUNK_BYTES * CHUNK_BYTES
     for start in range(0, last, CHUNK_BYTES):
         piece = body[start : start + CHUNK_BYTES]
         await send_message({"type": "http.response.body", "body": piece, "more_body": True})
