@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections import Counter
 from contextlib import closing
+from operator import itemgetter
 from pathlib import Path
 
 from blendp.service.settings import DATABASE_FILE, Settings
@@ -75,7 +76,7 @@ def _filled(folder: Path, size: int, until: float) -> bool:
             if time.monotonic() > until:
                 return False
             connection.execute("BEGIN IMMEDIATE")
-            connection.executemany(_FILL, sorted(_rows(min(_PIECE, size - there))))
+            connection.executemany(_FILL, sorted(_rows(min(_PIECE, size - there)), key=itemgetter(1)))
             connection.execute("COMMIT")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").close()
     return True

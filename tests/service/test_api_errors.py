@@ -8,6 +8,7 @@ import json
 import logging
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -240,7 +241,7 @@ def test_problems_of_a_campaign_on_its_way(collector: Collector) -> None:
     async def talk(client: httpx.AsyncClient) -> None:
         assert (await client.put(**put(first))).status_code == 201
         assert (await client.put(**put(first))).status_code == 200
-        require_problem(await client.put(**put(second, report_id=first.report_id)), "conflict")
+        require_problem(await client.put(**put(replace(first, data=second.data, question=second.question))), "conflict")
         require_problem(await client.put(**put(first, report_id=second.report_id)), "over-quota")
         require_problem(await client.put(**put(second, "00" * 32)), "wrong-list")
         impossible = {

@@ -129,9 +129,9 @@ def test_every_outcome(store: Store) -> None:
                 _row(5),
             ],
         )
-    assert outcomes == ["duplicate", "accepted", "conflict", "conflict", "over-quota", "conflict", "accepted"]
+    assert outcomes == ["duplicate", "accepted", "conflict", "conflict", "over-quota", "accepted", "accepted"]
     with store.reading() as connection:
-        assert count_reports(connection, 1) == 4
+        assert count_reports(connection, 1) == 5
 
 
 @both
@@ -195,7 +195,7 @@ def test_outcomes_are_those_of_a_simple_model(store: Store, batches: list[list[_
             known = connection.execute(sa.select(campaign.c.number).where(campaign.c.number == number)).all()
             if not known:
                 connection.execute(campaign.insert().values(number=number, name=state, state=state, revision=0))
-    kept: dict[tuple[int, int], tuple[object, ...]] = {}
+    kept: dict[tuple[int, int], tuple[int, int, bytes]] = {}
     counts: Counter[tuple[int, str]] = Counter()
     for batch in batches:
         expected = _expected(batch, kept)
@@ -211,23 +211,24 @@ def test_outcomes_are_those_of_a_simple_model(store: Store, batches: list[list[_
         }
         numbers = sa.select(intake.c.campaign, intake.c.outcome, intake.c["count"])
         assert {(row[0], row[1]): row[2] for row in connection.execute(numbers)} == counts
-    assert held == {(number, *_row(report_id, *rest)) for (number, report_id), rest in kept.items()}  # type: ignore[arg-type]
+    due = {(number, *_row(sent[0], install, *sent[1:])) for (number, install), sent in kept.items()}
+    assert held == due
 
 
-def _expected(batch: list[_Sent], kept: dict[tuple[int, int], tuple[object, ...]]) -> dict[int, list[str]]:
-    """What becomes of a batch's rows, and what is kept after it."""
-    new = set()
-    for place, (number, report_id, *rest) in enumerate(batch):
-        pseudonyms = {held[0] for (other, _), held in kept.items() if other == number}
-        if number != 3 and (number, report_id) not in kept and rest[0] not in pseudonyms:
-            kept[number, report_id] = tuple(rest)
-            new.add(place)
+def _expected(batch: list[_Sent], kept: dict[tuple[int, int], tuple[int, int, bytes]]) -> dict[int, list[str]]:
+    """What becomes of a batch's rows, and what is kept after it, by campaign and pseudonym."""
     outcomes: dict[int, list[str]] = {number: [] for number in sorted({sent[0] for sent in batch})}
-    for place, (number, report_id, *rest) in enumerate(batch):
-        held = kept.get((number, report_id))
-        fate = "late" if number == 3 else "over-quota" if held is None else "conflict"
-        fate = "duplicate" if held == tuple(rest) else fate
-        outcomes[number].append("accepted" if place in new else fate)
+    for number, report_id, install, question, data in batch:
+        sent = (report_id, question, data)
+        if number == 3:
+            fate = "late"
+        elif (number, install) not in kept:
+            fate, kept[number, install] = "accepted", sent
+        elif kept[number, install][0] != report_id:
+            fate = "over-quota"
+        else:
+            fate = "duplicate" if kept[number, install] == sent else "conflict"
+        outcomes[number].append(fate)
     return outcomes
 
 

@@ -96,20 +96,20 @@ class Model:
 
     def keep(self, report: UploadedReport) -> bool:
         """Keep a report if it is new."""
-        if report.report_id in self.reports or report.pseudonym in self.barred or self.held_of(report.pseudonym):
+        if report.pseudonym in self.barred or self.held_of(report.pseudonym):
             return False
+        assert report.report_id not in self.reports, "no two installs of this world draw the same id"
         self.reports[report.report_id] = Held(report)
         self.accepted += 1
         return True
 
     def fate(self, report: UploadedReport) -> str:
         """What becomes of a report that is not new."""
-        held = self.reports.get(report.report_id)
-        if held is None:
-            of_install = self.held_of(report.pseudonym)
-            return "over-quota" if of_install and not of_install.deleted else "deleted"
-        if held.deleted:
+        held = self.held_of(report.pseudonym)
+        if held is None or held.deleted:
             return "deleted"
+        if held.report.report_id != report.report_id:
+            return "over-quota"
         return "duplicate" if held.report == report else "conflict"
 
     def held_of(self, install: bytes) -> Held | None:

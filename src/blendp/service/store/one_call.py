@@ -60,31 +60,24 @@ _FUNCTION = f"""(
         IF fates IS NULL THEN
             WITH inserted AS (
                 {_INSERT} ORDER BY place ON CONFLICT DO NOTHING
-                RETURNING report.report_id || report.pseudonym AS both_ids
+                RETURNING report.pseudonym
             )
-            SELECT array_agg(both_ids) INTO fresh FROM inserted;
+            SELECT array_agg(pseudonym) INTO fresh FROM inserted;
             SELECT string_agg(fate, '' ORDER BY place) INTO fates FROM (
                 SELECT place, CASE
-                    WHEN both_ids IN (SELECT unnest(fresh))
-                         AND row_number() OVER (PARTITION BY both_ids ORDER BY place) = 1 THEN 'a'
-                    ELSE coalesce(
-                        (
-                            SELECT CASE
-                                WHEN held.data IS NULL THEN 'x'
-                                WHEN (held.pseudonym, held.question, held.data)
-                                     = (sent.pseudonym, sent.question, sent.data) THEN 'd'
-                                ELSE 'c'
-                            END
-                            FROM report AS held WHERE held.campaign = asked AND held.report_id = sent.report_id
-                        ),
-                        (
-                            SELECT 'x' FROM report AS barred
-                            WHERE barred.campaign = asked AND barred.pseudonym = sent.pseudonym AND barred.data IS NULL
-                        ),
-                        'q'
+                    WHEN pseudonym IN (SELECT unnest(fresh))
+                         AND row_number() OVER (PARTITION BY pseudonym ORDER BY place) = 1 THEN 'a'
+                    ELSE (
+                        SELECT CASE
+                            WHEN held.data IS NULL THEN 'x'
+                            WHEN held.report_id <> sent.report_id THEN 'q'
+                            WHEN (held.question, held.data) = (sent.question, sent.data) THEN 'd'
+                            ELSE 'c'
+                        END
+                        FROM report AS held WHERE held.campaign = asked AND held.pseudonym = sent.pseudonym
                     )
                 END AS fate
-                FROM (SELECT *, report_id || pseudonym AS both_ids FROM ({_SENT}) AS parts) AS sent
+                FROM ({_SENT}) AS sent
             ) AS told;
         END IF;
         INSERT INTO intake (campaign, day, outcome, slot, count)
@@ -130,11 +123,11 @@ def keep_in_one_call(
     taken for new first, which is up to twice as fast if it is true.
 
     Rows travel as the bytes of their ids, pseudonyms and data, one after the other, in a section for each question and
-    width, since on arrays a driver would spend most of its time; in sections of neighbours where rows have an id or a
+    width, since on arrays a driver would spend most of its time; in sections of neighbours where rows have a
     pseudonym in common, and the first is the one to be kept.
     """
     places = list(range(len(rows)))
-    if len({row[0] for row in rows}) == len({row[1] for row in rows}) == len(rows):
+    if len({row[1] for row in rows}) == len(rows):
         places.sort(key=lambda place: _kind(rows[place]))
     sections = [(kind, list(some)) for kind, some in groupby(places, key=lambda place: _kind(rows[place]))]
     packed = [b"".join(rows[place][0] + rows[place][1] + rows[place][3] for place in some) for _, some in sections]

@@ -1,4 +1,9 @@
-"""Keeping reports: each id once, each pseudonym once, and what became of every row, in the words of either database."""
+"""Keeping reports: each pseudonym once, and what became of every row, in the words of either database.
+
+An install has one pseudonym and makes one report, so the pseudonym is the key of the table, and the only one: in a
+table of millions there is one page to look for and to write for a report, not two. The report's id tells a retry from a
+second report.
+"""
 
 from __future__ import annotations
 
@@ -37,6 +42,7 @@ _COUNT = """
     INSERT INTO intake (campaign, day, outcome, slot, count) VALUES ({0}, {0}, {0}, {0}, {0})
     ON CONFLICT (campaign, day, outcome, slot) DO UPDATE SET count = intake.count + excluded.count
 """
+_Kept = tuple[bytes, int, bytes | None]
 _MARK = {"sqlite": "?", "postgresql": "%s"}
 _AT_A_TIME = 500
 
@@ -55,8 +61,8 @@ def keep_reports(
 
     accepted     is kept now,
     duplicate    is kept already, byte for byte,
-    conflict     has the id of a report that is kept, and other contents,
-    over-quota   has the pseudonym of a report that is kept, and an id that is not,
+    conflict     has pseudonym and id of a report that is kept, and other contents,
+    over-quota   has the pseudonym of a report that is kept, and another id,
     deleted      was deleted on request, or its install asked for that before it came,
     late         came after the campaign's end,
     wrong-state  came before its list,
@@ -115,9 +121,8 @@ def _keep_sqlite(connection: Connection, campaign: int, rows: Sequence[Row]) -> 
     if all(new):
         return [ACCEPTED] * len(rows)
     left = [row for row, is_new in zip(rows, new, strict=True) if not is_new]
-    kept = _kept(connection, campaign, {row[0] for row in left})
-    barred = _barred(connection, campaign, {row[1] for row in left if row[0] not in kept})
-    fates = (_fate(row, kept.get(row[0]), row[1] in barred) for row in left)
+    kept = _kept(connection, campaign, {row[1] for row in left})
+    fates = (_fate(row, kept[row[1]]) for row in left)
     return [ACCEPTED if is_new else next(fates) for is_new in new]
 
 
@@ -128,45 +133,36 @@ def _insert_sqlite(connection: Connection, campaign: int, rows: Sequence[Row]) -
     with closing(connection.connection.cursor()) as cursor:
         if len(rows) > 1:
             cursor.execute("SAVEPOINT reports")
-            if cursor.executemany(_INSERT_SQLITE, sorted(values)).rowcount == len(rows):
+            if cursor.executemany(_INSERT_SQLITE, sorted(values, key=_pseudonym)).rowcount == len(rows):
                 cursor.execute("RELEASE reports")
                 return [True] * len(rows)
             cursor.execute("ROLLBACK TO reports")
         return [cursor.execute(_INSERT_SQLITE, value).rowcount == 1 for value in values]
 
 
-def _kept(connection: Connection, campaign: int, ids: set[bytes]) -> dict[bytes, tuple[bytes, int, bytes | None]]:
+def _pseudonym(values: tuple[int, bytes, bytes, int, bytes]) -> bytes:
+    return values[2]
+
+
+def _kept(connection: Connection, campaign: int, pseudonyms: set[bytes]) -> dict[bytes, _Kept]:
+    """Id, question and data of the reports of these installs; no data if it was deleted on request."""
     columns = report.c
     query = sa.select(columns.report_id, columns.pseudonym, columns.question, columns.data)
-    kept = {}
-    for some in _chunks(sorted(ids)):
-        rows = connection.execute(query.where(columns.campaign == campaign, columns.report_id.in_(some)))
+    kept, left = {}, iter(sorted(pseudonyms))
+    while some := list(islice(left, _AT_A_TIME)):
+        rows = connection.execute(query.where(columns.campaign == campaign, columns.pseudonym.in_(some)))
         for report_id, pseudonym, question, data in rows:
-            kept[bytes(report_id)] = (bytes(pseudonym), question, None if data is None else bytes(data))
+            kept[bytes(pseudonym)] = (bytes(report_id), question, None if data is None else bytes(data))
     return kept
 
 
-def _barred(connection: Connection, campaign: int, pseudonyms: set[bytes]) -> set[bytes]:
-    """Those of installs whose report was deleted on request."""
-    barred: set[bytes] = set()
-    query = sa.select(report.c.pseudonym).where(report.c.campaign == campaign, report.c.data.is_(None))
-    for some in _chunks(sorted(pseudonyms)):
-        barred.update(bytes(one) for one in connection.execute(query.where(report.c.pseudonym.in_(some))).scalars())
-    return barred
-
-
-def _fate(row: Row, kept: tuple[bytes, int, bytes | None] | None, barred: bool) -> str:
-    if kept is None:
-        return "deleted" if barred else "over-quota"
+def _fate(row: Row, kept: _Kept) -> str:
+    report_id, _, *contents = row
     if kept[2] is None:
         return "deleted"
-    return DUPLICATE if kept == row[1:] else "conflict"
-
-
-def _chunks(ids: list[bytes]) -> Iterator[list[bytes]]:
-    left = iter(ids)
-    while some := list(islice(left, _AT_A_TIME)):
-        yield some
+    if kept[0] != report_id:
+        return "over-quota"
+    return DUPLICATE if kept[1:] == tuple(contents) else "conflict"
 
 
 def delete_report(connection: Connection, campaign: int, pseudonym: bytes) -> bool:
@@ -193,48 +189,47 @@ def defer_deletion(connection: Connection, campaign: int, pseudonym: bytes) -> b
     Whoever ends the counting carries it out (:func:`carry_out_deletions`), well or badly. No more than
     :data:`MOST_PENDING` wait, so that the end of the counting is not far: who comes too many is asked to come back.
     """
-    pending = sa.select(pending_deletion.c.report_id).where(pending_deletion.c.campaign == campaign)
-    held = sa.select(report.c.report_id).where(
+    pending = sa.select(pending_deletion.c.pseudonym).where(pending_deletion.c.campaign == campaign)
+    held = sa.select(report.c.campaign).where(
         report.c.campaign == campaign, report.c.pseudonym == pseudonym, report.c.data.is_not(None)
     )
-    report_id = connection.execute(held).scalar_one_or_none()
-    if report_id is None:
+    if connection.execute(held).first() is None:
         return delete_report(connection, campaign, pseudonym)
-    if connection.execute(pending.where(pending_deletion.c.report_id == report_id)).first():
+    if connection.execute(pending.where(pending_deletion.c.pseudonym == pseudonym)).first():
         return False
     if connection.execute(sa.select(sa.func.count()).select_from(pending.subquery())).scalar_one() >= MOST_PENDING:
         raise Refused("busy", "The result is being computed: try again, nothing was deleted.", retry_after=30)
-    connection.execute(pending_deletion.insert().values(campaign=campaign, report_id=report_id))
+    connection.execute(pending_deletion.insert().values(campaign=campaign, pseudonym=pseudonym))
     return True
 
 
 def pending_reports(connection: Connection, campaign: int) -> list[tuple[int, bytes]]:
     """Question and data of the reports that were to be deleted while they were counted."""
-    waiting = sa.select(pending_deletion.c.report_id).where(pending_deletion.c.campaign == campaign)
+    waiting = sa.select(pending_deletion.c.pseudonym).where(pending_deletion.c.campaign == campaign)
     query = sa.select(report.c.question, report.c.data).where(
-        report.c.campaign == campaign, report.c.report_id.in_(waiting), report.c.data.is_not(None)
+        report.c.campaign == campaign, report.c.pseudonym.in_(waiting), report.c.data.is_not(None)
     )
     return [(question, bytes(data)) for question, data in connection.execute(query)]
 
 
 def carry_out_deletions(connection: Connection, campaign: int) -> bool:
     """Delete the contents of all reports for which that was noted; whether there were any."""
-    waiting = sa.select(pending_deletion.c.report_id).where(pending_deletion.c.campaign == campaign)
-    mine = report.update().where(report.c.campaign == campaign, report.c.report_id.in_(waiting))
+    waiting = sa.select(pending_deletion.c.pseudonym).where(pending_deletion.c.campaign == campaign)
+    mine = report.update().where(report.c.campaign == campaign, report.c.pseudonym.in_(waiting))
     deleted = connection.execute(mine.values(data=None)).rowcount
     connection.execute(pending_deletion.delete().where(pending_deletion.c.campaign == campaign))
     return deleted > 0
 
 
 def delete_piece(connection: Connection, campaign: int, after: bytes) -> bytes | None:
-    """Delete the next :data:`PIECE` rows of a campaign behind this report id; the last id, None if there were none."""
-    ids = sa.select(report.c.report_id).where(report.c.campaign == campaign, report.c.report_id > after)
-    piece = ids.order_by(report.c.report_id).limit(PIECE).subquery()
-    last = connection.execute(sa.select(piece.c.report_id).order_by(piece.c.report_id.desc()).limit(1)).scalar()
+    """Delete the next :data:`PIECE` rows of a campaign behind this pseudonym; the last one, None if there were none."""
+    behind = sa.select(report.c.pseudonym).where(report.c.campaign == campaign, report.c.pseudonym > after)
+    piece = behind.order_by(report.c.pseudonym).limit(PIECE).subquery()
+    last = connection.execute(sa.select(piece.c.pseudonym).order_by(piece.c.pseudonym.desc()).limit(1)).scalar()
     if last is None:
         return None
     mine = report.delete().where(report.c.campaign == campaign)
-    connection.execute(mine.where(report.c.report_id > after, report.c.report_id <= last))
+    connection.execute(mine.where(report.c.pseudonym > after, report.c.pseudonym <= last))
     return bytes(last)
 
 
@@ -259,7 +254,7 @@ def read_reports(store: Store, campaign: int, at_a_time: int = 20_000) -> Iterat
     would let its log grow without end; while a campaign is closing its reports stay as they are: it is one state, too.
     """
     columns = report.c
-    query = sa.select(columns.report_id, columns.question, columns.data)
+    query = sa.select(columns.pseudonym, columns.question, columns.data)
     query = query.where(columns.campaign == campaign, columns.data.is_not(None))
     if not store.embedded:
         with store.reading() as connection:
@@ -269,7 +264,7 @@ def read_reports(store: Store, campaign: int, at_a_time: int = 20_000) -> Iterat
     last = b""
     while True:
         with store.reading() as connection:
-            page = query.where(columns.report_id > last).order_by(columns.report_id).limit(at_a_time)
+            page = query.where(columns.pseudonym > last).order_by(columns.pseudonym).limit(at_a_time)
             rows = connection.execute(page).all()
         if not rows:
             return

@@ -15,18 +15,7 @@ A campaign's states, each reached from the one before:
 
 from __future__ import annotations
 
-from sqlalchemy import (
-    BigInteger,
-    Column,
-    ForeignKey,
-    Integer,
-    LargeBinary,
-    MetaData,
-    SmallInteger,
-    String,
-    Table,
-    UniqueConstraint,
-)
+from sqlalchemy import BigInteger, Column, ForeignKey, Integer, LargeBinary, MetaData, SmallInteger, String, Table
 
 STATES = ("opt-in", "listing", "reporting", "closing", "signing", "released", "deleted")
 
@@ -81,11 +70,10 @@ report = Table(
     "report",
     metadata,
     Column("campaign", Integer, primary_key=True),
-    Column("report_id", LargeBinary, primary_key=True),
-    Column("pseudonym", LargeBinary, nullable=False, comment="keyed hash; the key is no part of this database"),
+    Column("report_id", LargeBinary, nullable=False),
+    Column("pseudonym", LargeBinary, primary_key=True, comment="keyed hash; the key is no part of this database"),
     Column("question", SmallInteger, nullable=False),
     Column("data", LargeBinary, comment="the randomised report; NULL if deleted on request"),
-    UniqueConstraint("campaign", "pseudonym", name="uq_report_pseudonym"),
     sqlite_with_rowid=False,
 )
 
@@ -93,7 +81,7 @@ pending_deletion = Table(
     "pending_deletion",
     metadata,
     Column("campaign", Integer, ForeignKey("campaign.number"), primary_key=True),
-    Column("report_id", LargeBinary, primary_key=True, comment="its deletion was asked for while reports are counted"),
+    Column("pseudonym", LargeBinary, primary_key=True, comment="its deletion was asked for while reports are counted"),
 )
 
 intake = Table(

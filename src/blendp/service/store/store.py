@@ -38,6 +38,7 @@ _OF_ROWS = (sa.exc.IntegrityError, sa.exc.DataError)
 """Failures that are those of what was written, not of the database."""
 
 _PRAGMAS = (
+    "page_size=1024",
     "journal_mode=WAL",
     "synchronous=FULL",
     "foreign_keys=ON",

@@ -56,17 +56,16 @@ def upgrade() -> None:
         ),
         sa.Column("question", sa.SmallInteger, nullable=False),
         sa.Column("data", sa.LargeBinary, comment="the randomised report; NULL if deleted on request"),
-        sa.PrimaryKeyConstraint("campaign", "report_id", name="pk_report"),
-        sa.UniqueConstraint("campaign", "pseudonym", name="uq_report_pseudonym"),
+        sa.PrimaryKeyConstraint("campaign", "pseudonym", name="pk_report"),
         sqlite_with_rowid=False,
     )
     op.create_table(
         "pending_deletion",
         _campaign_column(),
         sa.Column(
-            "report_id", sa.LargeBinary, nullable=False, comment="its deletion was asked for while reports are counted"
+            "pseudonym", sa.LargeBinary, nullable=False, comment="its deletion was asked for while reports are counted"
         ),
-        sa.PrimaryKeyConstraint("campaign", "report_id", name="pk_pending_deletion"),
+        sa.PrimaryKeyConstraint("campaign", "pseudonym", name="pk_pending_deletion"),
         _campaign_key("pending_deletion"),
     )
     op.create_table(
