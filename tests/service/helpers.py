@@ -25,7 +25,9 @@ from blendp.service.collector import Collector
 from blendp.service.http import make_app
 from blendp.service.settings import Settings
 from blendp.service.store.one_call import Row
+from blendp.service.store.partitions import make_partition
 from blendp.service.store.reports import keep_reports
+from blendp.service.store.schema import campaign
 from blendp.wire import Manifest, Terms, UploadedReport
 from blendp.wire.reports import QUESTION_NUMBER
 from tests.support import WHO
@@ -110,6 +112,12 @@ def reports(manifest: Manifest, head_list: HeadList, count: int) -> list[Uploade
         question = QUESTION_NUMBER[report.question]
         made.append(UploadedReport(os.urandom(16), os.urandom(16), question, report.data))
     return made
+
+
+def add_campaign(connection: Connection, number: int, state: str = "reporting") -> None:
+    """A campaign without terms or anything, which can keep reports."""
+    connection.execute(campaign.insert().values(number=number, name=f"c{number}", state=state, revision=0))
+    make_partition(connection, number)
 
 
 def keep_rows(connection: Connection, number: int, rows: Sequence[Row], *, hope: bool = True) -> list[str]:

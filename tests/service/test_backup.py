@@ -210,17 +210,17 @@ def test_programs_are_told_the_password_in_private(
     settings = Settings(tmp_path / "data", postgres.new_database().replace("blendp@", "blendp:sesame@"))
     fill(settings)
     seen: list[tuple[list[str], str | None]] = []
-    run = subprocess.run
+    start = subprocess.Popen
 
     def watched(command: list[str], **how: Any) -> Any:
-        seen.append((command, how["env"].get("PGPASSWORD")))
-        return run(command, **how)
+        seen.append((command, (how.get("env") or {}).get("PGPASSWORD")))
+        return start(command, **how)
 
-    monkeypatch.setattr(subprocess, "run", watched)
+    monkeypatch.setattr(subprocess, "Popen", watched)
     make_backup(settings, tmp_path / "b.tar", with_keys=False)
     restore_backup(tmp_path / "b.tar", settings, overwrite=True)
-    assert [Path(command[0]).name for command, _ in seen] == ["pg_dump", "pg_restore", "pg_restore"]
-    assert [password for _, password in seen] == ["sesame", None, "sesame"]
+    assert [Path(command[0]).name for command, _ in seen] == ["pg_dump", "pg_restore", "psql", "pg_restore"]
+    assert [password for _, password in seen] == ["sesame", None, "sesame", None]
     assert not [word for command, _ in seen for word in command if "sesame" in word]
 
 

@@ -33,7 +33,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import IO, Self
+from typing import IO, Any, Self
 
 import sqlalchemy as sa
 from alembic.script import ScriptDirectory
@@ -54,7 +54,8 @@ from blendp.service.private_files import (
 )
 from blendp.service.settings import DATABASE_FILE, Settings
 from blendp.service.store import migrations, open_store
-from blendp.service.store.schema import metadata
+from blendp.service.store.partitions import PARTITIONS
+from blendp.service.store.schema import metadata, report
 from blendp.service.store.store import refusal_of
 from blendp.wire import Envelope, SigningKey, VerifyKey
 from blendp.wire.envelope import SignatureError
@@ -70,6 +71,7 @@ _BUSY_SECONDS = 1.0
 _REMEDY = "restore elsewhere, or ask to overwrite (--overwrite)."
 _VERSION = "alembic_version"
 _TABLES = (*(table.name for table in metadata.sorted_tables), _VERSION)
+_PATTERNS = tuple(PARTITIONS if name == report.name else name for name in _TABLES)
 
 
 @dataclass(frozen=True)
@@ -238,12 +240,28 @@ def _dump_sqlite(settings: Settings, dump: Path) -> str:
 
 
 def _dump_postgresql(settings: Settings, dump: Path) -> str:
-    with _engine(settings) as engine, engine.connect() as connection:
-        schema = str(connection.exec_driver_sql(f"SELECT version_num FROM {_VERSION}").scalar_one())
-    tables = [f"--table={name}" for name in _TABLES]
+    tables = [f"--table={name}" for name in _PATTERNS]
     options = ("--format=custom", "--no-owner", "--no-privileges", "--strict-names", f"--file={dump}")
-    _run_program("pg_dump", *options, *tables, *_access(settings), password=_password(settings))
+    with _engine(settings) as engine, _snapshot(engine) as (connection, name):
+        schema = str(connection.exec_driver_sql(f"SELECT version_num FROM {_VERSION}").scalar_one())
+        chosen = (f"--snapshot={name}", *tables)
+        _run_program("pg_dump", *options, *chosen, *_access(settings), password=_password(settings))
     return schema
+
+
+@contextmanager
+def _snapshot(engine: sa.Engine) -> Iterator[tuple[sa.Connection, str]]:
+    """One state of the database, by a name that pg_dump can ask for.
+
+    No campaign's reports are emptied while it is looked at: that would show in a state from before, which then had
+    neither reports nor a result. So the tables are held first and looked at afterwards, which pg_dump by itself does
+    the other way round.
+    """
+    with engine.connect() as plain:
+        connection = plain.execution_options(isolation_level="REPEATABLE READ")
+        connection.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout = 0")
+        connection.exec_driver_sql(f"LOCK TABLE {report.name} IN ACCESS SHARE MODE")
+        yield connection, str(connection.exec_driver_sql("SELECT pg_export_snapshot()").scalar_one())
 
 
 @contextmanager
@@ -353,8 +371,38 @@ def _restore_postgresql(copy_to: Callable[[IO[bytes]], None], settings: Settings
         _run_program("pg_restore", "--list", stdin=dump)
         dump.seek(0)
         _require_alone(engine)
-        options = ("--clean", "--if-exists", "--no-owner", "--no-privileges", "--single-transaction", "--exit-on-error")
-        _run_program("pg_restore", *options, *_access(settings), stdin=dump, password=_password(settings))
+        _replace_tables(dump, settings)
+
+
+def _replace_tables(dump: IO[bytes], settings: Settings) -> None:
+    """Drop what is there and restore the dump, in one transaction.
+
+    pg_restore could drop the tables of a dump by itself, but stumbles over the keys of partitions.
+    """
+    options = ("--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", *_access(settings))
+    environment = _environment(_password(settings))
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as told:
+        streams: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL, "stderr": told}
+        with subprocess.Popen([_program("psql"), *options], env=environment, **streams) as psql:
+            assert psql.stdin is not None
+            complete = _send_script(dump, psql.stdin, told)
+        if psql.returncode or not complete:
+            told.seek(0)
+            raise _failure("psql", told.read())
+
+
+def _send_script(dump: IO[bytes], to: IO[bytes], told: IO[str]) -> bool:
+    """Whether psql was given all that it needs; without the last word it changes nothing."""
+    command = [_program("pg_restore"), "--no-owner", "--no-privileges", "--file=-"]
+    first = f"SET client_min_messages = warning; BEGIN; DROP TABLE IF EXISTS {', '.join(_TABLES)};\n"
+    with suppress(BrokenPipeError), to:
+        to.write(first.encode("ascii"))
+        to.flush()
+        if not subprocess.run(command, stdin=dump, stdout=to, stderr=told, check=False).returncode:
+            to.write(b"COMMIT;\n")
+            to.flush()
+            return True
+    return False
 
 
 def _require_alone(engine: sa.Engine) -> None:
@@ -391,16 +439,29 @@ def _password(settings: Settings) -> str | None:
 
 
 def _run_program(program: str, *options: str, stdin: IO[bytes] | None = None, password: str | None = None) -> None:
-    """Run one of PostgreSQL's programs, from the path or from where Debian keeps them."""
+    """Run one of PostgreSQL's programs."""
+    command = [_program(program), *options]
+    done = subprocess.run(command, stdin=stdin, env=_environment(password), capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise _failure(program, done.stderr)
+
+
+def _program(program: str) -> str:
+    """Where one of PostgreSQL's programs is: on the path, or where Debian keeps them."""
     elsewhere = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{program}"), key=lambda path: int(path.parts[4]))
     found = shutil.which(program) or (str(elsewhere[-1]) if elsewhere else None)
     if found is None:
         raise EngineError(f"{program} is missing: install the client programs of PostgreSQL.")
-    environment = {**os.environ, **({} if password is None else {"PGPASSWORD": password})}
-    done = subprocess.run([found, *options], stdin=stdin, env=environment, capture_output=True, text=True, check=False)
-    if done.returncode:
-        said = done.stderr.strip().splitlines() or [f"{program} failed without a word"]
-        raise EngineError(f"{said[0]}.")
+    return found
+
+
+def _environment(password: str | None) -> dict[str, str]:
+    return {**os.environ, **({} if password is None else {"PGPASSWORD": password})}
+
+
+def _failure(program: str, stderr: str) -> EngineError:
+    said = stderr.strip().splitlines() or [f"{program} failed without a word"]
+    return EngineError(f"{said[0]}.")
 
 
 def _sqlite(path: Path) -> sqlite3.Connection:

@@ -1,9 +1,10 @@
 """A campaign's way: create, publish the list, release the result, delete; and new signing keys on the way.
 
 Publishing and releasing begin with a transaction that closes the door, so that what is computed from stays as it is,
-and end with one that keeps the result and deletes what it came from, both or neither (but for reports: their key is
-destroyed and they are deleted in pieces afterwards, since there may be many millions). In between everybody is asked to
-come back, since it may fail: then, or if the process dies, the door is opened again, and nobody has seen anything.
+and end with one that keeps the result and deletes what it came from, both or neither. (But for reports on the embedded
+database, and those that a backup on PostgreSQL is reading: their key is destroyed, and they are deleted afterwards, on
+the embedded database in pieces, since there may be many millions.) In between everybody is asked to come back, since it
+may fail: then, or if the process dies, the door is opened again, and nobody has seen anything.
 Nobody can make it last: reports are counted once, those who want theirs deleted meanwhile are noted and taken away from
 the sums, and only for the last step, which counts nothing, they are asked to come back as well.
 
@@ -47,6 +48,7 @@ from blendp.service.keyring import KeyRing, KnownKey
 from blendp.service.opt_in import OptIn, bytes_of_people, log_of_people
 from blendp.service.private_files import PrivateFiles
 from blendp.service.refusal import Refused
+from blendp.service.store.partitions import empty_partition, make_partition
 from blendp.service.store.reports import (
     carry_out_deletions,
     close_door,
@@ -106,6 +108,7 @@ class Lifecycle:
                 raise Refused("conflict", f"There is, or was, a campaign {terms.campaign!r}: name another.") from None
             for name in (opt_in_key(terms.campaign), pseudonym_key(terms.campaign)):
                 self.files.new(name)
+            make_partition(connection, number)
             self._keep_signed(connection, number, "terms", terms.to_bytes())
             self._note(connection, by, "create", terms.campaign)
         return terms
@@ -229,6 +232,7 @@ class Lifecycle:
             _delete(connection, found.number, (pending_deletion, enrolment))
             set_state(connection, found.number, "released")
             self._note(connection, by, "release", found.name)
+            empty_partition(connection, found.number)
         return document_bytes, release
 
     def _counted(self, found: Found) -> ReportCount:
@@ -280,6 +284,7 @@ class Lifecycle:
             _delete(connection, found.number, (pending_deletion, enrolment, intake, signature, document))
             set_state(connection, found.number, "deleted")
             self._note(connection, by, "delete", name, why)
+            empty_partition(connection, found.number)
         for key in (opt_in_key(name), pseudonym_key(name)):
             self.files.destroy(key)
         self._forget_reports()
@@ -310,9 +315,10 @@ class Lifecycle:
                 self.files.destroy(pseudonym_key(name))
 
     def delete_reports(self, seconds: float) -> bool:
-        """Delete the reports of campaigns that are over, in pieces, for so many seconds; whether none are left.
+        """Delete the reports of campaigns that are over, for so many seconds; whether none are left.
 
-        Between two pieces everybody else has as much time as a piece took.
+        On the embedded database that is done in pieces, between which everybody else has as much time as a piece took;
+        on PostgreSQL at once, unless somebody reads them.
         """
         with self.store.reading() as connection:
             query = sa.select(campaign.c.number).where(campaign.c.state.in_(("released", "deleted")))
@@ -322,6 +328,8 @@ class Lifecycle:
         return not left
 
     def _delete_reports_of(self, number: int, until: float) -> bool:
+        if not self.store.embedded:
+            return self._empty(number)
         last: bytes | None = b""
         while last is not None:
             begun = time.monotonic()
@@ -333,6 +341,10 @@ class Lifecycle:
             if last is not None:
                 time.sleep(time.monotonic() - begun)
         return True
+
+    def _empty(self, number: int) -> bool:
+        with self.store.writing() as connection:
+            return empty_partition(connection, number)
 
     def _forget_reports(self) -> None:
         """Delete the reports of a campaign that is over, now if they are few; the service goes on every minute."""

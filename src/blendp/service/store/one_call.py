@@ -38,7 +38,8 @@ _INSERT = f"""
 _FUNCTION = f"""(
         asked int, questions smallint[], widths int[], starts int[], sizes int[], packed bytea, hope boolean,
         counted int[], outcomes text[], counts bigint[], today text, own_slot int
-    ) RETURNS text LANGUAGE plpgsql SET enable_seqscan = off SET jit = off AS $$
+    ) RETURNS text LANGUAGE plpgsql SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_custom_plan
+    AS $$
     DECLARE
         fresh bytea[];
         kept bigint;

@@ -17,6 +17,8 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, Column, ForeignKey, Integer, LargeBinary, MetaData, SmallInteger, String, Table
 
+from blendp.service.store.partitions import PARTITIONED_BY
+
 STATES = ("opt-in", "listing", "reporting", "closing", "signing", "released", "deleted")
 
 metadata = MetaData(
@@ -74,6 +76,7 @@ report = Table(
     Column("pseudonym", LargeBinary, primary_key=True, comment="keyed hash; the key is no part of this database"),
     Column("question", SmallInteger, nullable=False),
     Column("data", LargeBinary, comment="the randomised report; NULL if deleted on request"),
+    postgresql_partition_by=PARTITIONED_BY,
     sqlite_with_rowid=False,
 )
 

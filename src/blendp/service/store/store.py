@@ -22,7 +22,8 @@ from blendp.service.refusal import Refused
 from blendp.service.settings import DATABASE_FILE, Settings
 from blendp.service.store.migrations import migrate
 from blendp.service.store.outage import Outage
-from blendp.service.store.schema import heartbeat
+from blendp.service.store.partitions import partition_of
+from blendp.service.store.schema import campaign, heartbeat
 from blendp.service.store.turns import turn
 
 _BUSY_SECONDS = 10
@@ -31,7 +32,7 @@ _BEAT_BYTES = 8192
 
 _RETRY_SECONDS = 5
 _DISK_FULL, _READ_ONLY = "53100", "25006"
-_STUCK = ("40P01", "40001")
+_STUCK, _LOCKED = ("40P01", "40001"), "55P03"
 _KEYS_LOCK = 7235603
 _ALONE_LOCK = 7235604
 _OF_ROWS = (sa.exc.IntegrityError, sa.exc.DataError)
@@ -146,9 +147,23 @@ class Store:
                 cursor.execute(f"PRAGMA busy_timeout = {1000 * _BUSY_SECONDS}")
 
     def _vacuum(self) -> bool:
-        with self._told(), self.engine.connect() as connection:
-            connection.execution_options(isolation_level="AUTOCOMMIT").exec_driver_sql("VACUUM report, enrolment")
-        return True
+        """Free what was deleted, but for tables that somebody holds: nobody shall wait."""
+        states: list[str | None] = []
+
+        def note(notice: Any) -> None:
+            states.append(notice.sqlstate)
+
+        with self._told(), self.engine.connect() as plain:
+            connection = plain.execution_options(isolation_level="AUTOCOMMIT")
+            session: Any = connection.connection.driver_connection
+            going_on = sa.select(campaign.c.number).where(campaign.c.state.not_in(("released", "deleted")))
+            tables = ["enrolment", *map(partition_of, connection.execute(going_on).scalars())]
+            session.add_notice_handler(note)
+            try:
+                connection.exec_driver_sql(f"VACUUM (SKIP_LOCKED) {', '.join(tables)}")
+            finally:
+                session.remove_notice_handler(note)
+        return _LOCKED not in states
 
     def hold_keys(self, connection: Connection, *, shared: bool) -> None:
         """Let nobody replace the signing keys before this transaction ends; or let nobody use them, either."""
@@ -181,13 +196,14 @@ def open_store(settings: Settings) -> Store:
         settings.database_url,
         hide_parameters=True,
         pool_timeout=_BUSY_SECONDS,
-        pool_pre_ping=not embedded,  # or every connection that a restart of the server cut would fail somebody once
         **({} if embedded else {"isolation_level": "READ COMMITTED"}),
         connect_args={"timeout": _BUSY_SECONDS} if embedded else {"connect_timeout": _BUSY_SECONDS},
     )
     if embedded:
         event.listen(engine, "connect", _set_up_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
+    else:
+        event.listen(engine, "connect", _set_up_postgresql)
     store = Store(engine)
     with store._told():
         migrate(engine)
@@ -237,6 +253,13 @@ def _set_up_sqlite(connection: Any, _record: Any) -> None:
     connection.isolation_level = None
     for pragma in _PRAGMAS:
         connection.execute(f"PRAGMA {pragma}").close()
+
+
+def _set_up_postgresql(connection: Any, _record: Any) -> None:
+    """Plan every statement for its campaign: a plan for all of them would hold, and wait for, all of their reports."""
+    connection.autocommit = True
+    connection.execute("SET plan_cache_mode = force_custom_plan")
+    connection.autocommit = False
 
 
 def _begin_sqlite(connection: Connection) -> None:

@@ -57,6 +57,7 @@ def upgrade() -> None:
         sa.Column("question", sa.SmallInteger, nullable=False),
         sa.Column("data", sa.LargeBinary, comment="the randomised report; NULL if deleted on request"),
         sa.PrimaryKeyConstraint("campaign", "pseudonym", name="pk_report"),
+        postgresql_partition_by="LIST (campaign)",
         sqlite_with_rowid=False,
     )
     op.create_table(
