@@ -38,10 +38,11 @@ ENDS = pytest.mark.parametrize("end", ["release", "delete"])
 
 
 def impatient(address: str) -> str:
-    """A database in which whoever waits long for a lock fails."""
-    name = address.partition("?")[0].rpartition("/")[2]
+    """A database in which whoever waits long for a lock fails, and plans are made for all campaigns unless told not."""
+    name = sql.Identifier(address.partition("?")[0].rpartition("/")[2])
     with psycopg.connect(address, autocommit=True) as connection:
-        connection.execute(sql.SQL("ALTER DATABASE {} SET lock_timeout = '5s'").format(sql.Identifier(name)))
+        connection.execute(sql.SQL("ALTER DATABASE {} SET lock_timeout = '5s'").format(name))
+        connection.execute(sql.SQL("ALTER DATABASE {} SET plan_cache_mode = 'force_generic_plan'").format(name))
     return address
 
 
