@@ -9,7 +9,8 @@ heads       128 MiB of small headers on one connection: how much of it the colle
 partial     1 007 requests that are begun and never ended: how long /health/live waits for the honest peer
 readers     900 peers' requests for a list of 1.6 MB of which nobody reads the answer: memory
 deletions   a release of many reports while their senders delete them as fast as they can: how long it takes, and
-            whether exactly the acknowledged deletions are honoured
+            whether exactly the acknowledged deletions are honoured; meanwhile how long a device waits that reports to
+            another campaign
 
 Times are those of a shared machine; what counts is that they end, and the memory.
 """
@@ -31,15 +32,34 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from benchmarks.collector_servers import CAMPAIGN, PRODUCT, Place, Prepared, Server, prepare, serving
+from benchmarks.collector_servers import (
+    CAMPAIGN,
+    PRODUCT,
+    Place,
+    Prepared,
+    Server,
+    possible_reports,
+    prepare,
+    publish_campaign,
+    serving,
+)
 from blendp.service.collector import Collector
 from blendp.service.settings import DATABASE_FILE, Settings
 from blendp.wire.install import DELETION_KEY_BYTES, pseudonym
-from blendp.wire.reports import BATCH_BINARY, ID_BYTES, UploadedReport, write_binary_batch
+from blendp.wire.reports import (
+    BATCH_BINARY,
+    ID_BYTES,
+    PSEUDONYM_BYTES,
+    REPORT_JSON,
+    UploadedReport,
+    write_binary_batch,
+    write_report,
+)
 
 HEAD_BYTES, PARTIAL, READERS, LIST_BYTES = 128 << 20, 1007, 900, 1_600_000
 ATTACKER, HONEST = "127.0.0.1", "127.0.0.2"
 _BATCH = 10_000
+_OTHER = "other"
 _PATIENCE = 60.0
 _MEASURED = re.compile(r"(<!-- attacks -->\n).*?(<!-- end of attacks -->)", re.DOTALL)
 
@@ -110,10 +130,11 @@ def attack_readers(server: Server) -> Finding:
 def attack_deletions(place: Place, prepared: Prepared, reports: int, seconds: float) -> Finding:
     """A release while reports are deleted as fast as two senders can."""
     keys = _fill(place, prepared, reports)
+    token, manifest, possible = _other_campaign(place)
     with serving(PRODUCT, prepared, place, 1) as server:
-        token = _token(place)
-        stop, deleted = threading.Event(), [0]
+        stop, deleted, waits = threading.Event(), [0], [0.0]
         senders = [threading.Thread(target=_delete, args=(server, keys[part::2], stop, deleted)) for part in range(2)]
+        senders.append(threading.Thread(target=_report, args=(server, manifest, possible, stop, waits)))
         for sender in senders:
             sender.start()
         time.sleep(1.0)
@@ -129,7 +150,7 @@ def attack_deletions(place: Place, prepared: Prepared, reports: int, seconds: fl
     return Finding(
         "deletions",
         f"{reports:,} reports released in {taken:.1f} s; {deleted[0]:,} deletions acknowledged before the result was "
-        f"signed, {honoured:,} honoured",
+        f"signed, {honoured:,} honoured; reports to another campaign wait {1000 * max(waits):.0f} ms at most",
     )
 
 
@@ -183,10 +204,31 @@ def _release(server: Server, token: str) -> tuple[int, dict[str, int]]:
     return response.status, json.loads(response.read())
 
 
-def _token(place: Place) -> str:
+def _report(
+    server: Server, manifest: str, possible: list[list[str]], stop: threading.Event, waits: list[float]
+) -> None:
+    """Report to the other campaign, one device after the other, and note how long each waited."""
+    connection = http.client.HTTPConnection(server.host, server.port, timeout=_PATIENCE)
+    while not stop.is_set():
+        report = UploadedReport(
+            secrets.token_bytes(ID_BYTES), secrets.token_bytes(PSEUDONYM_BYTES), 0, bytes.fromhex(possible[0][0])
+        )
+        path = f"/v1/campaigns/{_OTHER}/reports/{report.report_id.hex()}"
+        start = time.monotonic()
+        connection.request("PUT", path, write_report(manifest, report), {"content-type": REPORT_JSON})
+        response = connection.getresponse()
+        if response.status != 201:
+            raise RuntimeError(f"a report to another campaign is refused: {response.read()!r}")
+        response.read()
+        waits.append(time.monotonic() - start)
+
+
+def _other_campaign(place: Place) -> tuple[str, str, list[list[str]]]:
+    """An operator's token; another campaign's manifest, and data of reports that it takes."""
     collector = Collector.open(Settings(place.data, database=place.database))
     try:
-        return collector.tokens.create("attacks")
+        manifest = publish_campaign(collector, _OTHER)
+        return collector.tokens.create("attacks"), manifest.sha256, possible_reports(collector, manifest)
     finally:
         collector.close()
 

@@ -88,33 +88,49 @@ def prepare(place: Place) -> Prepared:
     """Make a campaign up to the point where it takes reports."""
     collector = Collector.open(Settings(place.data, database=place.database))
     try:
-        manifest = _publish(collector)
+        manifest = publish_campaign(collector)
+        number, asked = _asked(collector, manifest)
         with collector.store.reading() as connection:
-            number = find(connection, CAMPAIGN).number
-            head_list = HeadList.from_bytes(payload(connection, number, "list") or b"")
             tuned = _TUNED if collector.store.embedded else ()
             tuning = [f"{name}={connection.exec_driver_sql(f'PRAGMA {name}').scalar_one()}" for name in tuned]
     finally:
         collector.close()
-    forms = ReportForms.of(manifest.terms, head_list).forms
-    asked = [forms[QUESTION_NUMBER[name]] for name in ("query", "record")]
     return Prepared(
         place=place,
         number=number,
         manifest=manifest.sha256,
-        possible=[[_data(form, secrets.randbelow(form.limit)) for _ in range(POOL)] for form in asked],
+        possible=_possible(asked),
         impossible=[_impossible(form) for form in asked],
         tuning=",".join(tuning),
         names=itertools.count(),
     )
 
 
-def _publish(collector: Collector) -> Manifest:
+def possible_reports(collector: Collector, manifest: Manifest) -> list[list[str]]:
+    """Data of reports that a campaign takes, for each of its two questions."""
+    return _possible(_asked(collector, manifest)[1])
+
+
+def _asked(collector: Collector, manifest: Manifest) -> tuple[int, list[ReportForm]]:
+    """A campaign's number, and the forms of reports about the query and about the record."""
+    with collector.store.reading() as connection:
+        number = find(connection, manifest.terms.campaign).number
+        head_list = HeadList.from_bytes(payload(connection, number, "list") or b"")
+    forms = ReportForms.of(manifest.terms, head_list).forms
+    return number, [forms[QUESTION_NUMBER[name]] for name in ("query", "record")]
+
+
+def _possible(asked: list[ReportForm]) -> list[list[str]]:
+    return [[_data(form, secrets.randbelow(form.limit)) for _ in range(POOL)] for form in asked]
+
+
+def publish_campaign(collector: Collector, name: str = CAMPAIGN) -> Manifest:
+    """A campaign that takes reports."""
     today = collector.clock()
     until = (today + datetime.timedelta(days=30)).isoformat()
     terms = collector.lifecycle.create(
         {
-            "campaign": CAMPAIGN,
+            "campaign": name,
             "title": "Load",
             "organisation": "Nobody",
             "purpose": "To measure a collector",
@@ -127,12 +143,12 @@ def _publish(collector: Collector) -> Manifest:
             "minimum_opt_in": OPT_IN_PEOPLE,
         }
     )
-    for place, token in enumerate(collector.opt_in.enrol(CAMPAIGN, OPT_IN_PEOPLE)):
+    for place, token in enumerate(collector.opt_in.enrol(name, OPT_IN_PEOPLE)):
         item = place % OPT_IN_RECORDS
         records = [{"query": f"query {item}", "url": f"https://{item}.example.org"}]
         body = msgspec.json.encode({"terms": terms.sha256, "nonce": f"{place:032x}", "records": records})
-        collector.opt_in.receive(CAMPAIGN, token, body)
-    return collector.lifecycle.publish(CAMPAIGN)
+        collector.opt_in.receive(name, token, body)
+    return collector.lifecycle.publish(name)
 
 
 def _data(form: ReportForm, value: int) -> str:
