@@ -12,6 +12,7 @@ from blendp.engines import Contributions, StagedLog
 from blendp.engines.spark import SparkLog
 from blendp.outputs import refuse_existing
 from blendp.report import load_plots_meanwhile, release_card, rows_for_json, write_release
+from blendp.report.checks import all_cautions
 from blendp.report.files import FILES
 from blendp.report.terminal import records_table, summary
 
@@ -69,7 +70,7 @@ def run(
         write_release(release, out, source=job.source(), overwrite=overwrite)
     tell_quality(log.drawn, job.levels)
     if as_json:
-        for caution in release.cautions:
+        for caution in all_cautions(release):
             errors.print(caution, style="yellow", markup=False, highlight=False)
         tables = {"estimates": rows_for_json(release.records()), "trends": rows_for_json(release.trends())}
         print_json({**release_card(release, job.source()), **tables, "out": str(out)})

@@ -74,7 +74,7 @@ class CrossCheck:
         if self.p_value is None:
             return "The two groups could not be compared: one of them is missing, or the list is empty."
         chance = (
-            f"A disagreement as large as theirs comes about by chance in {100 * self.p_value:.2g} % of releases "
+            f"A disagreement as large as theirs comes about by chance in {_chance(self.p_value)} of releases "
             f"(over all {len(self.z)} cells)."
         )
         if self.kappa > 0:
@@ -127,6 +127,11 @@ def cross_check(posterior: Posterior, split: Split, generator: np.random.Generat
     throughout = _share_reached(_middle(drawn - expected, both), float(_middle(p - expected, both)))
     kappa = _kappa(p - expected, both, expected) if max(p_value, throughout) < SIGNIFICANT else 0.0
     return CrossCheck(z, statistic, p_value, kappa)
+
+
+def _chance(p_value: float) -> str:
+    """A share of releases, for people; fewer than one in so many draws cannot be told apart."""
+    return f"{'at most ' if p_value <= 1 / (DRAWS + 1) else ''}{100 * p_value:.2g} %"
 
 
 def _share_reached(simulated: Array, real: float) -> float:

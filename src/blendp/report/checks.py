@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from blendp.methods import Outcome
-from blendp.report.text import label
+from blendp.report.text import plain_label
 
 MOST_FLAGGED = 20
 """How many flagged records are shown; their number is always told."""
@@ -23,12 +23,16 @@ def release_checks(outcome: Outcome) -> dict[str, Any]:
         "records": outcome.head_list.records,
         "agreement": _agreement(outcome),
         "influence": [asdict(line) for line in outcome.influence],
-        "cautions": [*outcome.cautions, *alarms(outcome)],
+        "cautions": all_cautions(outcome),
     }
 
 
-def alarms(outcome: Outcome) -> list[str]:
-    """What the cross-check of the groups found that a reader of the estimates has to know."""
+def all_cautions(outcome: Outcome) -> list[str]:
+    """What a reader of the estimates has to know: of the parameters, and of what the cross-check found."""
+    return [*outcome.cautions, *_alarms(outcome)]
+
+
+def _alarms(outcome: Outcome) -> list[str]:
     check = outcome.check
     if check is None:
         return []
@@ -37,7 +41,7 @@ def alarms(outcome: Outcome) -> list[str]:
         return [] if check.p_value is not None else [check.words]
     if not flagged:
         return [check.words]
-    named = ", ".join(label(query, url, 60) for query, url in flagged[:_MOST_NAMED])
+    named = ", ".join(plain_label(query, url, 60) for query, url in flagged[:_MOST_NAMED])
     more = f" and {len(flagged) - _MOST_NAMED:,} more" if len(flagged) > _MOST_NAMED else ""
     which = "record is" if len(flagged) == 1 else "records are"
     return [f"{check.words} {len(flagged):,} {which} flagged: {named}{more}."]

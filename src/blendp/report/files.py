@@ -16,6 +16,7 @@ from blendp.estimate import CONFIDENCE
 from blendp.methods import Outcome, Release
 from blendp.methods.outcome import Row
 from blendp.outputs import whole
+from blendp.report.checks import all_cautions
 from blendp.report.html import render_report
 from blendp.report.tables import write_table
 
@@ -65,7 +66,7 @@ def release_card(outcome: Outcome, source: Mapping[str, Any] | None = None) -> d
             "queries": outcome.head_list.queries,
         },
         "confidence": CONFIDENCE,
-        "cautions": outcome.cautions,
+        "cautions": all_cautions(outcome),
         "identity_gap": outcome.identity_gap,
         "query_reporters": outcome.query_reporters,
         "cross_check": None if outcome.check is None else outcome.check.to_dict(),

@@ -16,6 +16,7 @@ from blendp.errors import ParameterError
 from blendp.methods import Outcome, Simulation
 from blendp.methods.outcome import Row
 from blendp.report import text
+from blendp.report.checks import all_cautions
 from blendp.report.templates import fill
 
 TOP = 20
@@ -115,7 +116,7 @@ def _warning(outcome: Outcome, truth: ReportTruth | None) -> str | None:
 
 def _notes(outcome: Outcome) -> list[str]:
     """What a reader of the estimates should know about this run."""
-    notes = list(outcome.cautions) if outcome.head_list.records else []
+    notes = all_cautions(outcome) if outcome.head_list.records else []
     if not outcome.groups.client and not outcome.opt_in.users:
         notes.append("Nobody was left to estimate: neither clients nor opt-in users.")
     elif not outcome.groups.client:

@@ -13,6 +13,7 @@ from rich.text import Text
 from blendp.evaluation.metrics import TrueHead
 from blendp.headlist import HeadList
 from blendp.methods import Outcome, Simulation
+from blendp.report.checks import all_cautions
 from blendp.report.tally_files import ClientRow
 from blendp.report.text import UNKNOWN, decimals, percent, visible
 
@@ -28,7 +29,7 @@ def summary(outcome: Outcome) -> RenderableType:
     ]
     if outcome.check is not None and outcome.check.p_value is not None:
         lines.append(f"groups {'differ' if outcome.check.differ else 'agree'} (p = {outcome.check.p_value:.2g})")
-    return Group(Text("\n".join(lines)), *(Text(caution, style="yellow") for caution in outcome.cautions))
+    return Group(Text("\n".join(lines)), *(Text(caution, style="yellow") for caution in all_cautions(outcome)))
 
 
 def records_table(outcome: Outcome, truth: TrueHead | None = None, top: int = 15) -> Table:

@@ -56,6 +56,16 @@ def _ems(c: str) -> float:
 
 def label(query: str | None, url: str | None, room: float = math.inf) -> str:
     """A record on one line, ``query · url``; each part is isolated, whatever its direction of writing."""
+    return " · ".join(f"\u2068{name}\u2069" for name in _names(query, url, room))
+
+
+def plain_label(query: str | None, url: str | None, room: float = math.inf) -> str:
+    """A record on one line, for terminals and sentences: no invisible sign in it."""
+    return " · ".join(_names(query, url, room))
+
+
+def _names(query: str | None, url: str | None, room: float) -> list[str]:
+    """Query and, if there is one, URL, made visible and cut to the room."""
     names = [WILDCARD if query is None else visible(query) or EMPTY]
     if url is not None:
         names.append(visible(url) or EMPTY)
@@ -66,7 +76,7 @@ def label(query: str | None, url: str | None, room: float = math.inf) -> str:
         names[0] = shorten(names[0], first)
         room -= min(first, widths[0])
     names[-1] = shorten(names[-1], room)
-    return " · ".join(f"\u2068{name}\u2069" for name in names)
+    return names
 
 
 def decimals(errors: Iterable[float], values: Iterable[float]) -> int:

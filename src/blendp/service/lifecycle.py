@@ -425,7 +425,8 @@ def query_share(terms: Terms, listed: Listed) -> float:
 
 def _require_state(found: Found, states: Collection[str], verb: str) -> None:
     if found.state not in states:
-        raise Refused("wrong-state", f"The campaign {found.name!r} is {found.state}, so it cannot be {verb}.")
+        again = " again: its result is there (export)" if found.state == "released" == verb else ""
+        raise Refused("wrong-state", f"The campaign {found.name!r} is {found.state}, so it cannot be {verb}{again}.")
 
 
 def _too_few(who: str, there: int, minimum: int) -> Refused:

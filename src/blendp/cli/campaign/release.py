@@ -12,7 +12,7 @@ from rich.text import Text
 from blendp.cli.campaign.options import AsJson, CampaignName, Where, Yes, agreed, counted, require_answer, say, warn
 from blendp.cli.console import errors, print_json, results
 from blendp.cli.options import output, takes_job
-from blendp.report.text import label, percent, visible
+from blendp.report.text import percent, plain_label
 
 EXAMPLES = """Examples:
 
@@ -96,7 +96,7 @@ def check_rows(checks: dict[str, Any]) -> Iterator[tuple[str, str]]:
 def _flagged(one: dict[str, Any]) -> str:
     opt_in, client = (_percent(one[name]) for name in ("opt_in", "client"))
     z = "unknown" if one["z"] is None else f"{one['z']:+.1f}"
-    return f"{visible(label(one['query'], one['url'], 60))}: opt-in people say {opt_in}, clients {client} (z = {z})"
+    return f"{plain_label(one['query'], one['url'], 60)}: opt-in people say {opt_in}, clients {client} (z = {z})"
 
 
 def _liars(line: dict[str, Any]) -> str:

@@ -108,7 +108,7 @@ def _by_itself(due: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """What happens if the operator does nothing."""
     yield "by itself", f"after {due['after']} {_HAPPENS[due['act']]}, or all is deleted if people are missing"
     if due["would_be"] == "delete":
-        yield "", "people are missing: as it stands, all is deleted"
+        yield "", "people are missing: unless they come, all will be deleted then"
     last = due["last"]
     if last is not None and last["outcome"] != "done":
         yield "", f"tried since {last['time']}, could not {last['act']}: {last['outcome']}: {last['detail']}"

@@ -77,7 +77,8 @@ def take_part(
         )
         tell(f"{name}: this device was not drawn and keeps silent; that costs nothing.{already}")
         return
-    about, next_step = _ABOUT[question or "record"], future(items, name, "report")
+    next_step = future(items, name, "report")
+    about = _ABOUT[question or "record"] if counts is None or counts["usable"] else "nothing"
     when = f"drawn on {done.day}" + ("" if before is None else " already; these records were not looked at")
     tell(f"{name}: one report about {about}, {when}. {next_step}")
     if counts is not None:
