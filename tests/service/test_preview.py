@@ -12,7 +12,7 @@ import pytest
 from blendp.client import Policy, make_report
 from blendp.evaluation.planner import forecast_list
 from blendp.report import release_checks
-from blendp.report.checks import alarms
+from blendp.report.checks import all_cautions
 from blendp.service.collector import Collector
 from blendp.service.lifecycle import parameters_of
 from blendp.service.status import status
@@ -121,7 +121,7 @@ def test_honest_clients_are_no_alarm(collector: Collector) -> None:
         checks = release_checks(release)
         assert not checks["agreement"]["differ"]
         assert checks["agreement"]["flagged"] == []
-        assert alarms(release) == []
+        assert all_cautions(release) == []
         json.dumps(checks, allow_nan=False)
 
     with_client(collector, talk)

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import unicodedata
+from io import StringIO
+
 import numpy as np
 import pyarrow as pa
 import pytest
+from rich.console import Console
 
 from blendp.logs import Columns, log_of_table
-from blendp.methods import Parameters, Simulation, simulate
+from blendp.methods import Outcome, Parameters, Simulation, simulate
 from blendp.randomness import SimulationRandom
+from blendp.report.checks import all_cautions
+from blendp.report.files import release_card
 from blendp.report.html import render_report
+from blendp.report.terminal import summary
 
 
 def made(odd: bool, **told: object) -> Simulation:
@@ -57,3 +64,21 @@ def test_a_cap_that_is_off_is_said_to_be_off(told: dict[str, object]) -> None:
 
 def test_the_published_method_makes_no_such_claims() -> None:
     assert "Do the two groups agree?" not in render_report(made(odd=False, method="published"), title="t")
+
+
+def test_the_alarm_stands_wherever_the_result_does() -> None:
+    """In the card that is signed, on the page above the estimates, and in the terminal; without an invisible sign."""
+    outcome = made(odd=True)
+    (alarm,) = [caution for caution in all_cautions(outcome) if "do not tell the same story" in caution]
+    assert not [sign for sign in alarm if unicodedata.category(sign) == "Cf"]
+    assert alarm in release_card(outcome)["cautions"]
+    page = render_report(outcome, title="t")
+    assert page.index("do not tell the same story") < page.index("<table")
+    assert "do not tell the same story" in shown_in_terminal(outcome)
+    assert not [caution for caution in all_cautions(made(odd=False)) if "same story" in caution]
+
+
+def shown_in_terminal(outcome: Outcome) -> str:
+    console = Console(width=1000, file=StringIO(), force_terminal=False)
+    console.print(summary(outcome))
+    return console.file.getvalue()  # type: ignore[attr-defined, no-any-return]
