@@ -135,10 +135,9 @@ def publish_campaign(collector: Collector, name: str = CAMPAIGN) -> Manifest:
             "organisation": "Nobody",
             "purpose": "To measure a collector",
             "contact": "none",
-            "grace_days": 0,
             "opens": today.isoformat(),
             "opt_in_until": until,
-            "reports_until": (today + datetime.timedelta(days=31)).isoformat(),
+            "reports_until": (today + datetime.timedelta(days=60)).isoformat(),
             "delta": 1e-4,
             "minimum_opt_in": OPT_IN_PEOPLE,
         }

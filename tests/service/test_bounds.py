@@ -209,6 +209,34 @@ def test_tls_that_is_half_agreed_upon_ends_and_blocks_nobody(tmp_path: Path) -> 
         assert {everything(connection) for connection in half} == {b""}
 
 
+def test_a_peer_that_never_ends_its_tls_takes_no_more_than_its_share(tmp_path: Path) -> None:
+    """It answers no goodbye: who is asked to make room does so at once."""
+    certificate, key = certified(tmp_path)
+    context = ssl.create_default_context(cafile=str(certificate))
+    limits = ("--most-of-peer", "8", "--most-connections", "64", "--rate", "0")
+    with (
+        RealServer(tmp_path, "--tls-certificate", str(certificate), "--tls-key", str(key), *limits) as server,
+        ExitStack() as stack,
+    ):
+        for _ in range(90):
+            idle = context.wrap_socket(server.connect(), server_hostname="127.0.0.1")
+            stack.callback(idle.close)
+            idle.sendall(LIVE)
+            assert status_of(answer_on(idle)) == 200
+        with context.wrap_socket(server.connect("127.0.0.2"), server_hostname="127.0.0.1") as speaking:
+            speaking.sendall(LIVE)
+            assert status_of(answer_on(speaking)) == 200
+        sockets = [one for one in Path(f"/proc/{server.process.pid}/fd").iterdir() if "socket:" in _target(one)]
+    assert len(sockets) < 40
+
+
+def _target(descriptor: Path) -> str:
+    try:
+        return str(descriptor.readlink())
+    except OSError:
+        return ""
+
+
 def test_the_descriptor_limit_is_raised(tmp_path: Path) -> None:
     with RealServer(tmp_path, descriptors=(256, 512)) as server:
         (limit,) = (

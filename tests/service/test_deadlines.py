@@ -17,7 +17,7 @@ import pytest
 import sqlalchemy as sa
 
 from blendp.service import deadlines as deadlines_module
-from blendp.service.campaigns import find, opt_in_key, set_state
+from blendp.service.campaigns import find, opt_in_key, pseudonym_key, set_state
 from blendp.service.collector import Collector
 from blendp.service.lifecycle import Lifecycle
 from blendp.service.refusal import Refused
@@ -362,3 +362,41 @@ def test_numbers_are_told_without_a_store(collector: Collector, monkeypatch: pyt
     told = collector.numbers().decode()
     assert "blendp_store_up 0.0" in told
     assert "blendp_reports_waiting" in told
+
+
+def test_records_whose_key_is_lost_do_not_stay_for_ever(collector: Collector, today: Today) -> None:
+    """The key may be put back for a week; then records that nobody can read go as the terms promised."""
+    opted_in(collector, "lost", 3, minimum_opt_in=3)
+    collector.files.destroy(opt_in_key("lost"))
+    today.day = RECORDS_KEPT_UNTIL + days(deadlines_module.UNREADABLE_DAYS)
+    collector.meet_deadlines()
+    assert (state_of(collector, "lost"), held(collector, enrolment)) == ("opt-in", 3)
+    today.day += days(1)
+    Collector.meet_deadlines(open_again(collector, today))
+    assert (state_of(collector, "lost"), held(collector, enrolment)) == ("deleted", 0)
+
+
+def open_again(collector: Collector, today: Today) -> Collector:
+    """As after a restart, which does not wait to try again."""
+    collector.close()
+    return Collector.open(collector.settings, today)
+
+
+def test_a_key_that_cannot_be_destroyed_stops_nothing_else(
+    collector: Collector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The result is public and the reports are gone; the service starts, and tries again every minute."""
+    reported(collector, "c1", 3)
+
+    def fail(_files: object, _name: str) -> None:
+        raise OSError("the folder is read-only")
+
+    with monkeypatch.context() as broken:
+        broken.setattr("blendp.service.private_files.PrivateFiles.destroy", fail)
+        collector.lifecycle.release("c1")
+        collector.tidy()
+        collector.keep_house()
+    assert (state_of(collector, "c1"), held(collector, report)) == ("released", 0)
+    assert pseudonym_key("c1") in collector.files.names()
+    collector.keep_house()
+    assert pseudonym_key("c1") not in collector.files.names()

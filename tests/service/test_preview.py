@@ -155,3 +155,18 @@ def test_a_forecast_is_of_the_number_of_people_and_not_of_their_records(tmp_path
         assert late.json()["type"] == "urn:blendp:problem:wrong-state"
 
     with_client(collector, talk)
+
+
+def test_previews_are_computed_one_at_a_time(collector: Collector) -> None:
+    """So that no number of them takes all the threads that others wait for."""
+    published = published_campaign(collector, epsilon=6.0, minimum_clients=CLIENTS)
+    headers = bearer(collector.tokens.create("releaser", ["release"]))
+
+    async def talk(client: httpx.AsyncClient) -> None:
+        await send(client, reports_of(published, CLIENTS))
+        with collector.lifecycle._previewing:
+            busy = await client.get("/v1/campaigns/c1/preview", headers=headers)
+        assert (busy.status_code, busy.headers["retry-after"]) == (503, "30")
+        assert (await client.get("/v1/campaigns/c1/preview", headers=headers)).status_code == 200
+
+    with_client(collector, talk)

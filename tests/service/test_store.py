@@ -472,3 +472,15 @@ def test_deleted_content_is_overwritten_as_soon_as_nobody_reads(tmp_path: Path) 
 
 def _held(folder: Path, secret: bytes) -> bool:
     return any(secret in path.read_bytes() for path in (folder / "data").iterdir() if path.is_file())
+
+
+def test_readers_keep_few_pages(tmp_path: Path) -> None:
+    """There may be many at a time; only the one who writes keeps many."""
+    store = open_store(Settings(tmp_path / "data"))
+    with store.reading() as connection:
+        assert connection.exec_driver_sql("PRAGMA cache_size").scalar_one() == -8192
+    with store.writing() as connection:
+        assert connection.exec_driver_sql("PRAGMA cache_size").scalar_one() == -131072
+    with store.reading() as connection:
+        assert connection.exec_driver_sql("PRAGMA cache_size").scalar_one() == -8192
+    store.close()

@@ -26,7 +26,7 @@ from blendp.wire.keys import Trust
 FILE = "device.sqlite"
 SECRET_BYTES = 32
 
-_VERSION = 1
+_VERSION = 2
 _TABLES = """
 CREATE TABLE device (
     secret BLOB NOT NULL, consent TEXT NOT NULL, epsilon REAL NOT NULL, delta REAL NOT NULL,
@@ -144,7 +144,7 @@ class Store:
                 first = (os.urandom(SECRET_BYTES), Consent.OFF.value, *caps)
                 self._run("INSERT INTO device VALUES (?, ?, ?, ?, ?, ?, NULL, 0)", first)
                 self._run(f"PRAGMA user_version = {_VERSION}")
-        if version > _VERSION:
+        if version not in (0, _VERSION):
             raise ParameterError("device", str(folder), f"of version {_VERSION}", "It needs another version of blendp.")
 
     def close(self) -> None:

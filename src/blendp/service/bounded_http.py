@@ -281,7 +281,7 @@ class BoundedHttp(OnePacket):
     def dismiss(self) -> None:
         """Make room."""
         if self.idle:
-            self.transport.close()
+            self.transport.abort()  # over TLS a polite end waits for the peer, who would be counted for as long
         else:
             self._drop()
 

@@ -57,6 +57,10 @@ class Deadline:
         return _STATES[self.act]
 
 
+UNREADABLE_DAYS = 7
+"""How long records whose key is missing wait for it after their last day; then the campaign is deleted."""
+
+
 def deadline_of(state: str, terms: Terms) -> Deadline | None:
     """What happens next by itself to a campaign of these terms; None if it is over."""
     if state in _STATES[PUBLISH]:
@@ -138,12 +142,21 @@ class Deadlines:
             verb: Callable[..., Any] = getattr(self.lifecycle, deadline.act)
             verb(name, ITSELF)
         except Refused as refused:
-            if refused.problem.slug != "too-few":
+            if refused.problem.slug == "too-few":
+                why = f"{refused.detail.rstrip('.')} after {deadline.last}, the last day of grace"
+            elif self._is_lost(name, deadline):
+                why = f"The key of its records was not put back within {UNREADABLE_DAYS} days after {deadline.last}"
+            else:
                 raise
-            why = f"{refused.detail.rstrip('.')} after {deadline.last}, the last day of grace"
             self.lifecycle.delete(name, ITSELF, states=deadline.states, why=why)
             return DELETE
         return deadline.act
+
+    def _is_lost(self, name: str, deadline: Deadline) -> bool:
+        """Whether records that should be gone cannot be read, and there was time to put their key back."""
+        late = reading(self.clock).day - deadline.last
+        unreadable = deadline.act == PUBLISH and not self.lifecycle.opt_in.is_readable(name)
+        return unreadable and late.days > UNREADABLE_DAYS
 
     def _fail(self, name: str, deadline: Deadline, error: Exception, wait: float) -> None:
         """Tell what went wrong, unless somebody else has done it meanwhile."""

@@ -11,6 +11,7 @@ from sqlalchemy.engine import Connection
 from blendp.errors import require_count
 from blendp.service.audit import ITSELF, Trail
 from blendp.service.clock import Clock, reading
+from blendp.service.journal import tell_failure
 from blendp.service.private_files import PrivateFiles
 from blendp.service.refusal import Refused
 from blendp.service.store.schema import signing_key
@@ -64,7 +65,10 @@ class KeyRing:
             return
         for known in self.known():
             if _is_spent(known, now.day) and _file(known.id) in self.files.names():
-                self.files.destroy(_file(known.id))
+                try:
+                    self.files.destroy(_file(known.id))
+                except OSError as error:
+                    tell_failure("a key could not be destroyed", error, key=known.id)
                 Trail(self.store).note_now(ITSELF, "destroy-key", detail=f"{known.id}, good until {known.until}")
 
     def good(self, connection: Connection) -> list[str]:

@@ -14,10 +14,11 @@ would spend the promise twice.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,7 @@ from blendp.service.campaigns import (
 )
 from blendp.service.clock import Clock, in_doubt, past, reading
 from blendp.service.counting import ReportCount
+from blendp.service.journal import tell_failure
 from blendp.service.keyring import KeyRing, KnownKey
 from blendp.service.opt_in import OptIn, bytes_of_people, log_of_people
 from blendp.service.private_files import PrivateFiles
@@ -86,6 +88,8 @@ class Lifecycle:
     """Gives the noise of a list, and what a release draws, for a key of the campaign, a purpose and the data: the same
     for the same ones, so that no two draws are ever made for one set of records."""
 
+    _previewing: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
     def create(self, fields: Mapping[str, Any], by: Actor = LOCAL) -> Terms:
         """Fix and sign the terms of a new campaign."""
         unknown = sorted(set(fields) - set(Terms.__dataclass_fields__))
@@ -122,7 +126,7 @@ class Lifecycle:
             except BaseException:
                 self._reopen(found)
                 raise
-        self.files.destroy(opt_in_key(name))
+        self._destroy(opt_in_key(name))
         self._forget()
         return manifest
 
@@ -135,18 +139,30 @@ class Lifecycle:
             except BaseException:
                 self._reopen(found)
                 raise
-        self.files.destroy(pseudonym_key(name))
+        self._destroy(pseudonym_key(name))
         self._forget_reports()
         return document_bytes, release
 
     def preview(self, name: str) -> tuple[bytes, Release]:
-        """What :meth:`release` would sign if the reports stayed as they are; nothing is closed, kept or deleted."""
+        """What :meth:`release` would sign if the reports stayed as they are; nothing is closed, kept or deleted.
+
+        One at a time: it counts all reports, and others need the processor too.
+        """
+        if not self._previewing.acquire(blocking=False):
+            raise Refused("busy", "Another preview is being computed: try again.", retry_after=30)
+        try:
+            return self._preview(name)
+        finally:
+            self._previewing.release()
+
+    def _preview(self, name: str) -> tuple[bytes, Release]:
         with self.store.reading() as connection:
             found = find(connection, name)
             _require_state(found, ("reporting", "closing", "signing"), "released")
         count = self._counted(found)
-        with self.store.reading() as connection:
-            count.take_away(pending_reports(connection, found.number))
+        if found.state != "reporting":  # else what is noted now may be the deletion of a report that was not counted
+            with self.store.reading() as connection:
+                count.take_away(pending_reports(connection, found.number))
         manifest, release = self._computed(found, count)
         return self._release_document(manifest, release), release
 
@@ -286,7 +302,7 @@ class Lifecycle:
             self._note(connection, by, "delete", name, why)
             empty_partition(connection, found.number)
         for key in (opt_in_key(name), pseudonym_key(name)):
-            self.files.destroy(key)
+            self._destroy(key)
         self._forget_reports()
 
     def rotate_keys(self, overlap_days: int, by: Actor = LOCAL) -> KnownKey:
@@ -310,9 +326,16 @@ class Lifecycle:
             rows = connection.execute(sa.select(campaign.c.name, campaign.c.state)).all()
         for name, state in rows:
             if state not in ("opt-in", "listing"):
-                self.files.destroy(opt_in_key(name))
+                self._destroy(opt_in_key(name))
             if state in ("released", "deleted"):
-                self.files.destroy(pseudonym_key(name))
+                self._destroy(pseudonym_key(name))
+
+    def _destroy(self, key: str) -> None:
+        """Destroy a key, or tell that it could not be: the service tries again every minute."""
+        try:
+            self.files.destroy(key)
+        except OSError as error:
+            tell_failure("a key could not be destroyed", error, key=key)
 
     def delete_reports(self, seconds: float) -> bool:
         """Delete the reports of campaigns that are over, for so many seconds; whether none are left.

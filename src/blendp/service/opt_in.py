@@ -174,11 +174,17 @@ class OptIn:
         )
         return _records_decoder.decode(plain)
 
+    def is_readable(self, name: str) -> bool:
+        """Whether the key of a campaign's records is there."""
+        return self.files.get(opt_in_key(name)) is not None
+
     def _key(self, name: str) -> bytes:
         key = self.files.get(opt_in_key(name))
         if key is None:
             raise Refused(
-                "wrong-state", f"The key of the opt-in records of {name!r} is destroyed: their list was made before."
+                "wrong-state",
+                f"The key of the opt-in records of {name!r} is missing: it is destroyed when their list is made; if "
+                f"that was not done, put the keys folder back.",
             )
         return key
 

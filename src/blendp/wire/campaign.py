@@ -37,7 +37,9 @@ _TEXT_REMEDY = {
     "purpose": "Say what the result is used for.",
     "contact": "Say where people can ask and complain.",
 }
-_MOST_GRACE_DAYS = 90
+MIN_GRACE_DAYS, MAX_GRACE_DAYS = 3, 90
+"""A clock may be three days fast before a collector doubts it: with fewer, it could act before people's last day."""
+
 _MOST_PEOPLE = 1_000_000_000
 
 
@@ -152,9 +154,9 @@ class Terms:
 
     def _require_grace(self) -> None:
         """Refuse days of grace after which no client could report, or that the calendar does not have."""
-        require_count("grace_days", self.grace_days, least=0, remedy="7 is usual.")
-        if self.grace_days > _MOST_GRACE_DAYS:
-            legal = f"at most {_MOST_GRACE_DAYS}"
+        require_count("grace_days", self.grace_days, least=MIN_GRACE_DAYS, remedy="7 is usual.")
+        if self.grace_days > MAX_GRACE_DAYS:
+            legal = f"at most {MAX_GRACE_DAYS}"
             raise ParameterError("grace_days", self.grace_days, legal, "Records are not kept longer than needed.")
         try:
             in_time = self.records_kept_until < self.reports_until <= self.reports_kept_until

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from blendp.cli.app import app
 from blendp.cli.client import COMMANDS, options
+from blendp.cli.client.people_records import read_records
 from blendp.client import Http
 from blendp.client import device as device_module
 from tests.unit.client.fake_collector import CAMPAIGN, NOW, TERMS, TOKEN, URL, FakeCollector, problem
@@ -409,3 +410,11 @@ def test_every_command_has_help_and_examples(name: str) -> None:
     done = RUNNER.invoke(app, ["client", name, "--help"], env={"COLUMNS": "160"})
     assert done.exit_code == 0
     assert f"blendp client {name}" in " ".join(done.stdout.split())
+
+
+def test_lines_of_records_end_with_line_feeds_alone(tmp_path: Path) -> None:
+    """As those of logs do, so that device and curator speak of the same records."""
+    file = tmp_path / "mine.csv"
+    file.write_bytes(b"query,url\r\na,http://a\r\nb\rc,http://b\nd,http://d")
+    own = read_records(file)
+    assert (own.records, own.broken) == ((("a", "http://a"), ("d", "http://d")), 1)

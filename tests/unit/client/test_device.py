@@ -461,7 +461,7 @@ def test_a_folder_that_holds_other_things_is_left_alone(tmp_path: Path) -> None:
 
 def test_a_device_of_a_later_version_is_left_alone(tmp_path: Path) -> None:
     with Device(tmp_path) as device:
-        device._store._run("PRAGMA user_version = 2")
+        device._store._run("PRAGMA user_version = 3")
     with pytest.raises(ParameterError, match="another version"):
         Device(tmp_path)
 

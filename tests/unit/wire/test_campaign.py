@@ -43,7 +43,7 @@ def three_days(draw: st.DrawFn) -> dict[str, Any]:
     """Days on which a campaign is possible, and its grace."""
     opens = draw(st.dates(max_value=datetime.date(9990, 1, 1)))
     opt_in = opens + datetime.timedelta(draw(st.integers(0, 1000)))
-    grace = draw(st.integers(0, 90))
+    grace = draw(st.integers(3, 90))
     reports = opt_in + datetime.timedelta(grace + draw(st.integers(1, 1000)))
     told = {"opens": opens, "opt_in_until": opt_in, "reports_until": reports}
     return {**{name: day.isoformat() for name, day in told.items()}, "grace_days": grace}
@@ -100,7 +100,7 @@ WRONG_TERMS: dict[str, list[Any]] = {
     ],
     "opt_in_until": ["2026-10-31", "2026-12-01", None],
     "reports_until": ["2026-11-19", "2026-11-27", "never", None],
-    "grace_days": [-1, 10, 91, 1.0, True, None, 10**400],
+    "grace_days": [-1, 2, 10, 91, 1.0, True, None, 10**400],
     "method": ["BLENDP", "", None, [], {}],
     "epsilon": [0, -1, 50.1, float("inf"), float("nan"), 10**400, True, "4", None],
     "delta": [-1e-9, 1, 2, float("nan"), 10**400, True, "0", None],

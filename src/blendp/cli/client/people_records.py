@@ -49,7 +49,8 @@ def read_records(path: Path) -> OwnRecords:
         data = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
     except (FileNotFoundError, IsADirectoryError):
         raise LogError(f"{path} is no file: --records names lines of query,url (- for standard input).") from None
-    rows = [_row(line) for line in data.removeprefix(_BOM).splitlines() if line.strip()]
+    lines = (line.removesuffix(b"\r") for line in data.removeprefix(_BOM).split(b"\n"))
+    rows = [_row(line) for line in lines if line.strip()]
     if rows and rows[0] in _HEADERS:
         rows = rows[1:]
     records = tuple((row[0], row[1] if len(row) > 1 and row[1] else None) for row in rows if row is not None)

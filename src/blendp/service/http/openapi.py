@@ -13,7 +13,7 @@ from blendp.service.http.answers import PROBLEM_TYPE
 from blendp.service.http.endpoints import PUBLIC, Endpoint
 from blendp.service.http.shapes import Anything
 from blendp.service.opt_in import MOST_ENROLMENTS
-from blendp.wire.campaign import METHODS
+from blendp.wire.campaign import MAX_GRACE_DAYS, METHODS, MIN_GRACE_DAYS
 from blendp.wire.problems import PROBLEMS
 from blendp.wire.reports import MOST_REPORTS, QUESTIONS
 
@@ -50,7 +50,7 @@ _PRECISE: dict[str, dict[str, dict[str, Any]]] = {
         "opens": _DAY,
         "opt_in_until": _DAY,
         "reports_until": _DAY,
-        "grace_days": {"minimum": 0, "maximum": 90},
+        "grace_days": {"minimum": MIN_GRACE_DAYS, "maximum": MAX_GRACE_DAYS},
         "method": {"enum": list(METHODS)},
         "epsilon": {"exclusiveMinimum": 0, "maximum": 50},
         "delta": {"exclusiveMinimum": 0, "exclusiveMaximum": 1},

@@ -27,6 +27,9 @@ from blendp.service.store.schema import campaign, heartbeat
 from blendp.service.store.turns import turn
 
 _BUSY_SECONDS = 10
+_WRITING_CACHE, _READING_CACHE = -131072, -8192
+"""KiB of pages that a connection keeps, negative as SQLite wants it: one writes, and many may read at a time."""
+
 _BEAT_BYTES = 8192
 """More than a page, so that it takes room that the first beat has to find."""
 
@@ -44,7 +47,6 @@ _PRAGMAS = (
     "synchronous=FULL",
     "foreign_keys=ON",
     "secure_delete=ON",
-    "cache_size=-131072",
     "wal_autocheckpoint=64000",
 )
 
@@ -264,4 +266,5 @@ def _set_up_postgresql(connection: Any, _record: Any) -> None:
 
 def _begin_sqlite(connection: Connection) -> None:
     writes = connection.get_execution_options().get("blendp_writes")
+    connection.exec_driver_sql(f"PRAGMA cache_size = {_WRITING_CACHE if writes else _READING_CACHE}")
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
