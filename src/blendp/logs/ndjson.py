@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
+from blendp.errors import LogError
 from blendp.logs.columns import Columns, missing
 from blendp.logs.fields import cut_file
 from blendp.logs.intake import Intake, register_lines
@@ -16,15 +17,18 @@ def read_ndjson(paths: Iterable[Path], columns: Columns, intake: Intake, where: 
     """Take in NDJSON files. A named column must be in some row; whether there are URLs is never told by rows."""
     if columns.levels is None:
         columns = replace(columns, levels=2)
-    absent = dict(columns.named)
+    absent, empty = dict(columns.named), True
     for path in paths:
         for cut in cut_file(path, None, header=False):
             with register_lines(intake, cut) as lines:
                 intake.connection.execute(f"CREATE OR REPLACE TEMP TABLE documents AS {_documents(lines)}")
+            empty = empty and not _any_object(intake)
             for role in [role for role, name in absent.items() if _present(intake, name)]:
                 del absent[role]
             intake.add_rows(_rows(columns.wanted))
     intake.connection.execute("DROP TABLE IF EXISTS documents")
+    if empty:
+        raise LogError(f"{where} holds no JSON object: it must be UTF-8 text (not UTF-16) with one object a line.")
     for role, name in absent.items():
         raise missing(role, name, where)
     intake.levels = columns.levels
@@ -38,6 +42,11 @@ def _documents(lines: str) -> str:
                 WHEN kind <> 'OBJECT' THEN 'not a JSON object' END AS reason
         FROM (SELECT row, line, CASE WHEN json_valid(line) THEN json_type(line) END AS kind FROM ({lines}))
     """
+
+
+def _any_object(intake: Intake) -> bool:
+    seen = "SELECT 1 FROM documents WHERE document IS NOT NULL LIMIT 1"
+    return intake.connection.execute(seen).fetchone() is not None
 
 
 def _present(intake: Intake, name: str) -> bool:

@@ -117,7 +117,9 @@ FAULTS = [
     ),
     Fault("UTF-16", {"a.csv": CSV.decode().encode("utf-16")}, "a.csv", 3, "a.csv is UTF-16 text: save it as UTF-8"),
     Fault("UTF-16 without mark", {"a.csv": CSV.decode().encode("utf-16-le")}, "a.csv", 3, "is UTF-16 text"),
-    Fault("UTF-16, the other", {"a.ndjson": NDJSON.decode().encode("utf-16-be")}, "a.ndjson", 3, "is UTF-16 text"),
+    Fault(
+        "UTF-16, the other", {"a.ndjson": NDJSON.decode().encode("utf-16-be")}, "a.ndjson", 3, "text (not UTF-16) with"
+    ),
     Fault("1 MB query", {"a.csv": CSV + b"u," + LONG + b",u\n"}, "a.csv --max-broken 0", 3, "'text too long' (1 rows)"),
     Fault("NUL", {"a.csv": CSV + b"u\0,q,u\nu,q\0,u\nu,q,u\0\n"}, "a.csv --max-broken 0", 3, "'NUL byte' (3 rows)"),
     Fault("NUL in the header", {"a.csv": b"us\0er,query\nu,q\n"}, "a.csv", 3, "(it has 'us\\x00er', 'query')"),
