@@ -286,7 +286,7 @@ def test_no_column_tells_more_than_a_day() -> None:
         *(f"signature.{name}" for name in ("campaign", "kind", "key", "value")),
         *(f"enrolment.{name}" for name in ("campaign", "token", "state", "sealed", "nonce")),
         *(f"report.{name}" for name in ("campaign", "report_id", "pseudonym", "question", "data")),
-        *(f"pending_deletion.{name}" for name in ("campaign", "report_id")),
+        *(f"pending_deletion.{name}" for name in ("campaign", "pseudonym")),
         *(f"intake.{name}" for name in ("campaign", "outcome", "slot", "count")),
         *(f"operator_token.{name}" for name in ("id", "name", "scopes", "hash")),
         *(f"heartbeat.{name}" for name in ("number", "value")),

@@ -32,7 +32,7 @@ NAMES = ("user", "query", "url")
 ROWS = [(f"u{i}", f"q{i % 7}", f"http://x{i % 5}.com") for i in range(1000)]
 CSV = ("user,query,url\n" + "".join(",".join(row) + "\n" for row in ROWS)).encode()
 NDJSON = "".join(json.dumps(dict(zip(NAMES, row, strict=True))) + "\n" for row in ROWS).encode()
-LONG = b"x" * (1 << 20)
+LONG = b"x" * 1_000_000
 
 
 def table(*names: str, rows: Sequence[tuple[str, ...]] = ROWS) -> pa.Table:
