@@ -29,10 +29,11 @@ def release_checks(outcome: Outcome) -> dict[str, Any]:
 
 def all_cautions(outcome: Outcome) -> list[str]:
     """What a reader of the estimates has to know: of the parameters, and of what the cross-check found."""
-    return [*outcome.cautions, *_alarms(outcome)]
+    return [*outcome.cautions, *alarms(outcome)]
 
 
-def _alarms(outcome: Outcome) -> list[str]:
+def alarms(outcome: Outcome) -> list[str]:
+    """What the cross-check of the groups found, if it is not that they agree."""
     check = outcome.check
     if check is None:
         return []

@@ -16,7 +16,7 @@ from blendp.errors import ParameterError
 from blendp.methods import Outcome, Simulation
 from blendp.methods.outcome import Row
 from blendp.report import text
-from blendp.report.checks import all_cautions
+from blendp.report.checks import alarms
 from blendp.report.templates import fill
 
 TOP = 20
@@ -90,6 +90,7 @@ def render_report(outcome: Outcome, *, title: str, truth: ReportTruth | None = N
         "collected": collected,
         "outcome": outcome,
         "warning": _warning(outcome, truth),
+        "alarms": alarms(outcome) if listed and outcome.groups.client else [],
         "one_level": head_list.levels == 1,
         "thing": thing,
         "things": things,
@@ -116,7 +117,7 @@ def _warning(outcome: Outcome, truth: ReportTruth | None) -> str | None:
 
 def _notes(outcome: Outcome) -> list[str]:
     """What a reader of the estimates should know about this run."""
-    notes = all_cautions(outcome) if outcome.head_list.records else []
+    notes = list(outcome.cautions) if outcome.head_list.records else []
     if not outcome.groups.client and not outcome.opt_in.users:
         notes.append("Nobody was left to estimate: neither clients nor opt-in users.")
     elif not outcome.groups.client:
