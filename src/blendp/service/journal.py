@@ -11,10 +11,13 @@ import json
 import logging
 import sys
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 _OWN = ("blendp.service", "uvicorn.error")
 _logger = logging.getLogger(_OWN[0])
+_logger.addHandler(logging.NullHandler())
 
 
 class _Lines(logging.Formatter):
@@ -44,6 +47,22 @@ def start_journal() -> None:
         logger.handlers = [handler]
         logger.setLevel(logging.INFO)
         logger.propagate = False
+
+
+@contextmanager
+def journal() -> Iterator[None]:
+    """Write lines meanwhile. Other commands that use the store tell people themselves what they have to know."""
+    root = logging.getLogger()
+    before = root.handlers
+    start_journal()
+    try:
+        yield
+    finally:
+        root.handlers = before
+        for name in _OWN:
+            logger = logging.getLogger(name)
+            logger.handlers = [logging.NullHandler()]
+            logger.propagate = True
 
 
 def tell(event: str, **members: Any) -> None:

@@ -20,7 +20,7 @@ from uvicorn.supervisors import Multiprocess
 from blendp.errors import EngineError
 from blendp.service.bounded_http import Entrance
 from blendp.service.descriptors import raise_descriptor_limit
-from blendp.service.journal import start_journal, tell
+from blendp.service.journal import journal, start_journal, tell
 from blendp.service.settings import Settings
 
 _SETTINGS = "BLENDP_COLLECTOR_SETTINGS"
@@ -38,8 +38,13 @@ def serve(settings: Settings, started: Callable[[str], None] = lambda _: None) -
 
     ``started`` is told the address once it is taken and the store could be opened; before, nothing is made or said.
     """
-    start_journal()
-    raise_descriptor_limit()
+    with journal():
+        raise_descriptor_limit()
+        _serve(settings, started)
+        tell("stopped")
+
+
+def _serve(settings: Settings, started: Callable[[str], None]) -> None:
     with _listening(settings) as listening, _shared_metrics(settings):
         from blendp.service.collector import Collector  # the metrics ask where to keep numbers when first imported
 
@@ -68,7 +73,6 @@ def serve(settings: Settings, started: Callable[[str], None] = lambda _: None) -
             _run(uvicorn.Server(config), listening)
         else:
             Multiprocess(config, sockets=[listening]).run()
-    tell("stopped")
 
 
 def _listening(settings: Settings) -> socket.socket:

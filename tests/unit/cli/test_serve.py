@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import datetime
 import inspect
+import io
 import ipaddress
 import json
+import logging
 import os
 import signal
 import socket
@@ -24,6 +26,7 @@ from typer.testing import CliRunner
 
 from blendp.cli.app import app
 from blendp.cli.serve import serve
+from blendp.service.journal import journal
 from blendp.service.settings import Settings
 
 RUNNER = CliRunner()
@@ -168,6 +171,21 @@ def test_what_is_not_safe_or_cannot_work_is_refused(tmp_path: Path) -> None:
         "",
         "Error: The database cannot be used: file is not a database.\n",
     )
+
+
+def test_what_is_logged_while_serving_is_not_printed_by_other_commands(tmp_path: Path) -> None:
+    """Neither by a process of its own, nor in one that has served."""
+    (tmp_path / "collector.db").write_text("this is no database, whatever its name says")
+    tmp_path.chmod(0o700)
+    command = [sys.executable, "-m", "blendp", "token", "list", "--data", str(tmp_path)]
+    done = subprocess.run(command, env=PATH, capture_output=True, text=True, check=False)
+    assert done.stderr == "Error: The database cannot be used: file is not a database.\n"
+    served = logging.StreamHandler(io.StringIO())
+    with journal():
+        logging.getLogger("blendp.service").addHandler(served)
+    logging.getLogger("blendp.service").warning("the database cannot be used")
+    assert served.stream.getvalue() == ""
+    assert served not in logging.getLogger().handlers
 
 
 def test_defaults_are_those_of_the_settings() -> None:
