@@ -12,7 +12,7 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 from benchmarks.client_against_peers import ReportsRow
 from benchmarks.curator_against_peers import ListRow
 from benchmarks.run_against_floor import RunRow, exponent
-from blendp.report.svg import COLOURS, house_style
+from blendp.render.svg import COLOURS, house_style
 
 _TITLE, _TEXT = 11.0, 9.0
 _PLAIN = FuncFormatter(lambda value, _: f"{value:g}")

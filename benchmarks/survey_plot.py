@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from benchmarks.surveys import PUBLISHED, Row, comparable, ratio
-from blendp.report.svg import COLOURS, house_style
+from blendp.render.svg import COLOURS, house_style
 
 _TITLE, _TEXT = 10.0, 9.0
 

@@ -53,8 +53,8 @@ from blendp.methods import GroupSizes, Guarantee, Outcome, Parameters, Release, 
 from blendp.normalise import normalise_query, normalise_url
 from blendp.privacy import Budget
 from blendp.randomness import ReleaseRandom, SimulationRandom
-from blendp.report import write_release
-from blendp.report.survey_files import write_survey
+from blendp.render.release.files import write_release
+from blendp.render.survey.files import write_survey
 from blendp.survey import SurveyParameters, SurveyRelease, run_survey, simulate_survey
 
 __all__ = [

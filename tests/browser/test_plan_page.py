@@ -8,8 +8,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from blendp.evaluation.planner import HeadLaw, Target, overview
 from blendp.methods import Parameters
-from blendp.report.plan_page import render_plan
-from blendp.report.plan_text import NOT_PRIVATE
+from blendp.render.plan.page import render_plan
+from blendp.render.plan.text import NOT_PRIVATE
 from tests.browser.looks import misplaced_labels
 
 pytestmark = pytest.mark.browser

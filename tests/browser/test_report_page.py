@@ -7,9 +7,9 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from blendp.methods import Simulation
-from blendp.report.html import TOP, TRUE_VALUES, render_report
+from blendp.render.release.page import TOP, TRUE_VALUES, render_report
 from tests.browser.looks import beyond_the_edge, misplaced_labels
-from tests.unit.report.samples import HOSTILE, make_outcome, plain_records
+from tests.unit.render.samples import HOSTILE, make_outcome, plain_records
 
 pytestmark = pytest.mark.browser
 

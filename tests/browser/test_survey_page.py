@@ -7,12 +7,12 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from blendp.evaluation.surveys import evaluate_survey, plan_survey
-from blendp.report.survey_page import render_survey, render_survey_plan, render_trials
-from blendp.report.survey_text import NOT_PRIVATE, PlanView, Trials
+from blendp.render.survey.page import render_survey, render_survey_plan, render_trials
+from blendp.render.survey.text import NOT_PRIVATE, PlanView, Trials
 from blendp.survey import METHODS, SurveyParameters, run_survey
 from tests.browser.looks import beyond_the_edge, misplaced_labels
 from tests.support import KnownKey
-from tests.unit.report.survey_samples import fair_answers, hostile_answers
+from tests.unit.render.survey_samples import fair_answers, hostile_answers
 
 pytestmark = pytest.mark.browser
 

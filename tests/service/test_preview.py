@@ -11,8 +11,7 @@ import pytest
 
 from blendp.client import Policy, make_report
 from blendp.evaluation.planner import forecast_list
-from blendp.report import release_checks
-from blendp.report.checks import all_cautions
+from blendp.render.release.checks import all_cautions, release_checks
 from blendp.service.collector import Collector
 from blendp.service.lifecycle import parameters_of
 from blendp.service.status import status

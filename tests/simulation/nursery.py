@@ -20,7 +20,7 @@ import uvicorn
 from starlette.applications import Starlette
 
 from blendp.methods import Parameters
-from blendp.methods.listed import hybrid_list_maker
+from blendp.methods.listed import blendp_list_maker
 from blendp.service.collector import Collector
 from blendp.service.http import make_app
 from blendp.service.journal import start_journal
@@ -29,7 +29,7 @@ from tests.service.faults import Control, install
 
 
 def main() -> None:
-    hybrid_list_maker(Parameters(epsilon=8.0, delta=0.05, size=50, opt_in_records=2), 2)  # those of World
+    blendp_list_maker(Parameters(epsilon=8.0, delta=0.05, size=50, opt_in_records=2), 2)  # those of World
     pa.array(["slow for the first time"])
     warm_up()
     started: set[int] = set()

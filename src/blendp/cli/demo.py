@@ -14,8 +14,8 @@ from blendp.logs import log_of_table
 from blendp.logs.synthetic import population
 from blendp.methods import Parameters
 from blendp.outputs import refuse_existing, whole
-from blendp.report import ReportTruth, render_report
-from blendp.report.terminal import records_table, scores_table, summary
+from blendp.render.release.page import ReportTruth, render_report
+from blendp.render.release.terminal import records_table, scores_table, summary
 
 EXAMPLES = """Examples:
 

@@ -7,7 +7,7 @@ from typing import Annotated
 from blendp import evaluation
 from blendp.cli.console import print_json, results, steps, tell_quality
 from blendp.cli.options import Job, output, takes_job
-from blendp.report.terminal import scores_table, summary
+from blendp.render.release.terminal import scores_table, summary
 
 EXAMPLES = """Examples:
 

@@ -15,7 +15,7 @@ from blendp.logs.synthetic import NAMES, USERS
 from blendp.methods import Parameters
 from blendp.methods.parameters import METHODS
 from blendp.outputs import refuse_existing, whole
-from blendp.report.plan_terminal import plan_tables
+from blendp.render.plan.terminal import plan_tables
 
 EXAMPLES = """Examples:
 
@@ -74,7 +74,7 @@ def plan(
         made = overview(law, people, opt_in, told, target, like=name, private=log is None, progress=bar.start)
         made.require_reach()
         if out is not None:
-            from blendp.report.plan_page import render_plan  # matplotlib takes a second to load
+            from blendp.render.plan.page import render_plan  # matplotlib takes a second to load
 
             bar.start("drawing the page")
             with whole(out, overwrite=overwrite, own_files=(PAGE,)) as folder:

@@ -25,8 +25,8 @@ from blendp.evaluation.figures import (
 )
 from blendp.logs import read_log
 from blendp.outputs import refuse_existing
-from blendp.report.plan_text import NOT_PRIVATE
-from blendp.report.reproduction import FILES, write_reproduction
+from blendp.render.figures.files import FILES, write_reproduction
+from blendp.render.plan.text import NOT_PRIVATE
 
 EXAMPLES = """Examples:
 

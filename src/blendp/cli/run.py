@@ -11,10 +11,10 @@ from blendp.cli.options import Job, method, output, takes_job
 from blendp.engines import Contributions, StagedLog
 from blendp.engines.spark import SparkLog
 from blendp.outputs import refuse_existing
-from blendp.report import load_plots_meanwhile, release_card, rows_for_json, write_release
-from blendp.report.checks import all_cautions
-from blendp.report.files import FILES
-from blendp.report.terminal import records_table, summary
+from blendp.render.release.checks import all_cautions
+from blendp.render.release.files import FILES, release_card, rows_for_json, write_release
+from blendp.render.release.page import load_plots_meanwhile
+from blendp.render.release.terminal import records_table, summary
 
 EXAMPLES = """Examples:
 

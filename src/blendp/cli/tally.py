@@ -18,8 +18,8 @@ from blendp.logs.sources import find_files
 from blendp.mechanisms import TwoStage
 from blendp.outputs import refuse_existing
 from blendp.privacy import Budget
-from blendp.report.tally_files import TALLY_FILES, client_rows, client_trends, plain_rows, tally_card, write_tally
-from blendp.report.terminal import clients_table
+from blendp.render.release.terminal import clients_table
+from blendp.render.tally.files import TALLY_FILES, client_rows, client_trends, plain_rows, tally_card, write_tally
 
 EXAMPLES = """Examples:
 

@@ -45,7 +45,7 @@ def published_list_maker(parameters: Parameters) -> ThresholdList:
 
 
 @lru_cache(maxsize=64)
-def hybrid_list_maker(parameters: Parameters, levels: int) -> AsymmetricList | WeightedUnion:
+def blendp_list_maker(parameters: Parameters, levels: int) -> AsymmetricList | WeightedUnion:
     """The blendp method's mechanism for the list, derived once."""
     return parameters.list_maker(levels)
 
@@ -105,7 +105,7 @@ class Listed:
         """The mechanism that made the list."""
         if self.parameters.method == "published":
             return published_list_maker(self.parameters)
-        return hybrid_list_maker(self.parameters, self.levels)
+        return blendp_list_maker(self.parameters, self.levels)
 
     @cached_property
     def counts(self) -> OptInCounts | NoisyCounts:

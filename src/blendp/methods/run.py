@@ -6,7 +6,7 @@ import numpy as np
 
 from blendp.errors import ParameterError, RandomnessError, require_number
 from blendp.estimate import Split, Tally
-from blendp.methods import hybrid, published
+from blendp.methods import blendp, published
 from blendp.methods.listed import Listed
 from blendp.methods.log import Log, OptIn
 from blendp.methods.outcome import Release, Simulation
@@ -100,7 +100,7 @@ def _method(kind: type[Kind], people: People, parameters: Parameters, random: Ra
 
 
 def _publish(people: People, parameters: Parameters, random: Random, progress: Progress) -> Listed:
-    publish = published.publish if parameters.method == "published" else hybrid.publish
+    publish = published.publish if parameters.method == "published" else blendp.publish
     return publish(people, parameters, random, progress)
 
 
@@ -119,13 +119,13 @@ def _conclude(
         if not isinstance(reports, Split):
             raise _misfit(type(reports).__name__, "a Split: clients report by subset selection")
         _require_own_split(listed, reports)
-        return hybrid.conclude_split(kind, listed, reports, _told_share(listed, query_share), random)
+        return blendp.conclude_split(kind, listed, reports, _told_share(listed, query_share), random)
     if not isinstance(reports, Tally):
         raise _misfit(type(reports).__name__, "a Tally: clients report by a two-stage randomiser")
     _require_own_tally(listed, reports)
     if query_share is not None:
         raise ParameterError("query_share", query_share, "None with a two-stage randomiser", "Leave it out.")
-    blended = published.conclude if listed.parameters.method == "published" else hybrid.conclude_two_stage
+    blended = published.conclude if listed.parameters.method == "published" else blendp.conclude_two_stage
     return blended(kind, listed, reports)
 
 

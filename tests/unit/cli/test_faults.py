@@ -26,7 +26,7 @@ from typer.testing import CliRunner
 from blendp import methods
 from blendp.cli.app import app
 from blendp.engines import Contributions, database
-from blendp.report import files
+from blendp.render.release import files
 
 NAMES = ("user", "query", "url")
 ROWS = [(f"u{i}", f"q{i % 7}", f"http://x{i % 5}.com") for i in range(1000)]

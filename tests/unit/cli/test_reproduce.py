@@ -12,8 +12,8 @@ from xml.etree import ElementTree
 import pytest
 
 from blendp.evaluation.figures import RECIPES, Figure, Line, Mean, Panel, Point
-from blendp.report import figure_plots
-from blendp.report.reproduction import FILES, as_document, write_reproduction
+from blendp.render.figures import plots
+from blendp.render.figures.files import FILES, as_document, write_reproduction
 
 PATH = {"PATH": os.environ.get("PATH", ""), "COLUMNS": "160", "HOME": os.environ.get("HOME", "/")}
 TINY = ("--quick", "--runs", "2", "--users", "20000")
@@ -132,8 +132,8 @@ def hostile() -> Figure:
 
 def test_texts_of_a_log_do_no_harm(tmp_path: Path) -> None:
     figure = hostile()
-    assert b"<script" not in figure_plots.svg_file(figure)
-    assert figure_plots.png_file(figure).startswith(b"\x89PNG")
+    assert b"<script" not in plots.svg_file(figure)
+    assert plots.png_file(figure).startswith(b"\x89PNG")
     write_reproduction([figure], tmp_path / "out", about={"runs": 1, "seed": 0, "quick": True, "populations": []})
     page = (tmp_path / "out/index.html").read_text(encoding="utf-8")
     assert "<script" not in page

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from blendp.report.files import FILES
+from blendp.render.release.files import FILES
 
 KILLS = 27
 """How many runs are killed, two of three at a random moment, the third as soon as it writes."""

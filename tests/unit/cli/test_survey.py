@@ -18,7 +18,7 @@ from blendp.answers import Questionnaire
 from blendp.cli.app import app
 from blendp.survey import METHODS, Tree
 from blendp.survey.model_file import model_from_bytes, model_to_bytes
-from tests.unit.report.survey_samples import fair_answers, write_fair
+from tests.unit.render.survey_samples import fair_answers, write_fair
 
 RUNNER = CliRunner()
 FROM_DATA = "--answers-from-data"

@@ -9,9 +9,9 @@ from blendp.errors import ParameterError
 from blendp.evaluation.planner import HeadLaw, ListForecast, forecast_list
 from blendp.evaluation.planner.forecast import _folded, _sum_of
 from blendp.methods import Parameters
-from blendp.methods.listed import hybrid_list_maker, published_list_maker
+from blendp.methods.listed import blendp_list_maker, published_list_maker
 from blendp.randomness import SimulationRandom
-from blendp.report.forecast_text import forecast_caution, forecast_words
+from blendp.render.plan.forecast import forecast_caution, forecast_words
 
 LEAST = 10
 
@@ -26,7 +26,7 @@ def lengths(parameters: Parameters, levels: int, people: int, runs: int) -> np.n
         if parameters.method == "published":
             listed = published_list_maker(parameters).draw(counts, random)
         else:
-            listed, _ = hybrid_list_maker(parameters, levels).draw(counts, random)
+            listed, _ = blendp_list_maker(parameters, levels).draw(counts, random)
         found.append(min(len(listed), parameters.size or len(listed)))
     return np.array(found)
 

@@ -15,8 +15,8 @@ from blendp.cli.console import print_json, results
 from blendp.cli.options import output, takes_job
 from blendp.errors import ParameterError
 from blendp.outputs import refuse_existing, whole
-from blendp.report.tables import write_table
-from blendp.report.text import visible
+from blendp.render.tables import write_table
+from blendp.render.text import visible
 from blendp.service.operator_client import OperatorClient
 
 EXAMPLES = """Examples:

@@ -17,7 +17,7 @@ from blendp.client import Ledger
 from blendp.client.ledger import CAP, YEARLY
 from blendp.errors import ParameterError, require_choice
 from blendp.logs.synthetic import NAMES
-from blendp.report.forecast_text import error_words, forecast_words
+from blendp.render.plan.forecast import error_words, forecast_words
 from blendp.service.clock import utc_today
 from blendp.wire.campaign import METHODS, Terms
 from blendp.wire.canonical import require_day

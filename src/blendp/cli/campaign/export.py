@@ -10,10 +10,10 @@ from blendp.cli.campaign.options import CampaignName, Where, collector, say, war
 from blendp.cli.options import output, takes_job
 from blendp.headlist import HeadList
 from blendp.outputs import refuse_existing, whole
-from blendp.report.checks import release_checks
-from blendp.report.files import FILES as READABLE
-from blendp.report.files import write_readable
-from blendp.report.released import release_of_document
+from blendp.render.release.checks import release_checks
+from blendp.render.release.document import release_of_document
+from blendp.render.release.files import FILES as READABLE
+from blendp.render.release.files import write_readable
 from blendp.service.clock import utc_today
 from blendp.wire import Terms, VerifyKey
 

@@ -8,7 +8,7 @@ from blendp.cli.console import errors
 from blendp.cli.options import method
 from blendp.evaluation.planner import ListForecast
 from blendp.logs.synthetic import NAMES
-from blendp.report.forecast_text import forecast_caution
+from blendp.render.plan.forecast import forecast_caution
 
 LIKE = "aol"
 

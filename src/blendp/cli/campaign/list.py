@@ -7,7 +7,7 @@ from rich.text import Text
 
 from blendp.cli.campaign.options import AsJson, Server, say
 from blendp.cli.console import print_json, results
-from blendp.report.text import visible
+from blendp.render.text import visible
 from blendp.service.operator_client import DEFAULT_SERVER, OperatorClient
 
 EXAMPLES = """Examples:

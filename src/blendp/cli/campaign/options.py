@@ -15,7 +15,7 @@ from typer import Argument, Option
 from blendp.cli.console import errors, results
 from blendp.cli.options import NoSuchFileError, output
 from blendp.errors import ParameterError
-from blendp.report.text import visible
+from blendp.render.text import visible
 from blendp.service.operator_client import DEFAULT_SERVER, OperatorClient
 
 TOKEN = "BLENDP_TOKEN"

@@ -10,7 +10,7 @@ from blendp.cli.console import print_json
 from blendp.cli.options import output, takes_job
 from blendp.cli.serve import note
 from blendp.client import Policy
-from blendp.report.forecast_text import forecast_words
+from blendp.render.plan.forecast import forecast_words
 
 EXAMPLES = """Examples:
 

@@ -12,7 +12,7 @@ from rich.text import Text
 from blendp.cli.campaign.options import AsJson, CampaignName, Where, Yes, agreed, counted, require_answer, say, warn
 from blendp.cli.console import errors, print_json, results
 from blendp.cli.options import output, takes_job
-from blendp.report.text import percent, plain_label
+from blendp.render.text import percent, plain_label
 
 EXAMPLES = """Examples:
 

@@ -15,8 +15,8 @@ from blendp.cli.console import print_json, results
 from blendp.cli.options import takes_job
 from blendp.evaluation.planner import ListForecast
 from blendp.privacy import Budget
-from blendp.report.forecast_text import forecast_words
-from blendp.report.text import visible
+from blendp.render.plan.forecast import forecast_words
+from blendp.render.text import visible
 from blendp.wire.campaign import Terms
 
 EXAMPLES = """Examples:

@@ -12,7 +12,7 @@ from blendp.cli.client.words import tell
 from blendp.cli.console import print_json, results
 from blendp.cli.options import takes_job
 from blendp.client import Listing, Participation
-from blendp.report.text import visible
+from blendp.render.text import visible
 
 EXAMPLES = """Examples:
 

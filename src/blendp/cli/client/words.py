@@ -12,7 +12,7 @@ from blendp.cli.console import results
 from blendp.client import Item, Ledger, Summary
 from blendp.client.ledger import Amount
 from blendp.privacy import Budget
-from blendp.report.text import visible
+from blendp.render.text import visible
 from blendp.wire.problems import PROBLEMS
 
 

@@ -12,8 +12,8 @@ from blendp.errors import require_choice, require_count
 from blendp.evaluation.surveys import evaluate_survey
 from blendp.outputs import refuse_existing, whole
 from blendp.randomness import SimulationRandom
-from blendp.report.survey_terminal import trials_tables
-from blendp.report.survey_text import Trials
+from blendp.render.survey.terminal import trials_tables
+from blendp.render.survey.text import Trials
 from blendp.survey import METHODS
 
 EXAMPLES = """Examples:
@@ -56,7 +56,7 @@ def evaluate(
         ]
         view = Trials(answers.questionnaire, tuple(answers.frequencies()), answers.people, tuple(done), seed)
         if out is not None:
-            from blendp.report.survey_page import render_trials  # matplotlib takes a second to load
+            from blendp.render.survey.page import render_trials  # matplotlib takes a second to load
 
             bar.start("drawing the page")
             with whole(out, overwrite=overwrite, own_files=(PAGE,)) as folder:

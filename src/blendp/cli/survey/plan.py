@@ -16,8 +16,8 @@ from blendp.errors import ParameterError, require_choice, require_count, require
 from blendp.evaluation.surveys import plan_survey
 from blendp.outputs import refuse_existing, whole
 from blendp.randomness import SimulationRandom
-from blendp.report.survey_terminal import survey_plan_tables
-from blendp.report.survey_text import PlanView
+from blendp.render.survey.terminal import survey_plan_tables
+from blendp.render.survey.text import PlanView
 from blendp.survey import METHODS, Model, Tree
 from blendp.survey.synthetic import draw_answers
 
@@ -138,7 +138,7 @@ def plan(
         given = "assumed" if job.data is None else "none" if model is None else "given"
         view = PlanView(made, words, given, answers.inferred)
         if out is not None:
-            from blendp.report.survey_page import render_survey_plan  # matplotlib takes a second to load
+            from blendp.render.survey.page import render_survey_plan  # matplotlib takes a second to load
 
             bar.start("drawing the page")
             with whole(out, overwrite=overwrite, own_files=(PAGE,)) as folder:

@@ -11,10 +11,10 @@ from blendp.cli.survey.options import SurveyJob, reading
 from blendp.errors import ParameterError, require_choice
 from blendp.outputs import refuse_existing
 from blendp.randomness import ReleaseRandom
-from blendp.report import load_plots_meanwhile
-from blendp.report.survey_files import SURVEY_FILES, frequency_rows, survey_card, write_survey
-from blendp.report.survey_terminal import frequency_table, survey_summary
-from blendp.report.text import visible
+from blendp.render.release.page import load_plots_meanwhile
+from blendp.render.survey.files import SURVEY_FILES, frequency_rows, survey_card, write_survey
+from blendp.render.survey.terminal import frequency_table, survey_summary
+from blendp.render.text import visible
 from blendp.survey import METHODS, run_survey
 
 EXAMPLES = """Examples:

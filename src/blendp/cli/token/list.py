@@ -11,7 +11,7 @@ from rich.text import Text
 from blendp.cli.console import print_json, results
 from blendp.cli.options import output
 from blendp.cli.serve import FOLDER, DatabaseAddress, DataFolder, opened, stored
-from blendp.report.text import visible
+from blendp.render.text import visible
 
 EXAMPLES = """Examples:
 

@@ -26,7 +26,7 @@ from blendp.evaluation.planner.lists import listing
 from blendp.logs.synthetic import NAMES
 from blendp.mechanisms import AsymmetricList, ThresholdList, WeightedUnion
 from blendp.methods import Parameters
-from blendp.methods.listed import hybrid_list_maker, published_list_maker
+from blendp.methods.listed import blendp_list_maker, published_list_maker
 
 Array = NDArray[np.float64]
 
@@ -124,7 +124,7 @@ Mechanism = AsymmetricList | ThresholdList | _UnionOfPeople
 def _mechanism(parameters: Parameters, levels: int) -> Mechanism:
     if parameters.method == "published":
         return published_list_maker(parameters)
-    maker = hybrid_list_maker(parameters, levels)
+    maker = blendp_list_maker(parameters, levels)
     return _UnionOfPeople(maker) if isinstance(maker, WeightedUnion) else maker
 
 

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from blendp.errors import ParameterError
 from blendp.methods import Release
-from blendp.report import release_checks
+from blendp.render.release.checks import release_checks
 from blendp.service.audit import MOST_ENTRIES, Actor, holder_of
 from blendp.service.clock import reading
 from blendp.service.forecast import LIKE, forecast_of_campaign

@@ -1,0 +1,1 @@
+"""The paper's figures made anew: pictures, data files and a page."""

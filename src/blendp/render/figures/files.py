@@ -1,0 +1,93 @@
+"""The files of a reproduction: for every figure its data and its picture, and a page that shows them all."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from blendp._version import __version__
+from blendp.evaluation.figures import RECIPES, Figure, Point
+from blendp.outputs import whole
+from blendp.render.release.files import wildcard_text
+from blendp.render.tables import Cell, write_table
+from blendp.render.templates import fill
+
+KINDS = ("csv", "json", "svg", "png")
+FILES = ("index.html", *(f"figure-{name}.{kind}" for name in RECIPES for kind in KINDS))
+"""All that a reproduction may hold."""
+
+
+def write_reproduction(
+    figures: Sequence[Figure],
+    directory: Path,
+    *,
+    about: Mapping[str, Any],
+    overwrite: bool = False,
+    progress: Callable[[str], None] | None = None,
+) -> None:
+    """Write four files for every figure, and the page. ``about`` says what all figures have in common."""
+    from blendp.render.figures import plots  # matplotlib takes a second to load
+
+    with whole(directory, overwrite=overwrite, own_files=FILES) as made:
+        pictures = {}
+        for figure in figures:
+            if progress is not None:
+                progress(f"drawing figure {figure.name}")
+            target = made / f"figure-{figure.name}"
+            _write_csv(target.with_suffix(".csv"), figure.points)
+            document = json.dumps(as_document(figure, about), ensure_ascii=False, indent=1, allow_nan=False)
+            target.with_suffix(".json").write_text(document + "\n", encoding="utf-8")
+            target.with_suffix(".svg").write_bytes(plots.svg_file(figure))
+            target.with_suffix(".png").write_bytes(plots.png_file(figure))
+            pictures[figure.name] = plots.inline(figure)
+        (made / "index.html").write_text(_page(figures, pictures, about), encoding="utf-8")
+
+
+def as_document(figure: Figure, about: Mapping[str, Any]) -> dict[str, Any]:
+    """The data of a figure as plain values; what is unknown is null."""
+    return {
+        "blendp": __version__,
+        "private": False,
+        "figure": figure.name,
+        "title": figure.title,
+        "sentence": figure.sentence,
+        "paper": figure.paper,
+        **about,
+        "points": [
+            {
+                **point.about,
+                "mean": {name: _known(mean.value) for name, mean in point.means.items()},
+                "std_error": {name: _known(mean.error) for name, mean in point.means.items()},
+            }
+            for point in figure.points
+        ],
+    }
+
+
+def _known(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _write_csv(path: Path, points: Sequence[Point]) -> None:
+    """A row for every point: what it is about, and every mean with its standard error beside it."""
+    told = list(dict.fromkeys(name for point in points for name in point.about))
+    names = list(dict.fromkeys(name for point in points for name in point.means))
+    columns = [*told, *(column for name in names for column in (name, f"{name}_std_error"))]
+    write_table(path, columns, (_cells(point, told, names) for point in points))
+
+
+def _cells(point: Point, told: Sequence[str], names: Sequence[str]) -> list[Cell]:
+    about = dict(point.about)
+    if "query" in about:
+        about["query"] = wildcard_text(about["query"])
+    means = [point.means.get(name) for name in names]
+    return [about.get(name) for name in told] + [
+        cell for mean in means for cell in ((None, None) if mean is None else (mean.value, mean.error))
+    ]
+
+
+def _page(figures: Sequence[Figure], pictures: Mapping[str, Any], about: Mapping[str, Any]) -> str:
+    return fill("figures/page.html.j2", {"figures": figures, "pictures": pictures, "about": about})

@@ -1,0 +1,1 @@
+"""A plan: its page and its tables on the terminal."""

@@ -1,0 +1,49 @@
+"""A plan on the terminal."""
+
+from __future__ import annotations
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from blendp.evaluation.planner import Overview
+from blendp.render.plan.text import NOT_PRIVATE, advice, figures, heading, reaches, share
+
+
+def plan_tables(view: Overview) -> RenderableType:
+    """Figures by method, the same over opt-in shares, the target, and what to do next."""
+    parts: list[RenderableType] = [Text(heading(view)), Text(), _figures(view), Text(), _sweep(view)]
+    if view.target is not None:
+        parts += [Text(), Text(f"To reach {view.target}:", style="bold")]
+        parts += [Padding(Text(line), (0, 0, 0, 2)) for line in reaches(view)]
+    parts += [Text(), Text("What to do next", style="bold")]
+    parts += [Padding(Text(line), (0, 0, 0, 2)) for line in advice(view)]
+    if not view.private:
+        parts.append(Text(NOT_PRIVATE, style="bold magenta"))
+    return Group(*parts)
+
+
+def _figures(view: Overview) -> Table:
+    table = Table(title="Expected", title_justify="left", header_style="bold", box=None, pad_edge=False)
+    table.add_column("")
+    for name in view.plans:
+        table.add_column(name, justify="right")
+    for line in figures(view):
+        table.add_row(f"  {line.name}" if line.under else line.name, *line.values)
+    return table
+
+
+def _sweep(view: Overview) -> Table:
+    table = Table(title="By opt-in share", title_justify="left", header_style="bold", box=None, pad_edge=False)
+    table.add_column("opt-in", justify="right", no_wrap=True)
+    table.add_column("people", justify="right", no_wrap=True)
+    for name in view.sweeps:
+        for title in (f"{name}: records", "L1", "NDCG"):
+            table.add_column(title, justify="right", no_wrap=True)
+    for row in zip(*view.sweeps.values(), strict=True):
+        first = row[0]
+        values = [v for p in row for v in (f"{p.records:,.1f}", f"{p.scores.l1:.3f}", f"{p.scores.ndcg:.3f}")]
+        style = "bold" if first.opt_in == view.first.opt_in else None
+        table.add_row(share(first.opt_in), f"{first.groups.opt_in:,}", *values, style=style)
+    return table

@@ -1,0 +1,153 @@
+"""A plan in words and tables: the same for the terminal and for the page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from blendp.evaluation.planner import Found, Overview, Plan, Reach
+from blendp.render.text import decimals, with_error
+
+PLACES = (1, 10, 50)
+"""Places of the list whose errors are told."""
+
+NOT_PRIVATE = "Not private: computed from the raw log without protection."
+NONE = "–"
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of the table of figures: what it tells, and its value for each method; ``under`` another line."""
+
+    name: str
+    values: tuple[str, ...]
+    under: bool = False
+
+
+def heading(view: Overview) -> str:
+    """For whom and with which promise."""
+    made = view.first
+    size = "all records that pass" if made.parameters.size is None else f"{made.parameters.size} records"
+    return (
+        f"{made.users:,} people like those of {view.like}: {made.groups.opt_in:,} opt in ({share(made.opt_in)}), "
+        f"{made.groups.client:,} clients; promise {made.parameters.budget} to every person; list of {size}"
+    )
+
+
+def figures(view: Overview) -> list[Line]:
+    """What each method may be expected to give."""
+    plans = list(view.plans.values())
+
+    def line(name: str, values: Sequence[str], under: bool = False) -> Line:
+        return Line(name, tuple(values), under)
+
+    lines = [
+        line("pass the threshold", [f"{made.candidates:,.1f} records" for made in plans]),
+        line("on the list", [f"{made.records:,.1f} records" for made in plans]),
+        line("of so many queries", [f"{made.queries:,.1f}" for made in plans], under=True),
+        line("L1 of trends (0: perfect)", [f"{made.scores.l1:.3f}" for made in plans]),
+        line("NDCG (1: perfect)", [f"{made.scores.ndcg:.3f}" for made in plans]),
+        line("in random order", [f"{made.scores.ndcg_random:.3f}" for made in plans], under=True),
+        line("NDCG of the list", [f"{made.scores.ndcg_list:.3f}" for made in plans]),
+        line("in random order", [f"{made.scores.ndcg_list_random:.3f}" for made in plans], under=True),
+    ]
+    for place in PLACES:
+        if any(made.at(place) for made in plans):
+            lines.append(line(f"record at place {place}", [_at(made, place) for made in plans]))
+            lines.append(line("error as a share", [_off(made, place) for made in plans], under=True))
+    lines.append(line("one opt-in user is worth", [_worth(made) for made in plans]))
+    return lines
+
+
+def _at(made: Plan, place: int) -> str:
+    error = made.at(place)
+    if error is None:
+        return NONE
+    digits = decimals([error.std_error], [error.probability])
+    return with_error(error.probability, error.std_error, digits)
+
+
+def _off(made: Plan, place: int) -> str:
+    error = made.at(place)
+    return NONE if error is None else f"{float(f'{100 * error.relative:.2g}'):g} %"
+
+
+def _worth(made: Plan) -> str:
+    if made.worth is None:
+        return NONE
+    value = float(f"{made.worth:.2g}")
+    return f"{value:,.0f} clients" if value >= 10 else f"{value:g} clients"
+
+
+def reaches(view: Overview) -> list[str]:
+    """What it takes to reach the target, a sentence for each method."""
+    return [f"{name}: {_reach(view, reach)}" for name, reach in view.reach.items()]
+
+
+def _reach(view: Overview, reach: Reach) -> str:
+    made = view.first
+    by_people, by_epsilon = reach.opt_in, reach.epsilon
+    ways = []
+    if by_people.value is not None:
+        people = round(by_people.value * made.users)
+        ways.append(
+            f"{share(by_people.value)} opt in ({people:,} people) at ε = {made.parameters.epsilon:g} "
+            f"gives {_outcome(by_people)}"
+        )
+    else:
+        ways.append(f"no opt-in share up to 50 % is enough at this ε (best: {_outcome(by_people)})")
+    if by_epsilon.value is not None:
+        ways.append(f"ε = {by_epsilon.value:g} at {share(made.opt_in)} opt-in gives {_outcome(by_epsilon)}")
+    else:
+        ways.append(f"no ε up to 10 is enough at this opt-in share (best: {_outcome(by_epsilon)})")
+    return "; ".join(ways) + "."
+
+
+def _outcome(found: Found) -> str:
+    return f"L1 {found.plan.scores.l1:.3f} with {found.plan.records:.1f} records"
+
+
+def advice(view: Overview) -> list[str]:
+    """What to do next."""
+    best = max(view.plans.values(), key=lambda one: (_steps(one.records), -one.scores.l1))
+    told = best.parameters
+    said = []
+    if len(view.plans) > 1:
+        said.append(f"Take method {told.method}: {_why(view, best)}.")
+    if best.records < 0.5:
+        said.append("Next to nothing will be listed: find more people, or more who opt in, or raise ε.")
+    elif told.size is not None and best.records < 0.95 * told.size:
+        said.append(
+            f"The list will not be full: ask for about {max(1, int(best.records))} records (--size), or let more "
+            f"people opt in (--target-size {round(0.95 * told.size)} finds how many)."
+        )
+    elif told.size is not None and best.candidates > 1.5 * told.size:
+        said.append(f"About {best.candidates:,.0f} records pass: a longer list is possible (--size), or a smaller ε.")
+    if told.delta * best.users >= 1:
+        said.append(
+            f"δ = {told.delta:g} is not below one over the {best.users:,} people ({1 / best.users:.2g}): choose a "
+            f"smaller one for a release about real people, and plan again."
+        )
+    if view.target is None:
+        said.append(
+            "Name a target (--target-l1, --target-size) to learn the smallest opt-in share and ε that reach it."
+        )
+    said.append("Check the plan on a log of your own: blendp evaluate LOG --repeat 20.")
+    return said
+
+
+def _steps(records: float) -> int:
+    """Lengths of lists that differ by less than about a hundredth are the same to people."""
+    return round(100 * math.log(max(records, 0.01)))
+
+
+def _why(view: Overview, best: Plan) -> str:
+    """What speaks for this method."""
+    longer = all(best.records > 1.01 * made.records for made in view.plans.values() if made is not best)
+    return "its list is longer" if longer else "its list is as long and its L1 smaller"
+
+
+def share(value: float) -> str:
+    """A share as a percentage."""
+    return f"{100 * value:.3g} %"

@@ -1,0 +1,1 @@
+"""A release: its files, its page, its tables on the terminal."""

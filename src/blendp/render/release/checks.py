@@ -1,0 +1,72 @@
+"""What an operator should look at before a result is signed: the groups, whether they agree, and what to be wary of."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from typing import Any
+
+from blendp.methods import Outcome
+from blendp.render.text import plain_label
+
+MOST_FLAGGED = 20
+"""How many flagged records are shown; their number is always told."""
+
+_MOST_NAMED = 3
+
+
+def release_checks(outcome: Outcome) -> dict[str, Any]:
+    """Numbers of both groups, the cross-check in words, flagged records, what lying clients could do, cautions."""
+    return {
+        "opt_in_people": outcome.groups.opt_in,
+        "clients": outcome.groups.client,
+        "records": outcome.head_list.records,
+        "agreement": _agreement(outcome),
+        "influence": [asdict(line) for line in outcome.influence],
+        "cautions": all_cautions(outcome),
+    }
+
+
+def all_cautions(outcome: Outcome) -> list[str]:
+    """What a reader of the estimates has to know: of the parameters, and of what the cross-check found."""
+    return [*outcome.cautions, *alarms(outcome)]
+
+
+def alarms(outcome: Outcome) -> list[str]:
+    """What the cross-check of the groups found, if it is not that they agree."""
+    check = outcome.check
+    if check is None:
+        return []
+    flagged = [outcome.head_list.labels[i] for i in check.flagged]
+    if check.p_value is None or not (check.differ or flagged):
+        return [] if check.p_value is not None else [check.words]
+    if not flagged:
+        return [check.words]
+    named = ", ".join(plain_label(query, url, 60) for query, url in flagged[:_MOST_NAMED])
+    more = f" and {len(flagged) - _MOST_NAMED:,} more" if len(flagged) > _MOST_NAMED else ""
+    which = "record is" if len(flagged) == 1 else "records are"
+    return [f"{check.words} {len(flagged):,} {which} flagged: {named}{more}."]
+
+
+def _agreement(outcome: Outcome) -> dict[str, Any] | None:
+    """The cross-check; None for a method that makes none."""
+    check = outcome.check
+    if check is None:
+        return None
+    flagged = []
+    for i in check.flagged[:MOST_FLAGGED]:
+        query, url = outcome.head_list.labels[i]
+        opt_in, client = (_known(group.cells.probability[i]) for group in (outcome.opt_in, outcome.client))
+        flagged.append({"query": query, "url": url, "opt_in": opt_in, "client": client, "z": _known(check.z[i])})
+    return {
+        "differ": check.differ,
+        "p_value": check.p_value,
+        "kappa": check.kappa,
+        "words": check.words,
+        "flagged_records": len(check.flagged),
+        "flagged": flagged,
+    }
+
+
+def _known(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None

@@ -1,0 +1,1 @@
+"""A survey: its files, its pages, its tables on the terminal."""

@@ -1,0 +1,127 @@
+"""Writing a survey to a directory."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, astuple, fields
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from blendp._version import __version__
+from blendp.errors import RandomnessError
+from blendp.estimate import CONFIDENCE
+from blendp.evaluation.surveys import design_facts
+from blendp.outputs import whole
+from blendp.render.survey.page import render_survey
+from blendp.render.survey.text import learnt_model, learnt_tree
+from blendp.render.tables import write_table
+from blendp.survey import AnswerRow, SurveyOutcome, SurveyRelease
+from blendp.survey.model_file import model_to_bytes
+
+SURVEY_FILES = ("frequencies.csv", "survey.json", "questionnaire.json", "model.json", "report.html")
+
+
+def write_survey(
+    release: SurveyRelease,
+    directory: str | PathLike[str],
+    *,
+    source: Mapping[str, Any] | None = None,
+    overwrite: bool = False,
+) -> None:
+    """Write the files of a survey. ``source`` says who opted in.
+
+    model.json is only written where a tree was learnt. Where the possible answers were read from the answers, neither
+    it nor questionnaire.json is: a later survey would take them for public.
+    """
+    if not isinstance(release, SurveyRelease):
+        raise RandomnessError(
+            f"A {type(release).__name__} is not for release: make a SurveyRelease with blendp.run_survey."
+        )
+    with whole(Path(directory), overwrite=overwrite, own_files=SURVEY_FILES) as made:
+        columns = [field.name for field in fields(AnswerRow)]
+        write_table(made / "frequencies.csv", columns, (astuple(row) for row in release.rows()))
+        card = json.dumps(survey_card(release, source), ensure_ascii=False, indent=2, allow_nan=False)
+        (made / "survey.json").write_text(card + "\n", encoding="utf-8")
+        if not release.inferred:
+            _write_public(release, made)
+        title = f"A survey of {release.opt_in_people + release.design.clients:,} people"
+        (made / "report.html").write_text(render_survey(release, title=title), encoding="utf-8")
+
+
+def _write_public(release: SurveyRelease, folder: Path) -> None:
+    """Write what a later survey may take for public."""
+    (folder / "questionnaire.json").write_bytes(release.questionnaire.to_bytes())
+    tree = learnt_tree(release)
+    if tree is not None:
+        (folder / "model.json").write_bytes(model_to_bytes(tree, release.questionnaire))
+
+
+def survey_card(outcome: SurveyOutcome, source: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """What was done, to whom, with which guarantee: everything but the frequencies.
+
+    Nothing in it is unprotected, but the number of people where ``guarantee.not_protected`` says so.
+    """
+    told, names = outcome.parameters, outcome.questionnaire.names
+    facts = design_facts(outcome.design, outcome.questionnaire)
+    return {
+        "blendp": __version__,
+        "method": told.method,
+        "parameters": {**told.to_dict(), **(source or {})},
+        "people": {"opt_in": outcome.opt_in_people, "client": outcome.design.clients},
+        "guarantee": {
+            "epsilon": told.epsilon,
+            "delta": told.delta if outcome.opt_in_people else 0.0,
+            **{name: value for name, value in facts.items() if name != "groups"},
+            "model": outcome.model_words,
+            "words": outcome.words,
+            "not_protected": outcome.exceptions,
+            "confidence": told.confidence if learnt_model(outcome) else None,
+        },
+        "design": {"hidden": outcome.design.hidden is not None, "groups": facts["groups"]},
+        "questionnaire": {
+            "attributes": len(names),
+            "values": sum(outcome.questionnaire.sizes),
+            "inferred": outcome.inferred,
+        },
+        "opt_in_noise": _noise(outcome),
+        "tree": _tree(outcome),
+        "interval_confidence": CONFIDENCE,
+        "cautions": outcome.cautions,
+    }
+
+
+def frequency_rows(outcome: SurveyOutcome) -> list[dict[str, Any]]:
+    """Rows as plain values; unknown numbers are null."""
+    return [{name: _known(value) for name, value in asdict(row).items()} for row in outcome.rows()]
+
+
+def _noise(outcome: SurveyOutcome) -> list[dict[str, Any]]:
+    """The noise on the tables of so many attributes that the opt-in group released."""
+    if outcome.tables is None:
+        return []
+    kinds = Counter(
+        (len(axes), float(sigma)) for axes, sigma in zip(outcome.tables.axes, outcome.tables.sigmas, strict=True)
+    )
+    return [{"attributes": width, "tables": tables, "sigma": sigma} for (width, sigma), tables in kinds.items()]
+
+
+def _tree(outcome: SurveyOutcome) -> dict[str, Any] | None:
+    tree = learnt_tree(outcome)
+    if tree is None or outcome.misfit is None:
+        return None
+    names, misfit = outcome.questionnaire.names, outcome.misfit
+    return {
+        "edges": [[names[edge.first], names[edge.second]] for edge in tree.edges],
+        "misfit": {
+            "share": misfit.share,
+            "attributes": None if misfit.pair is None else [names[place] for place in misfit.pair],
+        },
+    }
+
+
+def _known(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,111 @@
+"""The plots of a survey, drawn narrow so that their text stays readable on a phone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from markupsafe import Markup
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+from numpy.typing import NDArray
+
+from blendp.render.plots import MIDDLE, ROW, Mark, dot_plot, name_rows, row_axes, scale
+from blendp.render.svg import COLOURS, Words, house_style, inline_svg
+from blendp.render.text import decimals, label
+from blendp.survey import SurveyOutcome
+
+ROWS = 14
+"""How many values one plot shows."""
+
+MOST = 4
+"""How many plots there are at most."""
+
+_ROOM = 1.3
+
+
+@dataclass(frozen=True)
+class BarRow:
+    """A name with bars of several colours, and perhaps a mark of what was predicted."""
+
+    name: str
+    value: str
+    bars: tuple[tuple[str, float], ...]
+    mark: float | None = None
+
+
+def frequency_plots(outcome: SurveyOutcome, truth: Sequence[NDArray[np.float64]] | None = None) -> list[Markup]:
+    """The frequencies with their intervals, attribute by attribute, all on the same scale."""
+    true = np.full(len(outcome.frequency), np.nan) if truth is None else np.concatenate(truth)
+    columns = zip(outcome.opt_in.probability.tolist(), outcome.client.probability.tolist(), true.tolist(), strict=True)
+    rows = outcome.rows()
+    marks = [
+        Mark(
+            row.attribute,
+            row.value,
+            row.frequency,
+            row.std_error,
+            row.low,
+            row.high,
+            row.weight_opt_in,
+            opt_in if outcome.opt_in_people else np.nan,
+            client,
+            known,
+        )
+        for row, (opt_in, client, known) in zip(rows, columns, strict=True)
+    ]
+    digits = decimals([row.std_error for row in rows], [row.frequency for row in rows])
+    parts = _parts(outcome.questionnaire.sizes)
+    shown = marks[: parts[-1][1]]
+    limits = scale(shown)
+    return [
+        dot_plot(marks[slice(*part)], digits, f"frequencies-{place}", "Frequencies of answers", limits)
+        for place, part in enumerate(parts)
+    ]
+
+
+def plotted(outcome: SurveyOutcome) -> int:
+    """How many values the plots show."""
+    return _parts(outcome.questionnaire.sizes)[-1][1]
+
+
+def _parts(sizes: Sequence[int]) -> list[tuple[int, int]]:
+    """Where each plot starts and ends: between attributes where that is possible, and alike where two are enough."""
+    ends = np.cumsum(sizes).tolist()
+    wanted = ROWS if ends[-1] > 2 * ROWS else math.ceil(ends[-1] / 2)
+    parts: list[tuple[int, int]] = []
+    start = 0
+    while start < ends[-1] and len(parts) < MOST:
+        fitting = [end for end in ends if start < end <= start + ROWS]
+        middle = start + wanted
+        end = min(fitting, key=lambda end: abs(end - middle)) if fitting else min(start + ROWS, ends[-1])
+        parts.append((start, end))
+        start = end
+    return parts
+
+
+def bar_plot(
+    rows: Sequence[BarRow], tick: Callable[[float], str], name: str, title: str, remark: str, line: float | None = None
+) -> Markup:
+    """Bars by name, with a dashed line at the promise."""
+    longest = max([value for row in rows for _, value in row.bars] + [row.mark or 0.0 for row in rows])
+    with house_style():
+        figure, axes = row_axes(len(rows))
+        room = 1.06 if line is None else _ROOM  # so that numbers stand beside the line, not on it
+        axes.set_xlim(0, room * max(longest, line or 0.0) or 1.0)
+        axes.xaxis.set_major_locator(MaxNLocator(5))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: tick(x)))
+        for place, row in enumerate(rows):
+            height = 12 / len(row.bars) if len(row.bars) > 1 else 9
+            for number, (colour, value) in enumerate(row.bars):
+                y = place * ROW + MIDDLE + (number + 0.5) * height - 4
+                axes.barh(y, value, height=height - 0.5, color=COLOURS[colour], linewidth=0, zorder=3)
+            if row.mark is not None:
+                top = place * ROW + MIDDLE - 5
+                axes.plot([row.mark] * 2, [top, top + 14], color=COLOURS["opt-in"], linewidth=2, zorder=4)
+        if line is not None:
+            axes.axvline(line, color=COLOURS["ink"], linewidth=1.4, dashes=(4, 3), zorder=5)
+        texts, tips = name_rows(axes, [(row.name, None) for row in rows], [row.value for row in rows])
+        heads = "; ".join(f"{label(row.name, None, 30)}: {row.value}" for row in rows[:3])
+        return inline_svg(figure, Words(name, title, f"{remark} First {heads}.", texts, tips))

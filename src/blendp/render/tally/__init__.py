@@ -1,0 +1,1 @@
+"""Counted reports: the clients' own estimates as files."""
