@@ -36,7 +36,7 @@ _SETTINGS = "BLENDP_BENCHMARK_FLOOR"
 _DATABASE_FILE = "collector.db"
 _HEAD = 4 + 32
 _SECTION = struct.Struct(">BHI")
-_MOST_IN_GROUP = 20_000
+_MAX_IN_GROUP = 20_000
 _NUMBER = {"query": 0, "record": 1, "cell": 2}
 
 Row = tuple[int, bytes, bytes, int, bytes]
@@ -113,7 +113,7 @@ class Grouped:
                     self._changed.wait()
                 group: list[tuple[list[Row], asyncio.Future[None]]] = []
                 size = 0
-                while self._line and (not group or size + len(self._line[0][0]) <= _MOST_IN_GROUP):
+                while self._line and (not group or size + len(self._line[0][0]) <= _MAX_IN_GROUP):
                     group.append(self._line.popleft())
                     size += len(group[-1][0])
             self._database.keep([row for rows, _ in group for row in rows])

@@ -31,7 +31,7 @@ _TYPES = {
     BATCH_JSON: "application/vnd.blendp.reports.v1+json",
     BATCH_BINARY: "application/vnd.blendp.reports.v1",
 }
-_MOST_A_SECOND = {SINGLE: 10_000, BATCH_JSON: 150_000, BATCH_BINARY: 300_000}
+_MAX_A_SECOND = {SINGLE: 10_000, BATCH_JSON: 150_000, BATCH_BINARY: 300_000}
 _QUESTIONS = ("query", "record")
 _SECTION = struct.Struct(">BHI")
 _HEAD_END = b"\r\n\r\n"
@@ -221,7 +221,7 @@ class Generator:
 
     def _needed(self) -> int:
         order = self._order
-        reports = order.rate * order.reports if order.rate else _MOST_A_SECOND[order.kind]
+        reports = order.rate * order.reports if order.rate else _MAX_A_SECOND[order.kind]
         seconds = 1.2 * (order.warm_seconds + order.seconds)
         return 2 * order.senders + int(reports * seconds / order.reports)
 

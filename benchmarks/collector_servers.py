@@ -139,7 +139,7 @@ def publish_campaign(collector: Collector, name: str = CAMPAIGN) -> Manifest:
             "opt_in_until": until,
             "reports_until": (today + datetime.timedelta(days=60)).isoformat(),
             "delta": 1e-4,
-            "minimum_opt_in": OPT_IN_PEOPLE,
+            "min_opt_in": OPT_IN_PEOPLE,
         }
     )
     for place, token in enumerate(collector.opt_in.enrol(name, OPT_IN_PEOPLE)):

@@ -1,6 +1,6 @@
 """How fast the embedded database takes reports in as its table grows, beside the empty table in the same run.
 
-    python -m benchmarks.full_table --sizes 500000 2000000 5000000 --most-seconds 900
+    python -m benchmarks.full_table --sizes 500000 2000000 5000000 --max-seconds 900
 
 The table is filled by large sorted transactions that are not durable, to save time; what is measured are groups of
 reports kept by the collector's own code, each in a durable transaction. A size that the time does not suffice for is
@@ -36,9 +36,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", type=int, nargs="+", default=[500_000, 2_000_000, 5_000_000])
     parser.add_argument("--measured", type=int, default=200_000, help="reports that are measured at each size")
-    parser.add_argument("--most-seconds", type=float, default=900.0)
+    parser.add_argument("--max-seconds", type=float, default=900.0)
     told = parser.parse_args()
-    until = time.monotonic() + told.most_seconds
+    until = time.monotonic() + told.max_seconds
     print("| reports in the table | reports/s | ratio to the empty table | µs of processor/report |")
     print("| ---: | ---: | ---: | ---: |")
     with tempfile.TemporaryDirectory() as folder:

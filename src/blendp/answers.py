@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 
 from blendp.errors import ParameterError
 
-MOST_VALUES = 1000
+MAX_VALUES = 1000
 """A question has no more possible answers than this."""
 
-MOST_ATTRIBUTES = 64
+MAX_ATTRIBUTES = 64
 """A questionnaire has no more questions than this."""
 
-MOST_CELLS = 1 << 27
+MAX_CELLS = 1 << 27
 """A table of counts has no more cells than this."""
 
 _SHOWN = 5
@@ -44,11 +44,11 @@ class Attribute:
         if not isinstance(values, tuple):
             raise ParameterError("values", type(values).__name__, "a tuple of texts", f"Correct {self.name!r}.")
         _require_texts(f"values of {self.name!r}", self.values)
-        if not 2 <= len(self.values) <= MOST_VALUES:
+        if not 2 <= len(self.values) <= MAX_VALUES:
             raise ParameterError(
                 f"number of values of {self.name!r}",
                 len(self.values),
-                f"from 2 to {MOST_VALUES}",
+                f"from 2 to {MAX_VALUES}",
                 "Leave out a question with one answer, and group the answers of one with too many.",
             )
         _require_distinct(f"values of {self.name!r}", self.values)
@@ -72,9 +72,9 @@ class Questionnaire:
             raise ParameterError(
                 "attributes", type(given).__name__, "a tuple of Attribute", "Make an Attribute of every question."
             )
-        if not 1 <= len(self.attributes) <= MOST_ATTRIBUTES:
+        if not 1 <= len(self.attributes) <= MAX_ATTRIBUTES:
             raise ParameterError(
-                "number of attributes", len(self.attributes), f"from 1 to {MOST_ATTRIBUTES}", "Ask fewer questions."
+                "number of attributes", len(self.attributes), f"from 1 to {MAX_ATTRIBUTES}", "Ask fewer questions."
             )
         _require_distinct("names of attributes", self.names)
 
@@ -179,9 +179,9 @@ class Answers:
         chosen = self._require_attributes(attributes)
         shape = tuple(self.sizes[place] for place in chosen)
         cells = math.prod(shape)
-        if cells > MOST_CELLS:
+        if cells > MAX_CELLS:
             raise ParameterError(
-                "attributes", attributes, f"questions with at most {MOST_CELLS} combinations", "Count fewer at once."
+                "attributes", attributes, f"questions with at most {MAX_CELLS} combinations", "Count fewer at once."
             )
         number = self.codes[:, chosen[0]].astype(np.int64)
         for place in chosen[1:]:

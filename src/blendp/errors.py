@@ -44,8 +44,8 @@ def require_number(
     *,
     above: float = -math.inf,
     below: float = math.inf,
-    least: float = -math.inf,
-    most: float = math.inf,
+    min_value: float = -math.inf,
+    max_value: float = math.inf,
     legal: str,
     remedy: str,
 ) -> None:
@@ -54,14 +54,14 @@ def require_number(
         fine = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
     except OverflowError:  # a whole number beyond all fractions
         fine = False
-    if not fine or not (above < value < below and least <= value <= most):
+    if not fine or not (above < value < below and min_value <= value <= max_value):
         raise ParameterError(parameter, value, legal, remedy)
 
 
-def require_count(parameter: str, value: Any, *, least: int, remedy: str) -> None:
-    """Raise :class:`ParameterError` unless ``value`` is a whole number of at least ``least``."""
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise ParameterError(parameter, value, f"a whole number of at least {least}", remedy)
+def require_count(parameter: str, value: Any, *, min_value: int, remedy: str) -> None:
+    """Raise :class:`ParameterError` unless ``value`` is a whole number of at least ``min_value``."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < min_value:
+        raise ParameterError(parameter, value, f"a whole number of at least {min_value}", remedy)
 
 
 def require_choice(parameter: str, value: Any, choices: tuple[str, ...], remedy: str = "") -> None:

@@ -57,8 +57,8 @@ def terms_of(name: str = "c1", **fields: Any) -> dict[str, Any]:
         "opt_in_until": "2026-11-20",
         "reports_until": "2026-11-30",
         "delta": 1e-4,
-        "minimum_opt_in": PEOPLE,
-        "minimum_clients": 3,
+        "min_opt_in": PEOPLE,
+        "min_clients": 3,
     }
     return {**usual, **fields}
 
@@ -94,7 +94,7 @@ class Published:
 def published_campaign(collector: Collector, name: str = "c1", **fields: Any) -> Published:
     """Create a campaign, opt people in, and publish its list."""
     terms = collector.lifecycle.create(terms_of(name, **fields))
-    for place, token in enumerate(collector.opt_in.enrol(name, terms.minimum_opt_in)):
+    for place, token in enumerate(collector.opt_in.enrol(name, terms.min_opt_in)):
         collector.opt_in.receive(name, token, records_of(terms, place))
     manifest = collector.lifecycle.publish(name)
     with collector.store.reading() as connection:

@@ -157,7 +157,7 @@ def test_methods_that_an_address_does_not_know(collector: Collector) -> None:
 @pytest.mark.parametrize("endpoint", WITH_BODY, ids=named)
 def test_bodies_that_are_not_taken(collector: Collector, endpoint: Endpoint) -> None:
     token = collector.tokens.create("all")
-    most = collector.settings.largest_body
+    most = collector.settings.max_body
 
     async def chunks() -> AsyncIterator[bytes]:
         for _ in range(most // 65536 + 1):
@@ -320,7 +320,7 @@ def test_too_many_requests_of_one_peer(tmp_path: Path) -> None:
 
 def test_too_many_requests_at_a_time(tmp_path: Path) -> None:
     """Whether the process answers is told all the same."""
-    collector = open_collector(tmp_path, most_requests=1)
+    collector = open_collector(tmp_path, max_requests=1)
     published_campaign(collector)
 
     async def talk(client: httpx.AsyncClient) -> None:
@@ -337,7 +337,7 @@ def test_too_many_requests_at_a_time(tmp_path: Path) -> None:
 
 
 def test_who_sends_slowly_takes_nobodys_turn(tmp_path: Path) -> None:
-    collector = open_collector(tmp_path, most_requests=1)
+    collector = open_collector(tmp_path, max_requests=1)
     going_on = asyncio.Event()
 
     async def slow() -> AsyncIterator[bytes]:
@@ -388,7 +388,7 @@ def test_large_bodies_on_their_way_have_a_bound(tmp_path: Path, monkeypatch: pyt
 
 def test_a_full_line_in_front_of_a_stalled_store(tmp_path: Path) -> None:
     """Who is in line waits and is kept; who finds it full is told to come back."""
-    collector = open_collector(tmp_path, most_waiting=5)
+    collector = open_collector(tmp_path, max_waiting=5)
     published = published_campaign(collector)
     reports = published.make(7)
     manifest, headers = published.manifest.sha256, {"content-type": BATCH_BINARY}

@@ -341,7 +341,7 @@ def test_keys_of_campaigns_that_are_over_are_in_no_memory(tmp_path: Path, end: s
     """At once in the process that ends the campaign, and soon in the others."""
     collector = open_collector(tmp_path)
     operator = bearer(collector.tokens.create("operator"))
-    published = published_campaign(collector, minimum_clients=1)
+    published = published_campaign(collector, min_clients=1)
     first, second = published.make(2)
 
     async def talk(client: httpx.AsyncClient) -> None:

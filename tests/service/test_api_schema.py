@@ -49,7 +49,7 @@ def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[St
     collector = open_collector(tmp_path)
     operator = collector.tokens.create("schema")
     published_campaign(collector, "reporting")
-    done = published_campaign(collector, "released", minimum_clients=1)
+    done = published_campaign(collector, "released", min_clients=1)
     collector.lifecycle.create(terms_of("open"))
     (enrolment,) = collector.opt_in.enrol("open", 1)
     collector.lifecycle.create(terms_of("victim"))

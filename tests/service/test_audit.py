@@ -12,7 +12,7 @@ import pytest
 import sqlalchemy as sa
 
 from blendp.errors import ParameterError
-from blendp.service.audit import LOCAL, MOST_ENTRIES, Trail, holder_of
+from blendp.service.audit import LOCAL, MAX_ENTRIES, Trail, holder_of
 from blendp.service.collector import Collector
 from blendp.service.refusal import Refused
 from blendp.service.store.schema import audit
@@ -30,7 +30,7 @@ def test_every_act_over_http_is_noted_with_its_token(tmp_path: Path) -> None:
 
     async def talk(client: httpx.AsyncClient) -> Any:
         path, by_alice, by_bob = "/v1/campaigns", bearer(alice), bearer(bob)
-        fields = terms_of(minimum_opt_in=2)
+        fields = terms_of(min_opt_in=2)
         assert (await client.post(path, headers=by_alice, json=fields)).status_code == 201
         assert (await client.post(path, headers=by_alice, json=fields)).status_code == 409
         assert (await client.post(f"{path}/c1/enrolments", headers=by_alice, json={"count": 3})).status_code == 201
@@ -65,7 +65,7 @@ def test_every_act_over_http_is_noted_with_its_token(tmp_path: Path) -> None:
 
 def test_acts_on_the_machine_are_those_of_local(tmp_path: Path) -> None:
     collector = open_collector(tmp_path)
-    published_campaign(collector, minimum_opt_in=2)
+    published_campaign(collector, min_opt_in=2)
     token = collector.tokens.create("alice").split("-")[2]
     assert collector.tokens.revoke(token)
     assert not collector.tokens.revoke(token)
@@ -91,7 +91,7 @@ def test_what_people_do_is_not_in_it(tmp_path: Path) -> None:
 
 def test_an_act_and_its_note_are_there_together_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     collector = open_collector(tmp_path)
-    terms = collector.lifecycle.create(terms_of(minimum_opt_in=1))
+    terms = collector.lifecycle.create(terms_of(min_opt_in=1))
     (token,) = collector.opt_in.enrol("c1", 1)
     collector.opt_in.receive("c1", token, records_of(terms, 0))
 
@@ -129,7 +129,7 @@ def test_it_is_read_page_by_page(tmp_path: Path) -> None:
     first = collector.trail.entries(most=3)
     assert [one.detail for one in first] == ["4", "3", "2"]
     assert [one.detail for one in collector.trail.entries(before=first[-1].number, most=3)] == ["1", "0"]
-    for wrong in (0, MOST_ENTRIES + 1, True):
+    for wrong in (0, MAX_ENTRIES + 1, True):
         with pytest.raises(ParameterError):
             collector.trail.entries(most=wrong)
     collector.close()

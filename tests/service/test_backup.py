@@ -127,7 +127,7 @@ def test_no_restore_draws_other_noise(place: Places, tmp_path: Path) -> None:
     """A backup with keys, published from three times, gives one list and one set of noisy counts."""
     old, out = place.new(tmp_path / "old"), tmp_path / "backup.tar"
     collector = Collector.open(old)
-    terms = collector.lifecycle.create({"campaign": "one", **TERMS, "delta": 1e-4, "minimum_opt_in": 100})
+    terms = collector.lifecycle.create({"campaign": "one", **TERMS, "delta": 1e-4, "min_opt_in": 100})
     for person, token in enumerate(collector.opt_in.enrol("one", 200)):
         records = [{"query": f"q{person % 9}", "url": "http://u"}]
         collector.opt_in.receive("one", token, enrolment_body(terms, records))

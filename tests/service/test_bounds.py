@@ -127,7 +127,7 @@ def test_half_told_requests_of_one_peer_block_nobody(patient: RealServer) -> Non
 
 @pytest.mark.usefixtures("enough_descriptors")
 def test_half_told_requests_of_many_peers_block_nobody(tmp_path: Path) -> None:
-    options = ("--rate", "0", "--most-connections", "64", "--patience", "5")
+    options = ("--rate", "0", "--max-connections", "64", "--patience", "5")
     with RealServer(tmp_path, *options) as server, ExitStack() as stack:
         for number in range(100):
             connection = stack.enter_context(server.connect(f"127.0.1.{number // 4}"))
@@ -213,7 +213,7 @@ def test_a_peer_that_never_ends_its_tls_takes_no_more_than_its_share(tmp_path: P
     """It answers no goodbye: who is asked to make room does so at once."""
     certificate, key = certified(tmp_path)
     context = ssl.create_default_context(cafile=str(certificate))
-    limits = ("--most-of-peer", "8", "--most-connections", "64", "--rate", "0")
+    limits = ("--max-of-peer", "8", "--max-connections", "64", "--rate", "0")
     with (
         RealServer(tmp_path, "--tls-certificate", str(certificate), "--tls-key", str(key), *limits) as server,
         ExitStack() as stack,
@@ -304,7 +304,7 @@ def reader(server: RealServer) -> socket.socket:
 @pytest.mark.usefixtures("enough_descriptors")
 def test_slow_readers_share_what_they_read(tmp_path: Path) -> None:
     with_long_list(tmp_path)
-    with RealServer(tmp_path, "--rate", "0", "--most-of-peer", "1000") as server, ExitStack() as stack:
+    with RealServer(tmp_path, "--rate", "0", "--max-of-peer", "1000") as server, ExitStack() as stack:
         with stack.enter_context(reader(server)) as first:
             answer_on(first)
         before = server.megabytes("VmRSS")

@@ -94,8 +94,8 @@ def held(collector: Collector, table: sa.Table) -> int:
 
 
 def test_records_are_kept_no_longer_than_the_terms_say(collector: Collector, today: Today, journal: list[Any]) -> None:
-    opted_in(collector, "enough", 3, minimum_opt_in=3)
-    opted_in(collector, "too-few", 2, minimum_opt_in=3)
+    opted_in(collector, "enough", 3, min_opt_in=3)
+    opted_in(collector, "too-few", 2, min_opt_in=3)
     today.day = RECORDS_KEPT_UNTIL
     collector.meet_deadlines()
     assert (state_of(collector, "enough"), state_of(collector, "too-few")) == ("opt-in", "opt-in"), "the last day"
@@ -131,14 +131,14 @@ def test_reports_are_kept_no_longer_than_the_terms_say(collector: Collector, tod
 
 
 def test_a_list_that_devices_refuse_is_published_all_the_same(collector: Collector, today: Today) -> None:
-    opted_in(collector, "c1", 1, minimum_opt_in=1)
+    opted_in(collector, "c1", 1, min_opt_in=1)
     today.day = RECORDS_KEPT_UNTIL + days(1)
     collector.meet_deadlines()
     assert status(collector.store, collector.clock, "c1")["list"]["records"] < 10
 
 
 def test_people_are_told_why_a_campaign_is_gone(collector: Collector, today: Today, tmp_path: Path) -> None:
-    opted_in(collector, "c1", 2, minimum_opt_in=3)
+    opted_in(collector, "c1", 2, min_opt_in=3)
     today.day = RECORDS_KEPT_UNTIL + days(1)
     collector.meet_deadlines()
 
@@ -154,7 +154,7 @@ def test_people_are_told_why_a_campaign_is_gone(collector: Collector, today: Tod
 def test_nothing_is_done_on_a_clock_that_jumped(tmp_path: Path) -> None:
     machine = Machine()
     collector = machine.open(tmp_path)
-    opted_in(collector, "c1", 2, minimum_opt_in=3)
+    opted_in(collector, "c1", 2, min_opt_in=3)
     machine.day += days(60)
     collector.meet_deadlines()
     collector.keep_house()
@@ -175,7 +175,7 @@ def test_nothing_is_done_on_a_clock_that_jumped(tmp_path: Path) -> None:
 
 
 def test_status_tells_what_happens_by_itself(collector: Collector) -> None:
-    opted_in(collector, "c1", 3, minimum_opt_in=3)
+    opted_in(collector, "c1", 3, min_opt_in=3)
     told = status(collector.store, collector.clock, "c1")["by_itself"]
     assert told == {"act": "publish", "after": "2026-11-27", "would_be": "publish", "last": None}
     collector.lifecycle.publish("c1")
@@ -189,8 +189,8 @@ def test_status_tells_what_happens_by_itself(collector: Collector) -> None:
 def test_what_fails_is_told_and_tried_again_ever_more_rarely(
     collector: Collector, today: Today, journal: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    opted_in(collector, "broken", 1, minimum_opt_in=1)
-    opted_in(collector, "well", 1, minimum_opt_in=1)
+    opted_in(collector, "broken", 1, min_opt_in=1)
+    opted_in(collector, "well", 1, min_opt_in=1)
     today.day = RECORDS_KEPT_UNTIL + days(1)
     publish, seconds, tries = Lifecycle.publish, [0.0], []
 
@@ -222,7 +222,7 @@ def test_what_fails_is_told_and_tried_again_ever_more_rarely(
 def test_records_that_cannot_be_read_are_not_taken_for_too_few(
     collector: Collector, today: Today, journal: list[Any]
 ) -> None:
-    opted_in(collector, "c1", 1, minimum_opt_in=1)
+    opted_in(collector, "c1", 1, min_opt_in=1)
     collector.files.destroy(opt_in_key("c1"))
     today.day = RECORDS_KEPT_UNTIL + days(1)
     collector.meet_deadlines()
@@ -234,7 +234,7 @@ def test_an_operator_who_comes_first_is_not_overruled(
     collector: Collector, today: Today, journal: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Between the look at what is due and the act somebody publishes; between too few and the deletion, as well."""
-    opted_in(collector, "c1", 2, minimum_opt_in=2)
+    opted_in(collector, "c1", 2, min_opt_in=2)
     today.day = RECORDS_KEPT_UNTIL + days(1)
     due = collector.deadlines._due(today.day)
     collector.lifecycle.publish("c1")
@@ -252,7 +252,7 @@ def test_an_operator_who_comes_first_is_not_overruled(
 
 @pytest.mark.parametrize("left", ["opt-in", "listing"])
 def test_a_campaign_that_a_dead_process_left_goes_on(collector: Collector, today: Today, left: str) -> None:
-    opted_in(collector, "c1", 2, minimum_opt_in=2)
+    opted_in(collector, "c1", 2, min_opt_in=2)
     with collector.store.writing() as connection:
         set_state(connection, find(connection, "c1").number, left)
     today.day = RECORDS_KEPT_UNTIL + days(1)
@@ -283,7 +283,7 @@ def test_a_process_that_is_killed_in_the_middle_is_carried_on(tmp_path: Path, pl
     control = Control(tmp_path / "control")
     control.today = DAY
     collector = Collector.open(Settings(tmp_path / "data"), control.clock)
-    opted_in(collector, "enough", 3, minimum_opt_in=3)
+    opted_in(collector, "enough", 3, min_opt_in=3)
     collector.close()
     control.today = RECORDS_KEPT_UNTIL + days(1)
     root = Path(__file__).parents[2]
@@ -306,7 +306,7 @@ def test_a_process_that_is_killed_in_the_middle_is_carried_on(tmp_path: Path, pl
 def test_one_process_at_a_time_meets_deadlines(postgres: Postgres, tmp_path: Path, today: Today) -> None:
     url = postgres.new_database()
     one, other = (Collector.open(Settings(tmp_path / "data", database=url), today) for _ in range(2))
-    opted_in(one, "c1", 2, minimum_opt_in=2)
+    opted_in(one, "c1", 2, min_opt_in=2)
     today.day = RECORDS_KEPT_UNTIL + days(1)
     with one.store.alone() as first:
         assert first
@@ -319,7 +319,7 @@ def test_one_process_at_a_time_meets_deadlines(postgres: Postgres, tmp_path: Pat
 
 
 def test_numbers_for_prometheus_tell_what_is_left(collector: Collector, today: Today) -> None:
-    opted_in(collector, "early", 2, minimum_opt_in=3)
+    opted_in(collector, "early", 2, min_opt_in=3)
     reported(collector, "late", 2)
     reported(collector, "done", 3)
     collector.lifecycle.release("done")
@@ -347,7 +347,7 @@ def test_numbers_for_prometheus_tell_what_is_left(collector: Collector, today: T
 def test_the_number_of_time_series_is_bounded(collector: Collector, monkeypatch: pytest.MonkeyPatch) -> None:
     from blendp.service import campaign_numbers
 
-    monkeypatch.setattr(campaign_numbers, "MOST_UNDER_WAY", 2)
+    monkeypatch.setattr(campaign_numbers, "MAX_UNDER_WAY", 2)
     for number in range(4):
         collector.lifecycle.create(terms_of(f"c{number}"))
     told = collector.numbers().decode()
@@ -366,7 +366,7 @@ def test_numbers_are_told_without_a_store(collector: Collector, monkeypatch: pyt
 
 def test_records_whose_key_is_lost_do_not_stay_for_ever(collector: Collector, today: Today) -> None:
     """The key may be put back for a week; then records that nobody can read go as the terms promised."""
-    opted_in(collector, "lost", 3, minimum_opt_in=3)
+    opted_in(collector, "lost", 3, min_opt_in=3)
     collector.files.destroy(opt_in_key("lost"))
     today.day = RECORDS_KEPT_UNTIL + days(deadlines_module.UNREADABLE_DAYS)
     collector.meet_deadlines()

@@ -103,7 +103,7 @@ def require_same_files(release: blendp.Release, signed: dict[str, Any], folder: 
 @pytest.mark.parametrize("clients", [1, 2])
 def test_unknown_numbers_are_read_back_too(collector: Collector, tmp_path: Path, clients: int) -> None:
     """So few clients that nobody was asked for the record, or for the query."""
-    terms = replace(_terms({}), minimum_clients=1)
+    terms = replace(_terms({}), min_clients=1)
     collector.lifecycle.create(terms.__dict__)
     _opt_in(collector, terms)
     manifest = collector.lifecycle.publish("c")
@@ -131,7 +131,7 @@ def test_an_incomplete_document_is_refused(collector: Collector, tmp_path: Path)
 
 def _terms(told: dict[str, Any]) -> Terms:
     days = {"opens": "2026-11-01", "opt_in_until": "2026-11-20", "reports_until": "2026-11-30"}
-    usual = {"delta": 1e-4, "minimum_opt_in": PEOPLE, "minimum_clients": CLIENTS, "expected_clients": CLIENTS}
+    usual = {"delta": 1e-4, "min_opt_in": PEOPLE, "min_clients": CLIENTS, "expected_clients": CLIENTS}
     return Terms(campaign="c", title="T", **WHO, **{**days, **usual, **told})
 
 

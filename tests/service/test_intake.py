@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from blendp.service import intake as intake_module
-from blendp.service.intake import MOST_IN_GROUP, Intake
+from blendp.service.intake import MAX_IN_GROUP, Intake
 from blendp.service.refusal import Refused
 from blendp.service.settings import Settings
 from blendp.service.store import Store, open_store
@@ -59,11 +59,11 @@ def _rows(first: int, count: int) -> list[Row]:
     return [(i.to_bytes(16, "big"), i.to_bytes(16, "big"), 0, b"x") for i in range(first, first + count)]
 
 
-def _intake(store: Store | _Gate, seen: Counter[str], most_waiting: int = 1000) -> Intake:
+def _intake(store: Store | _Gate, seen: Counter[str], max_waiting: int = 1000) -> Intake:
     def observe(outcome: str, count: int) -> None:
         seen[outcome] += count
 
-    made = Intake(cast(Store, store), on(), most_waiting=most_waiting, observe=observe, show=lambda _waiting: None)
+    made = Intake(cast(Store, store), on(), max_waiting=max_waiting, observe=observe, show=lambda _waiting: None)
     made.start()
     return made
 
@@ -133,7 +133,7 @@ def test_who_comes_alone_after_many_waits_a_moment_only(store: Store) -> None:
 
 def test_a_full_line_asks_to_come_back(store: Store) -> None:
     gate = _Gate(store)
-    line = _intake(gate, Counter(), most_waiting=25)
+    line = _intake(gate, Counter(), max_waiting=25)
 
     async def go() -> list[Any]:
         sent = [asyncio.create_task(line.submit(1, _rows(10 * i, 10))) for i in range(5)]
@@ -151,7 +151,7 @@ def test_a_full_line_asks_to_come_back(store: Store) -> None:
 
 
 def test_a_batch_larger_than_the_line_is_taken_when_it_is_empty(store: Store) -> None:
-    line = _intake(store, Counter(), most_waiting=5)
+    line = _intake(store, Counter(), max_waiting=5)
     assert asyncio.run(line.submit(1, _rows(0, 10))) == ["accepted"] * 10
     line.stop()
 
@@ -229,10 +229,10 @@ def test_somebody_who_left_does_not_disturb_the_others(store: Store) -> None:
 
 def test_groups_are_bounded(store: Store) -> None:
     gate = _Gate(store)
-    line = _intake(gate, Counter(), most_waiting=10 * MOST_IN_GROUP)
+    line = _intake(gate, Counter(), max_waiting=10 * MAX_IN_GROUP)
 
     async def go() -> list[list[str]]:
-        size = MOST_IN_GROUP // 2 + 1
+        size = MAX_IN_GROUP // 2 + 1
         sent = [asyncio.create_task(line.submit(1, _rows(i * size, size))) for i in range(3)]
         await asyncio.sleep(0.05)
         gate.gate.set()
@@ -247,7 +247,7 @@ def test_whoever_listens_to_numbers_cannot_stop_the_intake(store: Store) -> None
     def fail(*_: object) -> None:
         raise OSError("no room for numbers")
 
-    line = Intake(store, on(), most_waiting=100, observe=fail, show=fail)
+    line = Intake(store, on(), max_waiting=100, observe=fail, show=fail)
     line.start()
     assert asyncio.run(line.submit(1, _rows(0, 2))) == ["accepted"] * 2
     assert asyncio.run(line.submit(1, _rows(2, 2))) == ["accepted"] * 2

@@ -169,7 +169,7 @@ def test_releasing_signs_the_result_and_deletes_all_rows_and_keys(collector: Col
 
 
 def test_deletion_requests_are_honoured_until_the_release(collector: Collector) -> None:
-    published_campaign(collector, minimum_clients=2)
+    published_campaign(collector, min_clients=2)
     keys = _send(collector, 4)
     assert collector.forget_report("c1", keys[0])
     assert not collector.forget_report("c1", keys[0])
@@ -202,7 +202,7 @@ def _contents(collector: Collector) -> list[bytes | None]:
 
 
 def test_a_deletion_while_reports_are_counted_counts(collector: Collector, monkeypatch: pytest.MonkeyPatch) -> None:
-    published_campaign(collector, minimum_clients=2)
+    published_campaign(collector, min_clients=2)
     keys = _send(collector, 4)
 
     def delete() -> None:
@@ -240,7 +240,7 @@ def _sums(count: ReportCount) -> tuple[Any, Any]:
 
 def test_deletions_without_end_cannot_stop_a_release(collector: Collector, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever deletes whenever a result was computed is asked to come back, and the release ends."""
-    published_campaign(collector, minimum_clients=2)
+    published_campaign(collector, min_clients=2)
     keys = iter(_send(collector, 40))
     document = type(collector.lifecycle)._release_document
     deleted, refused = [], []
@@ -262,9 +262,9 @@ def test_deletions_without_end_cannot_stop_a_release(collector: Collector, monke
 def test_no_more_deletions_are_noted_than_can_be_taken_away(
     collector: Collector, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    published_campaign(collector, minimum_clients=2)
+    published_campaign(collector, min_clients=2)
     keys = _send(collector, 5)
-    monkeypatch.setattr(reports_module, "MOST_PENDING", 2)
+    monkeypatch.setattr(reports_module, "MAX_PENDING", 2)
 
     def delete() -> None:
         assert [collector.forget_report("c1", key) for key in keys[:2]] == [True, True]
@@ -278,7 +278,7 @@ def test_no_more_deletions_are_noted_than_can_be_taken_away(
 def test_a_deletion_that_leaves_too_few_reopens_the_campaign(
     collector: Collector, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    published_campaign(collector, minimum_clients=4)
+    published_campaign(collector, min_clients=4)
     keys = _send(collector, 4)
     _while_counting(monkeypatch, lambda: collector.forget_report("c1", keys[0]))
     with _refusal("too-few"):
@@ -442,7 +442,7 @@ def test_a_preview_counts_what_is_there(collector: Collector) -> None:
 def test_whoever_comes_or_goes_while_the_list_is_made_is_asked_to_come_back(
     collector: Collector, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    terms = collector.lifecycle.create(terms_of(minimum_opt_in=2))
+    terms = collector.lifecycle.create(terms_of(min_opt_in=2))
     tokens = collector.opt_in.enrol("c1", 3)
     for token in tokens[:2]:
         collector.opt_in.receive("c1", token, records_of(terms, 0))
@@ -466,7 +466,7 @@ def test_whoever_comes_or_goes_while_the_list_is_made_is_asked_to_come_back(
 
 
 def test_withdrawn_people_do_not_make_the_list(collector: Collector) -> None:
-    terms = collector.lifecycle.create(terms_of(minimum_opt_in=2))
+    terms = collector.lifecycle.create(terms_of(min_opt_in=2))
     tokens = collector.opt_in.enrol("c1", 4)
     for token in tokens:
         collector.opt_in.receive("c1", token, records_of(terms, 0))
@@ -481,7 +481,7 @@ def test_withdrawn_people_do_not_make_the_list(collector: Collector) -> None:
 def _listed(folder: Path, people: Sequence[int]) -> Listed:
     """The list of these people, who came in this order, under a key that is always the same."""
     collector = open_collector(folder)
-    terms = collector.lifecycle.create(terms_of(minimum_opt_in=2, opt_in_records=2))
+    terms = collector.lifecycle.create(terms_of(min_opt_in=2, opt_in_records=2))
     collector.files.keep(opt_in_key("c1"), bytes(range(32)))
     for person, token in zip(people, collector.opt_in.enrol("c1", len(people)), strict=True):
         records = [{"query": f"q{number}", "url": "http://u"} for number in (person % 40, person % 7)]
@@ -546,7 +546,7 @@ def test_a_retry_is_known_by_its_nonce_and_never_by_its_records(
 
 
 def test_a_retry_after_the_list_was_made_is_told_that_it_counted(collector: Collector) -> None:
-    terms = collector.lifecycle.create(terms_of(minimum_opt_in=2))
+    terms = collector.lifecycle.create(terms_of(min_opt_in=2))
     tokens = collector.opt_in.enrol("c1", 3)
     for place, token in enumerate(tokens):
         collector.opt_in.receive("c1", token, records_of(terms, place))
@@ -562,7 +562,7 @@ def test_a_retry_after_the_list_was_made_is_told_that_it_counted(collector: Coll
 
 def test_a_restored_store_cannot_make_the_list_again(collector: Collector) -> None:
     """Without the destroyed key, records that came back from a backup are noise."""
-    terms = collector.lifecycle.create(terms_of(minimum_opt_in=1))
+    terms = collector.lifecycle.create(terms_of(min_opt_in=1))
     (token,) = collector.opt_in.enrol("c1", 1)
     collector.opt_in.receive("c1", token, records_of(terms, 0))
     collector.files.destroy(opt_in_key("c1"))
@@ -618,7 +618,7 @@ def test_people_come_neither_early_nor_late(tmp_path: Path) -> None:
 
 
 def test_a_person_without_records_counts_as_one(collector: Collector) -> None:
-    terms = collector.lifecycle.create(terms_of(minimum_opt_in=3))
+    terms = collector.lifecycle.create(terms_of(min_opt_in=3))
     for token in collector.opt_in.enrol("c1", 3):
         collector.opt_in.receive("c1", token, enrolment_body(terms, []))
     manifest = collector.lifecycle.publish("c1")
@@ -683,7 +683,7 @@ def test_a_process_that_died_leaves_no_keys(tmp_path: Path) -> None:
 
 def test_status_tells_progress_and_churn(collector: Collector) -> None:
     published_campaign(collector)
-    published_campaign(collector, "c2", minimum_clients=5)
+    published_campaign(collector, "c2", min_clients=5)
     told = status(collector.store, collector.clock, "c2")
     assert told["opt_in"]["missing"] == 0
     assert told["clients"] == {"reports": 0, "minimum": 5, "missing": 5, "until": "2026-11-30", "expected": 10_000}
@@ -706,7 +706,7 @@ def test_only_what_is_released_is_exported(collector: Collector) -> None:
 
 def test_two_operators_publish_at_once(collector: Collector, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second is asked to come back, and finds it done then; only one list was ever made."""
-    terms = collector.lifecycle.create(terms_of(minimum_opt_in=2))
+    terms = collector.lifecycle.create(terms_of(min_opt_in=2))
     for token in collector.opt_in.enrol("c1", 2):
         collector.opt_in.receive("c1", token, records_of(terms, 0))
     other = replace(collector.lifecycle)

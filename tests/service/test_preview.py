@@ -64,7 +64,7 @@ async def send(client: httpx.AsyncClient, body: bytes) -> None:
 
 
 def test_a_preview_signs_nothing_and_shows_what_a_release_would(collector: Collector) -> None:
-    published = published_campaign(collector, epsilon=6.0, minimum_clients=CLIENTS)
+    published = published_campaign(collector, epsilon=6.0, min_clients=CLIENTS)
     headers = bearer(collector.tokens.create("releaser", ["release"]))
     address = "/v1/campaigns/c1/preview"
 
@@ -92,7 +92,7 @@ def test_a_preview_signs_nothing_and_shows_what_a_release_would(collector: Colle
 
 def test_clients_who_lie_are_an_alarm_before_anything_is_signed(collector: Collector) -> None:
     """All clients claim one query that a third of the opt-in people have."""
-    published = published_campaign(collector, epsilon=6.0, minimum_clients=CLIENTS)
+    published = published_campaign(collector, epsilon=6.0, min_clients=CLIENTS)
     headers = bearer(collector.tokens.create("releaser", ["release"]))
 
     async def talk(client: httpx.AsyncClient) -> None:
@@ -112,7 +112,7 @@ def test_clients_who_lie_are_an_alarm_before_anything_is_signed(collector: Colle
 
 
 def test_honest_clients_are_no_alarm(collector: Collector) -> None:
-    published = published_campaign(collector, epsilon=6.0, minimum_clients=CLIENTS)
+    published = published_campaign(collector, epsilon=6.0, min_clients=CLIENTS)
 
     async def talk(client: httpx.AsyncClient) -> None:
         await send(client, reports_of(published, CLIENTS))
@@ -141,7 +141,7 @@ def test_a_forecast_is_of_the_number_of_people_and_not_of_their_records(tmp_path
             for name in ("c1", "c2")
         ]
         assert told[0] == told[1]
-        expected = forecast_list(parameters_of(Terms(**terms_of())), 2, PEOPLE, "yandex", Policy.least_records)
+        expected = forecast_list(parameters_of(Terms(**terms_of())), 2, PEOPLE, "yandex", Policy.min_records)
         assert told[0] == expected.to_dict()
         assert told[0]["too_short"]
         usual = await client.get("/v1/campaigns/c1/forecast", headers=headers)
@@ -158,7 +158,7 @@ def test_a_forecast_is_of_the_number_of_people_and_not_of_their_records(tmp_path
 
 def test_previews_are_computed_one_at_a_time(collector: Collector) -> None:
     """So that no number of them takes all the threads that others wait for."""
-    published = published_campaign(collector, epsilon=6.0, minimum_clients=CLIENTS)
+    published = published_campaign(collector, epsilon=6.0, min_clients=CLIENTS)
     headers = bearer(collector.tokens.create("releaser", ["release"]))
 
     async def talk(client: httpx.AsyncClient) -> None:

@@ -17,7 +17,7 @@ from tests.simulation.world import (
     JSON,
     KINDS,
     MALFORMED,
-    MINIMUM_CLIENTS,
+    MIN_CLIENTS,
     NEW,
     OTHER_BYTES,
     REPLAY,
@@ -36,7 +36,7 @@ def published(world: World, people: int = 4) -> None:
 
 def ready(world: World) -> None:
     published(world)
-    world.upload(BINARY, [NEW] * MINIMUM_CLIENTS)
+    world.upload(BINARY, [NEW] * MIN_CLIENTS)
 
 
 def released(world: World) -> None:
@@ -220,7 +220,7 @@ def crash_while_a_report_is_deleted(world: World) -> None:
     for place in (faults.BEFORE_COMMIT, faults.AFTER_COMMIT):
         world.die_at(place)
         world.delete_report(0)
-    assert len(world.model.counted) == MINIMUM_CLIENTS - 1
+    assert len(world.model.counted) == MIN_CLIENTS - 1
     world.upload(BINARY, [REPLAY] * 3)
     world.upload(SINGLE, [SAME_INSTALL], 0)
     world.release()
@@ -255,7 +255,7 @@ def deletion_overtakes_its_report(world: World) -> None:
         again_refused(world, made[1])
     first, second = overtaken(world), overtaken(world)
     world.send(BINARY, [world.made(NEW, 0), first, world.made(NEW, 0), second, first])
-    assert len(world.model.counted) == MINIMUM_CLIENTS + 2
+    assert len(world.model.counted) == MIN_CLIENTS + 2
     assert len(world.model.barred) == len(FORMS) + 2
     released(world)
 
@@ -299,7 +299,7 @@ def crash_while_a_deletion_overtakes_its_report(world: World) -> None:
     world.send(SINGLE, [made])
     assert report in world.model.counted
     world.delete_report(install_of(world, report) - 1)
-    assert len(world.model.counted) == MINIMUM_CLIENTS
+    assert len(world.model.counted) == MIN_CLIENTS
     assert len(world.model.barred) == 2
     world.die_at(faults.FORGET)
     released(world)
@@ -380,7 +380,7 @@ def deletions_race_their_reports(world: World) -> None:
         assert world.model.forget(report.pseudonym) == was_there
         world.gone.add(report.pseudonym)
     world.check()
-    assert len(world.model.counted) == MINIMUM_CLIENTS
+    assert len(world.model.counted) == MIN_CLIENTS
     world.restart(graceful=False)
     world.upload(BINARY, [REPLAY] * len(world.sent))
     released(world)

@@ -127,8 +127,8 @@ def _terms() -> dict[str, Any]:
         "reports_until": str(today + 21),
         "epsilon": EPSILON,
         "delta": DELTA,
-        "minimum_opt_in": OPT_IN,
-        "minimum_clients": CLIENTS,
+        "min_opt_in": OPT_IN,
+        "min_clients": CLIENTS,
         "expected_clients": CLIENTS,
     }
 

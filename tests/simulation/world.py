@@ -49,7 +49,7 @@ from tests.simulation.database import Databases, Rows, rows_of
 from tests.simulation.servers import Answer, Client, NoAnswer, Nursery, Server
 from tests.support import WHO
 
-MINIMUM_OPT_IN = MINIMUM_CLIENTS = 3
+MIN_OPT_IN = MIN_CLIENTS = 3
 PEOPLE = 8
 PARAMETERS = {"epsilon": 8.0, "delta": 0.05, "opt_in_records": 2}
 SINGLE, JSON, BINARY = FORMS = ("single", "json", "binary")
@@ -203,8 +203,8 @@ class World:
             "opt_in_until": self.opt_in_until.isoformat(),
             "reports_until": self.reports_until.isoformat(),
             **PARAMETERS,
-            "minimum_opt_in": MINIMUM_OPT_IN,
-            "minimum_clients": MINIMUM_CLIENTS,
+            "min_opt_in": MIN_OPT_IN,
+            "min_clients": MIN_CLIENTS,
             "expected_clients": 20,
         }
         path = "/v1/campaigns"
@@ -235,7 +235,7 @@ class World:
         def happen(model: Model) -> str:
             if model.state != "opt-in":
                 return "not-found" if model.state == "deleted" else "wrong-state"
-            if model.opt_in_people < MINIMUM_OPT_IN:
+            if model.opt_in_people < MIN_OPT_IN:
                 return "too-few"
             model.state, model.sealed = "reporting", False
             model.documents |= {"manifest", "list", "listed"}
@@ -250,7 +250,7 @@ class World:
         def happen(model: Model) -> str:
             if model.state != "reporting":
                 return "not-found" if model.state == "deleted" else "wrong-state"
-            if len(model.counted) < MINIMUM_CLIENTS:
+            if len(model.counted) < MIN_CLIENTS:
                 model.state = "reporting"
                 return "too-few"
             model.end("released")

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from blendp import answers as module
-from blendp.answers import MOST_ATTRIBUTES, MOST_VALUES, Answers, Attribute, Questionnaire
+from blendp.answers import MAX_ATTRIBUTES, MAX_VALUES, Answers, Attribute, Questionnaire
 from blendp.errors import ParameterError
 
 COLOUR = Attribute("colour", ("red", "green", "blue"))
@@ -64,7 +64,7 @@ def test_sizes_and_names() -> None:
         ("x", "ab", "a tuple of texts"),
         ("x", (), "number of values of 'x' = 0 is not allowed: it must be from 2 to 1000"),
         ("x", ("a",), "number of values of 'x' = 1"),
-        ("x", tuple(map(str, range(MOST_VALUES + 1))), "number of values of 'x' = 1001"),
+        ("x", tuple(map(str, range(MAX_VALUES + 1))), "number of values of 'x' = 1001"),
         ("x", ("a", "b", "a"), r"values of 'x' = \('a',\) is not allowed: it must be distinct"),
         ("x", ("a", ""), "values of 'x' = '' is not allowed"),
         ("x", ("a", "b\u3000"), "values of 'x' = 'b\\\\u3000' is not allowed"),
@@ -84,7 +84,7 @@ def test_attributes_refused(name: Any, values: Any, message: str) -> None:
         ([COLOUR], "a tuple of Attribute"),
         (("colour",), "a tuple of Attribute"),
         ((COLOUR, SMOKES, COLOUR), r"names of attributes = \('colour',\)"),
-        (tuple(Attribute(f"q{i}", ("a", "b")) for i in range(MOST_ATTRIBUTES + 1)), "number of attributes = 65"),
+        (tuple(Attribute(f"q{i}", ("a", "b")) for i in range(MAX_ATTRIBUTES + 1)), "number of attributes = 65"),
     ],
 )
 def test_questionnaires_refused(attributes: Any, message: str) -> None:
@@ -93,8 +93,8 @@ def test_questionnaires_refused(attributes: Any, message: str) -> None:
 
 
 def test_the_largest_questionnaire() -> None:
-    values = tuple(map(str, range(MOST_VALUES)))
-    asked = Questionnaire(tuple(Attribute(f"q{i}", values) for i in range(MOST_ATTRIBUTES)))
+    values = tuple(map(str, range(MAX_VALUES)))
+    asked = Questionnaire(tuple(Attribute(f"q{i}", values) for i in range(MAX_ATTRIBUTES)))
     assert Questionnaire.from_bytes(asked.to_bytes()) == asked
 
 
@@ -213,7 +213,7 @@ def test_counts_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(ParameterError, match="whole numbers from 0 to 1"):
             held.counts(*chosen)
     assert held.counts(np.int64(1)).sum() == 50  # type: ignore[arg-type]
-    monkeypatch.setattr(module, "MOST_CELLS", 5)
+    monkeypatch.setattr(module, "MAX_CELLS", 5)
     assert held.counts(0).shape == (3,)
     with pytest.raises(ParameterError, match="at most 5 combinations"):
         held.counts(0, 1)

@@ -67,8 +67,8 @@ def reproduce(
     names, grid = figures or [], QUICK if quick else FULL
     wanted = {name for recipe in recipes(names) for name in recipe.data_sets}
     runs = (QUICK_RUNS if quick else RUNS) if runs is None else runs
-    require_count("runs", runs, least=1, remedy="Ask for at least one run, 2 for standard errors.")
-    require_count("seed", seed, least=0, remedy="Use a whole number such as 0.")
+    require_count("runs", runs, min_value=1, remedy="Ask for at least one run, 2 for standard errors.")
+    require_count("seed", seed, min_value=0, remedy="Use a whole number such as 0.")
     if logs and users is not None:
         raise ParameterError("users", users, "left out with --log", "The log says how many people there are.")
     refuse_existing(out, overwrite=overwrite, own_files=FILES)

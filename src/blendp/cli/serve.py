@@ -55,13 +55,13 @@ def serve(
         listening(help="IP address or network of a proxy that ends TLS and whose word about peers is taken."),
     ] = None,
     rate: Annotated[float, limits(help="Reports, or other requests, a second of one peer; 0 for no limit.")] = 200.0,
-    largest_body: Annotated[int, limits(help="Bytes of a request body.")] = 1 << 20,
-    most_waiting: Annotated[int, limits(help="Reports that may wait for the store.")] = 50_000,
-    most_requests: Annotated[int, limits(help="Requests that are served at a time.")] = 1000,
-    most_connections: Annotated[
+    max_body: Annotated[int, limits(help="Bytes of a request body.")] = 1 << 20,
+    max_waiting: Annotated[int, limits(help="Reports that may wait for the store.")] = 50_000,
+    max_requests: Annotated[int, limits(help="Requests that are served at a time.")] = 1000,
+    max_connections: Annotated[
         int | None, limits(help="Connections of a process; as many as the system allows, at most 10000, if not given.")
     ] = None,
-    most_of_peer: Annotated[int, limits(help="Connections of one peer, at most a quarter of all.")] = 256,
+    max_of_peer: Annotated[int, limits(help="Connections of one peer, at most a quarter of all.")] = 256,
     patience: Annotated[
         float,
         limits(help="Seconds for a TLS handshake or a head; thrice as many for a body, or to take some of an answer."),
@@ -85,11 +85,11 @@ def serve(
         tls_key=tls_key,
         behind_proxy=behind_proxy,
         rate=rate,
-        largest_body=largest_body,
-        most_waiting=most_waiting,
-        most_requests=most_requests,
-        most_connections=most_connections,
-        most_of_peer=most_of_peer,
+        max_body=max_body,
+        max_waiting=max_waiting,
+        max_requests=max_requests,
+        max_connections=max_connections,
+        max_of_peer=max_of_peer,
         patience=patience,
     )
     if tls_certificate is not None:

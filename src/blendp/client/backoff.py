@@ -16,8 +16,8 @@ from email.utils import parsedate_to_datetime
 
 FIRST = 5.0
 LONGEST = 3600.0
-LONGEST_IF_LATE = 6 * 3600.0
-MOST_WAIT = 14 * 86_400.0
+MAX_DELAY_IF_LATE = 6 * 3600.0
+MAX_WAIT = 14 * 86_400.0
 
 
 def delay(attempts: int, u: float, retry_after: float = 0.0, longest: float = LONGEST) -> float:
@@ -31,11 +31,11 @@ def retry_after(header: str | None, now: float) -> float:
         return 0.0
     text = header.strip()
     if text.isascii() and text.isdigit():
-        return float(min(int(text[:12]), MOST_WAIT))
+        return float(min(int(text[:12]), MAX_WAIT))
     try:
         moment = parsedate_to_datetime(text)
     except ValueError:
         return 0.0
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=datetime.UTC)
-    return min(max(0.0, moment.timestamp() - now), MOST_WAIT)
+    return min(max(0.0, moment.timestamp() - now), MAX_WAIT)

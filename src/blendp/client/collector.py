@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from blendp.client.http import MOST_BYTES, MOST_LIST_BYTES, Http, server_url
+from blendp.client.http import MAX_BYTES, MAX_LIST_BYTES, Http, server_url
 from blendp.client.policy import Policy
 from blendp.client.refusals import EquivocationError, NetworkError, RefusedError
 from blendp.errors import ParameterError
@@ -22,11 +22,11 @@ from blendp.wire.envelope import SignatureError
 from blendp.wire.keys import Trust
 from blendp.wire.problems import RETRYABLE
 
-MOST_LISTED = 50
+MAX_LISTED = 50
 """How many campaigns of a collector are listed: the latest."""
 
-_MOST_KEYS = 1000
-_LONGEST_STATE = 20
+_MAX_KEYS = 1000
+_MAX_STATE = 20
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class Collector:
         The terms of all of them are fetched, so nobody learns which one is meant.
         """
         trust = self._trust(day, known)
-        return tuple(self._listing(name, state, day, trust) for name, state in self._overview()[-MOST_LISTED:])
+        return tuple(self._listing(name, state, day, trust) for name, state in self._overview()[-MAX_LISTED:])
 
     def _listing(self, campaign: str, state: str, day: datetime.date, trust: Trust) -> Listing:
         try:
@@ -122,7 +122,7 @@ class Collector:
         with _refusing(f"the list of campaigns of {self.url}"):
             for one in json.loads(data or b"")["campaigns"]:
                 require_campaign_id(one["campaign"])
-                listed.append((str(one["campaign"]), str(one["state"])[:_LONGEST_STATE]))
+                listed.append((str(one["campaign"]), str(one["state"])[:_MAX_STATE]))
         return listed
 
     def _offer(self, campaign: str, day: datetime.date, trust: Trust) -> Offer:
@@ -162,7 +162,7 @@ class Collector:
         )
 
     def _head_list(self, campaign: str, manifest: Manifest) -> HeadList:
-        data = self._fetch(self.url, _path(campaign, "list"), MOST_LIST_BYTES)
+        data = self._fetch(self.url, _path(campaign, "list"), MAX_LIST_BYTES)
         if data is None:
             raise RefusedError("list", f"{self.url} has a manifest of {campaign}, but no list.")
         with _refusing(f"the list of {campaign}", "list"):
@@ -186,7 +186,7 @@ class Collector:
         else:
             raise ParameterError("key", None, "given", f"Ask the people behind {self.url} for their public key.")
         statements = []
-        for statement in told["statements"][:_MOST_KEYS]:
+        for statement in told["statements"][:_MAX_KEYS]:
             with _refusing("a key statement"):
                 statements.append(Envelope.from_bytes(json.dumps(statement).encode("utf-8")))
         return start.following(statements)
@@ -218,7 +218,7 @@ class Collector:
             raise EquivocationError(campaign, "manifest", ((self.url, data), (witness, other)))
         return len(self.witnesses)
 
-    def _fetch(self, server: str, path: str, most: int = MOST_BYTES) -> bytes | None:
+    def _fetch(self, server: str, path: str, most: int = MAX_BYTES) -> bytes | None:
         """The body at this address; None if there is no such thing."""
         answer = self.http.request("GET", server + path, most=most)
         if answer.status == 200:
@@ -238,7 +238,7 @@ def _named(told: dict[str, list[Any]], day: datetime.date) -> Trust:
     """The keys that a collector says it signs with today."""
     keys = []
     with _refusing("the list of keys"):
-        for item in told["keys"][:_MOST_KEYS]:
+        for item in told["keys"][:_MAX_KEYS]:
             until = item["until"]
             if until is None or day <= require_day("until", until):
                 keys.append(VerifyKey.of_text(item["key"]))

@@ -16,7 +16,7 @@ from typing import Any
 import httpcore
 import httpx
 
-MOST_ADDRESSES = 8
+MAX_ADDRESSES = 8
 """How many of a name's addresses are tried."""
 
 
@@ -121,4 +121,4 @@ def _addresses(host: str, port: int) -> list[str]:
         known = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         raise httpcore.ConnectError(str(error)) from error
-    return list(dict.fromkeys(str(one[4][0]) for one in known))[:MOST_ADDRESSES]
+    return list(dict.fromkeys(str(one[4][0]) for one in known))[:MAX_ADDRESSES]

@@ -42,7 +42,7 @@ from blendp.wire.keys import Trust
 from blendp.wire.reports import ID_BYTES, QUESTION_NUMBER, REPORT_JSON, write_report
 
 OPT_IN_JSON = "application/vnd.blendp.opt-in.v1+json"
-MOST_BODY = 1 << 20
+MAX_BODY = 1 << 20
 """The largest body that a collector takes; opt-in records beyond it are as if not there."""
 
 _SYSTEM = secrets.SystemRandom()
@@ -335,7 +335,7 @@ class Device:
         count = min(terms.opt_in_records, len(records))
         chosen = [records[place] for place in self._random.subset(len(records), count).tolist()]
         fields = {"terms": terms.sha256, "nonce": os.urandom(ENROLMENT_NONCE_BYTES).hex()}
-        room = MOST_BODY - len(canonical({**fields, "records": []}))
+        room = MAX_BODY - len(canonical({**fields, "records": []}))
         sent = fitting(chosen, lambda record: len(canonical(_plain(record))) + 1, room)
         return canonical({**fields, "records": [_plain(record) for record in sent]})
 

@@ -172,7 +172,7 @@ def posterior(prior: float | Fraction, ratio: Fraction) -> Fraction:
         pi  is the prior probability,
         r   is the ratio of the probabilities of what was seen, whether it is true or not.
     """
-    require_number("prior", float(prior), least=0, most=1, legal="from 0 to 1", remedy="It is a probability.")
+    require_number("prior", float(prior), min_value=0, max_value=1, legal="from 0 to 1", remedy="It is a probability.")
     pi = Fraction(prior)
     return pi * ratio / (pi * ratio + 1 - pi)
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from blendp.client.deadline import Deadline
 
 USER_AGENT = "blendp"
-MOST_BYTES = 1 << 20
-MOST_LIST_BYTES = 32 << 20
+MAX_BYTES = 1 << 20
+MAX_LIST_BYTES = 32 << 20
 
 _TIMEOUT = 20.0
 _LONGEST = 300.0
@@ -107,7 +107,7 @@ class Http:
         body: bytes | None = None,
         media_type: str | None = None,
         token: str | None = None,
-        most: int = MOST_BYTES,
+        most: int = MAX_BYTES,
     ) -> Answer:
         """The answer to one request; raises :class:`NetworkError` if there is none."""
         headers = {"Content-Type": media_type} if media_type else {}

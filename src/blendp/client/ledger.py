@@ -29,7 +29,7 @@ CAP = Budget(48.0, 4e-5)
 """Four such years."""
 
 PERIOD_DAYS = 365
-MOST_DAYS_AT_ONCE = 90
+MAX_DAYS_AT_ONCE = 90
 """A clock that shows more days than these since it was looked at last was set forward, for all that one knows."""
 
 Amount = tuple[Fraction, Fraction]
@@ -38,7 +38,7 @@ Amount = tuple[Fraction, Fraction]
 
 def days_passed(last: datetime.date | None, today: datetime.date) -> int:
     """How many days count between the latest day that was ever seen and today."""
-    return 0 if last is None else min(max(0, (today - last).days), MOST_DAYS_AT_ONCE)
+    return 0 if last is None else min(max(0, (today - last).days), MAX_DAYS_AT_ONCE)
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Entry:
         require_campaign_id(self.campaign)
         require_choice("group", self.group, GROUPS)
         require_day("day", self.day)
-        require_count("counted", self.counted, least=0, remedy="Days are counted from 0.")
+        require_count("counted", self.counted, min_value=0, remedy="Days are counted from 0.")
 
 
 @dataclass(frozen=True)

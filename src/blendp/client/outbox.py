@@ -11,7 +11,7 @@ import datetime
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from blendp.client.backoff import LONGEST, LONGEST_IF_LATE, MOST_WAIT, delay, retry_after
+from blendp.client.backoff import LONGEST, MAX_DELAY_IF_LATE, MAX_WAIT, delay, retry_after
 from blendp.client.consent import Consent
 from blendp.client.http import Answer, Http
 from blendp.client.refusals import NetworkError, RefusedError
@@ -19,7 +19,7 @@ from blendp.client.store import Item, Participation, Store
 from blendp.wire.canonical import require_day
 from blendp.wire.problems import RETRYABLE
 
-MOST_ITEMS = 500
+MAX_ITEMS = 500
 """How many reports wait at most; the oldest are dropped. Deletion requests wait as long as they must."""
 
 DELETIONS = ("deletion", "opt-in-deletion")
@@ -75,7 +75,7 @@ class Outbox:
                 Item(0, done.campaign, kind, method, url, media_type, body, now, now, 0, "waiting", "", now)
             )
             waiting = [item for item in self._waiting() if item.kind in NEEDS]
-            for item in waiting[: max(0, len(waiting) - MOST_ITEMS)]:
+            for item in waiting[: max(0, len(waiting) - MAX_ITEMS)]:
                 self._store.settle(item, "dropped", "quota")
 
     def drop(self, campaign: str, reason: str) -> bool:
@@ -110,7 +110,7 @@ class Outbox:
     def _drop_if_old(self, item: Item, now: float) -> None:
         """Drop what is too old, if it was already found to be a day ago: a clock may be wrong for a while."""
         end = self._end(item)
-        if now <= max(item.made + MOST_WAIT, 0.0 if end is None else end + _DAY):
+        if now <= max(item.made + MAX_WAIT, 0.0 if end is None else end + _DAY):
             if item.overdue is not None:
                 self._store.set_overdue(item, None)
         elif item.overdue is None:
@@ -161,7 +161,7 @@ class Outbox:
             return
         heard = self._clock()
         asked = retry_after(answer.headers.get("retry-after"), heard)
-        longest = LONGEST_IF_LATE if early else LONGEST
+        longest = MAX_DELAY_IF_LATE if early else LONGEST
         self._store.postpone(item, heard + delay(item.attempts + 1, self._jitter(), asked, longest), answer.problem)
 
 

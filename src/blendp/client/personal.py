@@ -15,7 +15,7 @@ from blendp.headlist.head_list import Record
 from blendp.normalise import normalise_query, normalise_url
 from blendp.wire import Terms
 
-LONGEST_TEXT = 8192
+MAX_TEXT = 8192
 """A query or URL of more bytes than this is none."""
 
 
@@ -67,6 +67,6 @@ def _nfc(text: str) -> str:
 
 def _usable(text: str) -> bool:
     try:
-        return "\0" not in text and len(text.encode("utf-8")) <= LONGEST_TEXT
+        return "\0" not in text and len(text.encode("utf-8")) <= MAX_TEXT
     except UnicodeEncodeError:
         return False

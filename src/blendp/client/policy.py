@@ -13,46 +13,46 @@ from blendp.wire import Manifest, Terms
 class Policy:
     """Bounds that a campaign must keep before this device takes part."""
 
-    least_records: int = 10
+    min_records: int = 10
     """On a shorter list a report hides among too few things."""
 
-    least_opt_in: int = 100
+    min_opt_in: int = 100
     """A list made by fewer people may show single ones of them."""
 
-    most_records: int = 20_000
+    max_records: int = 20_000
     """Making a report takes the longer the longer the list; nobody needs one as long as this."""
 
-    most_epsilon: float | None = None
+    max_epsilon: float | None = None
     """The largest epsilon of one campaign; None leaves it to the caps of the ledger."""
 
     def __post_init__(self) -> None:
         """Refuse bounds that are none."""
-        require_count("least_records", self.least_records, least=1, remedy="10 is usual.")
-        require_count("most_records", self.most_records, least=self.least_records, remedy="20000 is usual.")
-        require_count("least_opt_in", self.least_opt_in, least=1, remedy="100 is usual.")
-        if self.most_epsilon is not None:
+        require_count("min_records", self.min_records, min_value=1, remedy="10 is usual.")
+        require_count("max_records", self.max_records, min_value=self.min_records, remedy="20000 is usual.")
+        require_count("min_opt_in", self.min_opt_in, min_value=1, remedy="100 is usual.")
+        if self.max_epsilon is not None:
             require_number(
-                "most_epsilon", self.most_epsilon, above=0, legal="above 0", remedy="None leaves it to the caps."
+                "max_epsilon", self.max_epsilon, above=0, legal="above 0", remedy="None leaves it to the caps."
             )
 
     def require_terms(self, terms: Terms) -> None:
         """Raise unless these terms are within the bounds."""
-        if self.most_epsilon is not None and terms.epsilon > self.most_epsilon:
-            _refuse(terms, f"asks for epsilon {terms.epsilon:g}, above {self.most_epsilon:g}")
-        if terms.minimum_opt_in < self.least_opt_in:
-            _refuse(terms, f"makes a list from {terms.minimum_opt_in} opt-in people, below {self.least_opt_in}")
+        if self.max_epsilon is not None and terms.epsilon > self.max_epsilon:
+            _refuse(terms, f"asks for epsilon {terms.epsilon:g}, above {self.max_epsilon:g}")
+        if terms.min_opt_in < self.min_opt_in:
+            _refuse(terms, f"makes a list from {terms.min_opt_in} opt-in people, below {self.min_opt_in}")
 
     def require_manifest(self, manifest: Manifest) -> None:
         """Raise unless this manifest is within the bounds."""
         terms = manifest.terms
-        if self.most_epsilon is not None and terms.epsilon > self.most_epsilon:
-            _refuse(terms, f"asks for epsilon {terms.epsilon:g}, above {self.most_epsilon:g}")
-        if manifest.opt_in_people < self.least_opt_in:
-            _refuse(terms, f"has a list of {manifest.opt_in_people} opt-in people, below {self.least_opt_in}")
-        if manifest.records < self.least_records:
-            _refuse(terms, f"has a list of {manifest.records} records, below {self.least_records}")
-        if manifest.records > self.most_records:
-            _refuse(terms, f"has a list of {manifest.records} records, above {self.most_records}")
+        if self.max_epsilon is not None and terms.epsilon > self.max_epsilon:
+            _refuse(terms, f"asks for epsilon {terms.epsilon:g}, above {self.max_epsilon:g}")
+        if manifest.opt_in_people < self.min_opt_in:
+            _refuse(terms, f"has a list of {manifest.opt_in_people} opt-in people, below {self.min_opt_in}")
+        if manifest.records < self.min_records:
+            _refuse(terms, f"has a list of {manifest.records} records, below {self.min_records}")
+        if manifest.records > self.max_records:
+            _refuse(terms, f"has a list of {manifest.records} records, above {self.max_records}")
 
 
 def _refuse(terms: Terms, what: str) -> None:

@@ -50,7 +50,7 @@ def make_report(
     """
     require_release(random)
     require_number(
-        "query_share", query_share, least=0, most=1, legal="from 0 to 1", remedy="Take the campaign's value."
+        "query_share", query_share, min_value=0, max_value=1, legal="from 0 to 1", remedy="Take the campaign's value."
     )
     for record in records:
         _require_record(record)
@@ -79,7 +79,7 @@ def make_reports(
     normalised as the list's were (:func:`blendp.normalise_query`, :func:`blendp.normalise_url`).
     """
     require_release(random)
-    require_count("records_per_user", records_per_user, least=1, remedy="1 is the published choice.")
+    require_count("records_per_user", records_per_user, min_value=1, remedy="1 is the published choice.")
     for record in records:
         _require_record(record)
     if records:

@@ -99,7 +99,7 @@ def largest(
     cells = head_list.record_cells
     if size is None or size >= (head_list.records if unit == "record" else head_list.queries):
         return None
-    require_count("size", size, least=1, remedy="Ask for at least one record.")
+    require_count("size", size, min_value=1, remedy="Ask for at least one record.")
     if unit == "record":
         return cells[np.argsort(-counts[cells], kind="stable")[:size]]
     totals = np.bincount(head_list.query_of_cell, weights=counts)[:-1]

@@ -39,7 +39,7 @@ class OptInCounts:
     selected_above: float | None = None
     """Records are on the list because this release's own numbers reached this many people; None where others' did."""
 
-    least_people: float = 0.02
+    min_people: float = 0.02
     """Listed records are taken to have at least so many people on average: with fewer they would hardly be listed."""
 
     record_noise: AsymmetricLaplace | None = None
@@ -91,7 +91,7 @@ def counts_of_list(
         cells.shape[0],
         people,
         noise,
-        selected_above=mechanism.least_total - mechanism.noise.mean,
+        selected_above=mechanism.min_total - mechanism.noise.mean,
         record_noise=mechanism.noise,
     )
 
@@ -110,8 +110,8 @@ def counts_of_union(
     total = max(float(people.sum()), 1.0)
     dispersion, query_dispersion = (min(max(x / m**2 / total, 1 / m), 1.0) for x in (of_cells, of_queries))
     _rest(people, noise, users)
-    least = mechanism.least_people / 2
-    return OptInCounts(candidates, users, people, noise, dispersion, query_dispersion, least_people=least)
+    least = mechanism.min_people / 2
+    return OptInCounts(candidates, users, people, noise, dispersion, query_dispersion, min_people=least)
 
 
 def counts_of_hold_out(noisy: NoisyCounts) -> OptInCounts:

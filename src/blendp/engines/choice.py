@@ -33,7 +33,7 @@ from __future__ import annotations
 from blendp.engines.usable import Dialect
 from blendp.errors import ParameterError, require_count
 
-MOST_PER_USER = 999_999
+MAX_PER_USER = 999_999
 """The largest sample of a user: a limit of the embedded database."""
 
 _MASK = (1 << 31) - 1
@@ -41,10 +41,10 @@ _MASK = (1 << 31) - 1
 
 def require_draw(per_user: int, key: int) -> None:
     """Raise unless this many records of a user can be drawn by this key."""
-    require_count("per_user", per_user, least=1, remedy="Choose how many records of a user may count.")
-    if per_user > MOST_PER_USER:
-        raise ParameterError("per_user", per_user, f"at most {MOST_PER_USER}", "Bound contributions lower.")
-    require_count("key", key, least=0, remedy="Draw a key of 64 random bits.")
+    require_count("per_user", per_user, min_value=1, remedy="Choose how many records of a user may count.")
+    if per_user > MAX_PER_USER:
+        raise ParameterError("per_user", per_user, f"at most {MAX_PER_USER}", "Bound contributions lower.")
+    require_count("key", key, min_value=0, remedy="Draw a key of 64 random bits.")
     if key >= 1 << 64:
         raise ParameterError("key", key, "a whole number below 2**64", "Draw a key of 64 random bits.")
 

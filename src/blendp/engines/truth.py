@@ -34,7 +34,7 @@ class Truth:
         Sums that differ by rounding alone (less than one part in 2^40) are ties. A log of fewer records gives
         all of them.
         """
-        require_count("size", size, least=0, remedy="Ask for a head of some records.")
+        require_count("size", size, min_value=0, remedy="Ask for a head of some records.")
         mantissa, exponent = np.frexp(self.record)
         rounded = np.ldexp(np.round(np.ldexp(mantissa, 40)), exponent - 40)
         return np.argsort(-rounded, kind="stable")[:size].astype(np.int64)

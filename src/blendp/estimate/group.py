@@ -46,7 +46,7 @@ class GroupEstimate:
 
     def __post_init__(self) -> None:
         """Refuse a negative number of people."""
-        require_count("users", self.users, least=0, remedy="Count the people of the group.")
+        require_count("users", self.users, min_value=0, remedy="Count the people of the group.")
 
     def __str__(self) -> str:
         """One line for people."""

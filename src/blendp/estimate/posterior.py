@@ -36,7 +36,7 @@ PRIORS = ("power-law", "none")
 WILDCARD_EXPONENT = 0.5
 
 _POINTS = 240
-_LEAST_PEOPLE = 0.02
+_MIN_PEOPLE = 0.02
 _EXACT_UP_TO = 80
 _ELSEWHERE = 1.0
 _REACH = 9.0  # standard deviations on either side of a grid
@@ -105,7 +105,7 @@ class Posterior:
     def flattened(self, share: Array) -> Posterior:
         """With this share of its information: a normal density of variance v gets the variance v/share."""
         reach = _REACH * np.sqrt(self.variance / share)
-        least = np.maximum(self.mean - reach, _LEAST_PEOPLE / max(self.users, 1))
+        least = np.maximum(self.mean - reach, _MIN_PEOPLE / max(self.users, 1))
         low, high = np.minimum(self.grid[:, 0], least), np.maximum(self.grid[:, -1], self.mean + reach)
         wide = self._regridded(low, high, share < 1)
         spread = np.log(wide.grid)
@@ -141,7 +141,7 @@ def opt_in_posterior(counts: OptInCounts, candidates: OptInCounts, prior: str = 
     listed[counts.head_list.record_cells] = True
     exponent = np.where(listed, prior_exponent(candidates) if prior == "power-law" else 0.0, WILDCARD_EXPONENT)
     spread = np.sqrt(counts.dispersion * np.maximum(people, 1.0) + noise)
-    least = np.where(listed, counts.least_people, _LEAST_PEOPLE)
+    least = np.where(listed, counts.min_people, _MIN_PEOPLE)
     low = np.maximum(people - 7 * spread, least)
     high = np.maximum(people, least) + 9 * spread
     grid = _geometric(low, high, _POINTS)

@@ -56,7 +56,7 @@ class _SortedTruth(Truth):
 
     def head(self, size: int) -> Ids:
         """The ids of the ``size`` most frequent records, most frequent first and ties in order of their ids."""
-        require_count("size", size, least=0, remedy="Ask for a head of some records.")
+        require_count("size", size, min_value=0, remedy="Ask for a head of some records.")
         return self._order[:size]
 
 
@@ -139,7 +139,7 @@ class DrawnPeople:
         cls, law: RecordLaw, users: int, opt_in: float, parameters: Parameters, random: SimulationRandom
     ) -> DrawnPeople:
         """As many people as said, of whom a share opts in, with one record each."""
-        require_count("users", users, least=1, remedy="Ask for at least one person.")
+        require_count("users", users, min_value=1, remedy="Ask for at least one person.")
         require_number(
             "opt_in", opt_in, above=0, below=1, legal="above 0 and below 1", remedy="0.05 means that 5 % opt in."
         )

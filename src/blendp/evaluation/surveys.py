@@ -27,13 +27,13 @@ from blendp.survey import (
     design,
     simulate_survey,
 )
-from blendp.survey.joint import MOST_REPORTS, loss_through
+from blendp.survey.joint import MAX_REPORTS, loss_through
 from blendp.survey.run import law_for
 from blendp.survey.tree import Tree
 
 Array = NDArray[np.float64]
 
-_MOST_CELLS = 1 << 20
+_MAX_CELLS = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,7 +181,7 @@ def plan_survey(
     a survey would; clients' errors are predicted by formula. ``private`` says that the rows are of no real people.
     """
     people = answers.people if people is None else people
-    require_count("people", people, least=2, remedy="Ask more people.")
+    require_count("people", people, min_value=2, remedy="Ask more people.")
     trusting = round(opt_in * people)
     if not 0 <= trusting < people:
         raise ParameterError("opt_in", opt_in, "a share of at least 0 and below 1", "Leave somebody to be a client.")
@@ -230,7 +230,7 @@ def evaluate_survey(
     progress: Progress = silent,
 ) -> SurveyTrial:
     """Carry out a survey several times and compare it with these people's own frequencies."""
-    require_count("runs", runs, least=1, remedy="Run it at least once.")
+    require_count("runs", runs, min_value=1, remedy="Run it at least once.")
     truth = answers.frequencies()
     flat, random = np.concatenate(truth), SimulationRandom(seed)
     weights = np.concatenate([np.full(size, 1 / size / len(answers.sizes)) for size in answers.sizes])
@@ -294,7 +294,7 @@ def _group_loss(answers: Answers, made: Design, number: int, attribute: int) -> 
     single = np.array([widths[j] == 1 for j in others])
     reports = [made.sizes[j] if widths[j] == 1 else 2 ** made.sizes[j] for j in others]
     lone = len(others) == 1 and not single[0]
-    if math.prod(sizes) > _MOST_CELLS or (not lone and made.sizes[attribute] * math.prod(reports) > MOST_REPORTS):
+    if math.prod(sizes) > _MAX_CELLS or (not lone and made.sizes[attribute] * math.prod(reports) > MAX_REPORTS):
         return None
     table = answers.counts(attribute, *others).astype(np.float64)
     table = table[table.reshape(len(table), -1).sum(axis=1) > 0]

@@ -88,7 +88,7 @@ def evaluate(
     progress: Progress | None = None,
 ) -> Evaluation:
     """Run the method ``repeat`` times with independent randomness and compare each result with the log's truth."""
-    require_count("repeat", repeat, least=1, remedy="Ask for at least one run.")
+    require_count("repeat", repeat, min_value=1, remedy="Ask for at least one run.")
     parameters = parameters or Parameters()
     truth = log.truth()
     random = SimulationRandom(seed)

@@ -20,7 +20,7 @@ import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from blendp.answers import MOST_ATTRIBUTES, MOST_VALUES, Answers, Attribute, Questionnaire
+from blendp.answers import MAX_ATTRIBUTES, MAX_VALUES, Answers, Attribute, Questionnaire
 from blendp.errors import LogError, ParameterError, require_choice
 from blendp.logs.delimited import header_of, unquoted
 from blendp.logs.fields import NOT_CLOSED, TOO_LONG, Cut, cut_file
@@ -44,7 +44,7 @@ _REMEDIES = {
 }
 _SHOWN = 10
 _BATCH = 1 << 18
-_MOST_TEXT = 1 << 30
+_MAX_TEXT = 1 << 30
 
 Choose = Callable[[Sequence[str]], dict[str, int]]
 """From the names of all columns to those to read, and where each stands."""
@@ -222,8 +222,8 @@ class _Column:
     def inferred(self, kept: NDArray[np.bool_]) -> tuple[Attribute, NDArray[np.int32]]:
         """The attribute with the answers that the people kept gave, and the number in it of each text."""
         used = np.flatnonzero(np.bincount(self.codes[kept], minlength=len(self.texts)))
-        if len(used) > MOST_VALUES:
-            raise self.error(f"has {len(used)} different answers, more than {MOST_VALUES}", _NO_QUESTION)
+        if len(used) > MAX_VALUES:
+            raise self.error(f"has {len(used)} different answers, more than {MAX_VALUES}", _NO_QUESTION)
         if len(used) == 1:
             raise self.error("has one answer: everybody answers the same", "leave the column out (columns=...)")
         code_of = dict(zip(self.texts.take(pa.array(used)).to_pylist(), used.tolist(), strict=True))
@@ -342,9 +342,9 @@ def _chosen(names: Sequence[str], asked: list[str] | None, opt_in: str | None, w
                 f"{where} has {names.count(name)} columns named {name!r}: check that its first line names the columns,"
                 " and rename all but one."
             )
-    if len(asked) > MOST_ATTRIBUTES:
+    if len(asked) > MAX_ATTRIBUTES:
         raise LogError(
-            f"{where} has {len(asked)} columns to ask, more than {MOST_ATTRIBUTES}: name fewer (columns=...)."
+            f"{where} has {len(asked)} columns to ask, more than {MAX_ATTRIBUTES}: name fewer (columns=...)."
         )
     return {name: names.index(name) for name in wanted}
 
@@ -407,7 +407,7 @@ def _read_delimited(path: Path, format: str, choose: Choose) -> _Table:
         for name, place in found.items():
             pieces[name].append(cut.column(every, place).dictionary_encode())
             held[name] += pieces[name][-1].dictionary.nbytes
-            if held[name] > _MOST_TEXT:
+            if held[name] > _MAX_TEXT:
                 raise LogError(f"The column {name!r} of {where} has too many different answers: {_NO_QUESTION}.")
         lines.append(cut.lines)
     line = np.concatenate(lines)

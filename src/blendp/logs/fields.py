@@ -4,7 +4,7 @@ The cut is *line by line*: every line feed ends a row, whatever stands before it
 how another is read. A carriage return just before the line feed (or the end of the file) belongs to the line's end;
 any other is ordinary text. Where quotes count, they count within their line alone: a field that starts with a double
 quote runs to the next single double quote, whatever delimiters stand between, and a quote elsewhere is ordinary text.
-A line whose quote is not closed when it ends, and one that is longer than :data:`LONGEST_LINE`, is no row, and touches
+A line whose quote is not closed when it ends, and one that is longer than :data:`MAX_LINE`, is no row, and touches
 no other.
 """
 
@@ -24,7 +24,7 @@ from blendp.logs.sources import unreadable
 BLOCK = 1 << 24
 """How many bytes are read at a time."""
 
-LONGEST_LINE = 1 << 20
+MAX_LINE = 1 << 20
 """A line of more bytes than this, its end not counted, is no row; what is beyond is skipped as it comes."""
 
 NOT_CLOSED, TOO_LONG = "quote not closed", "line too long"
@@ -116,12 +116,12 @@ def _whole_lines(path: Path) -> Iterator[bytes]:
     """The file in pieces of whole lines, each ended by a line feed alone; of a line too long only the start is kept."""
     rest = b""
     for block in _blocks(path):
-        if len(rest) > LONGEST_LINE + _BESIDE:
+        if len(rest) > MAX_LINE + _BESIDE:
             end = block.find(b"\n")
             block = block[end:] if end >= 0 else b""  # noqa: PLW2901
         data = rest + block
         used = data.rfind(b"\n") + 1
-        rest = data[used:][: LONGEST_LINE + _BESIDE + 1]
+        rest = data[used:][: MAX_LINE + _BESIDE + 1]
         if used:
             yield data[:used].replace(b"\r\n", b"\n")
     if rest:
@@ -168,7 +168,7 @@ def _cut(data: bytes, before: int, delimiter: str | None, quotes: bool) -> Cut:
     pieces = pa.BinaryArray.from_buffers(pa.binary(), len(bounds) - 1, [None, pa.py_buffer(bounds), pa.py_buffer(data)])
     first = np.concatenate(([0], ends + 1))[:-1]
     length = feeds - starts[first]
-    too_long = length > LONGEST_LINE
+    too_long = length > MAX_LINE
     flawed = {TOO_LONG: too_long, NOT_CLOSED: not_closed & ~too_long}
     rows = (length > 0) & ~too_long & ~not_closed
     lines = before + 1 + np.arange(len(feeds))

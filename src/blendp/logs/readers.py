@@ -125,8 +125,8 @@ def _require_options(rule: str, max_broken: float) -> None:
     require_number(
         "max_broken",
         max_broken,
-        least=0,
-        most=1,
+        min_value=0,
+        max_value=1,
         legal="a share from 0 to 1",
         remedy="Give the share of broken rows to go on without, such as 0.01.",
     )

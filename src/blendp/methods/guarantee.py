@@ -106,9 +106,9 @@ def _list_facts(list_maker: ThresholdList | AsymmetricList | WeightedUnion, para
     if isinstance(list_maker, ThresholdList):
         name, threshold = "threshold on discrete Laplace counts (figure 3)", list_maker.threshold / m
     elif isinstance(list_maker, AsymmetricList):
-        name, threshold = "threshold on asymmetric discrete Laplace counts", float(list_maker.least_total)
+        name, threshold = "threshold on asymmetric discrete Laplace counts", float(list_maker.min_total)
     else:
-        name, threshold = f"weighted Gaussian set union of {m} records a person", list_maker.least_people
+        name, threshold = f"weighted Gaussian set union of {m} records a person", list_maker.min_people
     if isinstance(list_maker, ThresholdList) or parameters.holds_out:
         laplace = DiscreteLaplace.for_counts(parameters.epsilon, m)
         words, variance = f"discrete Laplace, scale {laplace.scale / m:.4g}", laplace.variance

@@ -71,7 +71,7 @@ class Listed:
     def __post_init__(self) -> None:
         """Refuse counts of other people, or with other noise than the parameters give."""
         for name, users in (("list_users", self.list_users), ("estimate_users", self.estimate_users)):
-            require_count(name, users, least=0, remedy="Count the people of the group.")
+            require_count(name, users, min_value=0, remedy="Count the people of the group.")
         held_out = self.parameters.holds_out
         _require(self.found.users, self.estimate_users if held_out else self.list_users, "the people who were counted")
         _require(held_out or not self.estimate_users, True, "held-out people only where the parameters hold out some")
@@ -158,7 +158,7 @@ class Listed:
         Clients are told it with the list, so it is fixed before they are counted.
         """
         queries, cells = self.split
-        require_count("clients", clients, least=0, remedy="Say how many clients are expected to report.")
+        require_count("clients", clients, min_value=0, remedy="Say how many clients are expected to report.")
         if self.parameters.query_share is not None:
             return self.parameters.query_share
         return best_query_share(self.posterior, queries, cells, self.head_list, clients)
@@ -224,7 +224,7 @@ def _write_found(found: OptInCounts | NoisyCounts) -> dict[str, Any]:
         "dispersion": found.dispersion,
         "query_dispersion": found.query_dispersion,
         "selected_above": found.selected_above,
-        "least_people": found.least_people,
+        "min_people": found.min_people,
         "record_noise": None if noise is None else [str(noise.falling), str(noise.rising)],
     }
 
@@ -246,7 +246,7 @@ def _read_found(value: Mapping[str, Any]) -> OptInCounts | NoisyCounts:
         float(value["dispersion"]),
         float(value["query_dispersion"]),
         None if above is None else float(above),
-        float(value["least_people"]),
+        float(value["min_people"]),
         None if rates is None else AsymmetricLaplace(*map(Fraction, rates)),
     )
 

@@ -90,10 +90,12 @@ class Parameters:
         """Refuse what is out of range or belongs to the other method, one clear sentence each."""
         require_choice("method", self.method, METHODS)
         if self.size is not None:
-            require_count("size", self.size, least=1, remedy="Ask for at least one record; None (--size 0) keeps all.")
+            require_count(
+                "size", self.size, min_value=1, remedy="Ask for at least one record; None (--size 0) keeps all."
+            )
         require_choice("trim_unit", self.trim_unit, TRIM_UNITS)
-        require_count("opt_in_records", self.opt_in_records, least=1, remedy="1 is the published choice.")
-        require_count("client_records", self.client_records, least=1, remedy="1 is the published choice.")
+        require_count("opt_in_records", self.opt_in_records, min_value=1, remedy="1 is the published choice.")
+        require_count("client_records", self.client_records, min_value=1, remedy="1 is the published choice.")
         require_choice("variance", self.variance, VARIANCES)
         require_choice("wildcard", self.wildcard, WILDCARDS)
         require_choice("randomiser", self.randomiser, RANDOMISERS)
@@ -114,7 +116,7 @@ class Parameters:
             require_number(
                 "query_share",
                 self.query_share,
-                least=0,
+                min_value=0,
                 below=1,
                 legal="from 0 to below 1",
                 remedy="Leave it out to have it chosen.",
@@ -124,7 +126,7 @@ class Parameters:
                 "head_list_share",
                 self.list_makers,
                 above=0,
-                most=1,
+                max_value=1,
                 legal="above 0 and below 1 (1 in the blendp method: all make the list and estimate)",
                 remedy="0.95 is the published choice.",
             )

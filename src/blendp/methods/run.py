@@ -132,7 +132,7 @@ def _conclude(
 def _told_share(listed: Listed, query_share: float | None) -> float:
     """The share that clients were told, which the parameters may have fixed."""
     remedy = "Give the share that clients were told with the list."
-    require_number("query_share", query_share, least=0, below=1, legal="from 0 to below 1", remedy=remedy)
+    require_number("query_share", query_share, min_value=0, below=1, legal="from 0 to below 1", remedy=remedy)
     fixed = listed.parameters.query_share
     if query_share is None or fixed not in (None, query_share):
         raise ParameterError("query_share", query_share, f"{fixed}, as in the parameters of the list", remedy)

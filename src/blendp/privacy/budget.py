@@ -34,14 +34,14 @@ class Budget:
             "epsilon",
             self.epsilon,
             above=0,
-            most=50,
+            max_value=50,
             legal="a number above 0 and at most 50",
             remedy="Values from 0.5 to 4 are usual.",
         )
         require_number(
             "delta",
             self.delta,
-            least=0,
+            min_value=0,
             below=1,
             legal="a number from 0 to 1 (1 excluded)",
             remedy="Use a value well below one over the number of people, such as 1e-5.",
@@ -50,7 +50,12 @@ class Budget:
     def share(self, fraction: float) -> Budget:
         """The part of this budget that a fraction of it makes."""
         require_number(
-            "fraction", fraction, above=0, most=1, legal="above 0 and at most 1", remedy="Spend a part of the budget."
+            "fraction",
+            fraction,
+            above=0,
+            max_value=1,
+            legal="above 0 and at most 1",
+            remedy="Spend a part of the budget.",
         )
         return Budget(self.epsilon * fraction, self.delta * fraction)
 

@@ -29,7 +29,12 @@ def gaussian_delta(mu: float, epsilon: float) -> float:
     """
     require_number("mu", mu, above=0, legal="a number above 0", remedy="It is sensitivity / standard deviation.")
     require_number(
-        "epsilon", epsilon, least=0, most=500, legal="a number from 0 to 500", remedy="Values from 0.5 to 4 are usual."
+        "epsilon",
+        epsilon,
+        min_value=0,
+        max_value=500,
+        legal="a number from 0 to 500",
+        remedy="Values from 0.5 to 4 are usual.",
     )
     first = normal_tail(epsilon / mu - mu / 2)
     second = math.exp(epsilon) * normal_tail(epsilon / mu + mu / 2)
@@ -45,12 +50,17 @@ def gaussian_mu(epsilon: float, delta: float) -> float:
         sigma  is the standard deviation that this budget asks for.
     """
     require_number(
-        "epsilon", epsilon, above=0, most=500, legal="above 0 and at most 500", remedy="Values from 0.5 to 4 are usual."
+        "epsilon",
+        epsilon,
+        above=0,
+        max_value=500,
+        legal="above 0 and at most 500",
+        remedy="Values from 0.5 to 4 are usual.",
     )
     require_number(
         "delta",
         delta,
-        least=1e-200,
+        min_value=1e-200,
         below=1,
         legal="a number from 1e-200 to 1 (1 excluded)",
         remedy="Use a value well below one over the number of people, such as 1e-5.",

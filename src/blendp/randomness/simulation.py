@@ -14,7 +14,7 @@ class SimulationRandom(Random):
 
     def __init__(self, seed: int) -> None:
         """Start the stream of this seed."""
-        require_count("seed", seed, least=0, remedy="Use a whole number such as 0.")
+        require_count("seed", seed, min_value=0, remedy="Use a whole number such as 0.")
         self._sequence = np.random.SeedSequence(seed)
         self._bits = np.random.PCG64(self._sequence)
 

@@ -22,10 +22,10 @@ from blendp.service.store.schema import campaign as campaign_table
 from blendp.service.store.store import Store
 
 DONE = "done"
-MOST_ENTRIES = 1000
+MAX_ENTRIES = 1000
 """Entries that are read at a time."""
 
-_LONGEST_DETAIL = 300
+_MAX_DETAIL = 300
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Trail:
         whose = sa.select(operator_token.c.name).where(operator_token.c.id == (actor.token or ""))
         row = {"time": self.now(), "actor": actor.kind, "token": actor.token, "act": act, "campaign": campaign}
         name = connection.execute(whose).scalar_one_or_none()
-        connection.execute(audit.insert().values(**row, name=name, outcome=outcome, detail=detail[:_LONGEST_DETAIL]))
+        connection.execute(audit.insert().values(**row, name=name, outcome=outcome, detail=detail[:_MAX_DETAIL]))
 
     def note_now(
         self, actor: Actor, act: str, campaign: str | None = None, *, outcome: str = DONE, detail: str = ""
@@ -111,8 +111,8 @@ class Trail:
 
     def entries(self, campaign: str | None = None, *, before: int | None = None, most: int = 100) -> list[Entry]:
         """The latest entries, the latest first: of one campaign if it is named, before a number if one is given."""
-        if type(most) is not int or not 1 <= most <= MOST_ENTRIES:
-            raise ParameterError("most", most, f"from 1 to {MOST_ENTRIES}", "Ask for further pages with before.")
+        if type(most) is not int or not 1 <= most <= MAX_ENTRIES:
+            raise ParameterError("most", most, f"from 1 to {MAX_ENTRIES}", "Ask for further pages with before.")
         query = sa.select(audit).order_by(audit.c.number.desc()).limit(most)
         if campaign is not None:
             query = query.where(audit.c.campaign == campaign)

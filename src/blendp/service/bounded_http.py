@@ -30,8 +30,8 @@ _BUFFERED_BYTES = 1 << 14
 LARGEST_HEAD = 1 << 14
 """Bytes of a request's head, its first line included; also of what a chunked body has around its chunks."""
 
-_MOST_HEADERS = 100
-_MOST_PIPELINED = 16
+_MAX_HEADERS = 100
+_MAX_PIPELINED = 16
 """Requests that may wait on one connection for the answers to those before."""
 
 _AT_ONCE = struct.pack("ii", 1, 0)
@@ -225,7 +225,7 @@ class BoundedHttp(OnePacket):
 
     def on_message_begin(self) -> None:
         """A head begins."""
-        if len(self.pipeline) >= _MOST_PIPELINED:
+        if len(self.pipeline) >= _MAX_PIPELINED:
             self._end_after_answers()
             raise _Stop
         self._stage = _HEAD
@@ -238,7 +238,7 @@ class BoundedHttp(OnePacket):
             self._trailers += 1
         else:
             super().on_header(name, value)
-        if self._trailers > _MOST_HEADERS or len(self.headers) > _MOST_HEADERS:
+        if self._trailers > _MAX_HEADERS or len(self.headers) > _MAX_HEADERS:
             self._reason, self._refusal = "head size", _head_too_large()
             raise _Stop
 
@@ -379,7 +379,7 @@ class BoundedHttp(OnePacket):
 
 
 def _head_too_large() -> Refused:
-    return Refused("head-too-large", f"A head may have {LARGEST_HEAD} bytes and {_MOST_HEADERS} headers: send less.")
+    return Refused("head-too-large", f"A head may have {LARGEST_HEAD} bytes and {_MAX_HEADERS} headers: send less.")
 
 
 async def _send_elsewhere(scope: Any, _receive: Any, send_message: Any) -> None:

@@ -24,7 +24,7 @@ from blendp.service.store.schema import campaign, enrolment, intake, report
 from blendp.service.store.store import Store
 from blendp.wire.canonical import require_day
 
-MOST_UNDER_WAY, MOST_RELEASED = 200, 10
+MAX_UNDER_WAY, MAX_RELEASED = 200, 10
 """How many campaigns are told of: the newest."""
 
 _DEADLINES = {PUBLISH: ("opt_in_until", "records_kept_until"), RELEASE: ("reports_until", "reports_kept_until")}
@@ -63,7 +63,7 @@ def _about_clock(now: Reading) -> Iterator[Metric]:
 
 
 def _about_campaigns(connection: Connection, today: datetime.date) -> Iterator[Metric]:
-    known = [*under_way(connection)][-MOST_UNDER_WAY:]
+    known = [*under_way(connection)][-MAX_UNDER_WAY:]
     released = _released(connection)
     yield _states({one.name: one.state for one in known} | dict.fromkeys(released.values(), "released"))
     yield _days_left(known, today)
@@ -73,7 +73,7 @@ def _about_campaigns(connection: Connection, today: datetime.date) -> Iterator[M
 
 def _released(connection: Connection) -> dict[int, str]:
     query = sa.select(campaign.c.number, campaign.c.name).where(campaign.c.state == "released")
-    rows = connection.execute(query.order_by(campaign.c.number.desc()).limit(MOST_RELEASED))
+    rows = connection.execute(query.order_by(campaign.c.number.desc()).limit(MAX_RELEASED))
     return {row.number: row.name for row in rows}
 
 
@@ -101,10 +101,10 @@ def _missing(connection: Connection, known: list[Campaign]) -> Metric:
     for one in known:
         if one.deadline.act == RELEASE:
             rows = sa.select(report.c.report_id).where(report.c.campaign == one.number, report.c.data.is_not(None))
-            group, minimum = "clients", one.terms.minimum_clients
+            group, minimum = "clients", one.terms.min_clients
         else:
             rows = sa.select(enrolment.c.token).where(enrolment.c.campaign == one.number, enrolment.c.state == "used")
-            group, minimum = "opt-in", one.terms.minimum_opt_in
+            group, minimum = "opt-in", one.terms.min_opt_in
         family.add_metric([one.name, group], minimum - _at_most(connection, rows, minimum))
     return family
 

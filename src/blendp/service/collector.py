@@ -70,7 +70,7 @@ class Collector:
         keys.ensure()
         opt_in, metrics = OptIn(store, files, clock), Metrics()
         lifecycle = Lifecycle(store, files, keys, opt_in, clock)
-        intake = Intake(store, clock, most_waiting=settings.most_waiting, observe=metrics.report, show=metrics.waiting)
+        intake = Intake(store, clock, max_waiting=settings.max_waiting, observe=metrics.report, show=metrics.waiting)
         tokens = OperatorTokens(store, clock)
         book = Book(store, files)
         readiness = Readiness(store, Path(settings.data))

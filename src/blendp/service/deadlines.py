@@ -33,7 +33,7 @@ from blendp.wire.canonical import require_day
 PUBLISH, RELEASE, DELETE = "publish", "release", "delete"
 
 _STATES = {PUBLISH: ("opt-in", "listing"), RELEASE: ("reporting", "closing", "signing")}
-_FIRST_WAIT_SECONDS, _LONGEST_WAIT_SECONDS = 60.0, 3600.0
+_FIRST_WAIT_SECONDS, _MAX_WAIT_SECONDS = 60.0, 3600.0
 
 Observer = Callable[[str, str], None]
 """Told an act and its outcome."""
@@ -130,7 +130,7 @@ class Deadlines:
         try:
             act = self._act(name, deadline)
         except Exception as error:  # whatever it is, other campaigns have deadlines too
-            self._fail(name, deadline, error, min(_LONGEST_WAIT_SECONDS, max(_FIRST_WAIT_SECONDS, 2 * wait)))
+            self._fail(name, deadline, error, min(_MAX_WAIT_SECONDS, max(_FIRST_WAIT_SECONDS, 2 * wait)))
             return
         self._waits.pop(name, None)
         self.observe(act, "done")

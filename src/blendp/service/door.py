@@ -23,7 +23,7 @@ from blendp.service.settings import Settings
 DOOR = "door"
 """Under which name the web server finds the door in the application's state."""
 
-MOST_CONNECTIONS = 10_000
+MAX_CONNECTIONS = 10_000
 """In all, unless an operator says otherwise or there are fewer file descriptors."""
 
 _LOCAL_RESERVE = 8
@@ -95,8 +95,8 @@ class Door:
         self.patience = Patience.of(settings.patience)
         self.tls = _context(settings)
         self._proxies = settings.proxies
-        self._most = settings.most_connections or min(MOST_CONNECTIONS, descriptors())
-        self._most_of_peer = min(settings.most_of_peer, max(1, self._most // 4))
+        self._most = settings.max_connections or min(MAX_CONNECTIONS, descriptors())
+        self._max_of_peer = min(settings.max_of_peer, max(1, self._most // 4))
         self._count, self._charge = count, charge
         self._inside: Counter[str] = Counter()
         self._all = 0
@@ -111,7 +111,7 @@ class Door:
             self.refused("connections")
             return None
         exempt = self._proxies is not None and address in self._proxies
-        if not exempt and self._inside[peer] >= self._most_of_peer and not self._make_room_of(peer):
+        if not exempt and self._inside[peer] >= self._max_of_peer and not self._make_room_of(peer):
             self.refused("connections of a peer")
             return None
         self._inside[peer] += 1

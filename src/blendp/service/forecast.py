@@ -21,7 +21,7 @@ LIKE = "aol"
 @lru_cache(maxsize=256)
 def forecast_of(terms: Terms, people: int, like: str = LIKE) -> ListForecast:
     """The forecast for so many opt-in people, against the shortest list that devices take part with by default."""
-    return forecast_list(parameters_of(terms), terms.levels, people, like, Policy.least_records)
+    return forecast_list(parameters_of(terms), terms.levels, people, like, Policy.min_records)
 
 
 def expected_error(terms: Terms, like: str = LIKE) -> RankError | None:
@@ -29,10 +29,10 @@ def expected_error(terms: Terms, like: str = LIKE) -> RankError | None:
 
     None where no plan tells: with several records of a person, or where no record is listed.
     """
-    users = terms.minimum_opt_in + terms.expected_clients
+    users = terms.min_opt_in + terms.expected_clients
     law = HeadLaw.of_population(like, terms.levels)
     try:
-        return plan(law, users, terms.minimum_opt_in / users, parameters_of(terms)).at(1)
+        return plan(law, users, terms.min_opt_in / users, parameters_of(terms)).at(1)
     except ParameterError:
         return None
 

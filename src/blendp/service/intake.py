@@ -22,7 +22,7 @@ from blendp.service.store.one_call import Row
 from blendp.service.store.reports import ACCEPTED, COME_BACK, keep_reports
 from blendp.service.store.store import Store, is_stuck, refusal_of
 
-MOST_IN_GROUP = 20_000
+MAX_IN_GROUP = 20_000
 """Reports that one transaction keeps, so that nobody waits long for others."""
 
 _FLUSH_SECONDS = 1.0
@@ -55,12 +55,12 @@ class Intake:
     """The line in front of the store, and the one thread that empties it."""
 
     def __init__(
-        self, store: Store, clock: Clock, *, most_waiting: int, observe: Observer, show: Callable[[int], None]
+        self, store: Store, clock: Clock, *, max_waiting: int, observe: Observer, show: Callable[[int], None]
     ) -> None:
         """An empty line; :meth:`start` opens it."""
         self._store = store
         self._clock = clock
-        self._most_waiting = most_waiting
+        self._max_waiting = max_waiting
         self._observe = observe
         self._show = show
         self._line: deque[_Waiting] = deque()
@@ -101,7 +101,7 @@ class Intake:
         with self._changed:
             if not self._open:
                 raise Refused("busy", "The collector is stopping: try again.", retry_after=_RETRY_SECONDS)
-            if self._waiting and self._waiting + len(rows) > self._most_waiting:
+            if self._waiting and self._waiting + len(rows) > self._max_waiting:
                 raise Refused("busy", "More reports are in line than may wait: try again.", retry_after=_RETRY_SECONDS)
             self._line.append(waiting)
             self._waiting += len(rows)
@@ -120,7 +120,7 @@ class Intake:
             with self._changed:
                 if not self._line and self._open:
                     self._changed.wait(_FLUSH_SECONDS)
-                if 0 < len(self._line) < self._enough and self._waiting < MOST_IN_GROUP and self._open:
+                if 0 < len(self._line) < self._enough and self._waiting < MAX_IN_GROUP and self._open:
                     self._changed.wait(_GATHER_SECONDS)
                 group, refused, going_on = self._next_group(), self._refused, self._open
                 self._refused = Counter()
@@ -135,7 +135,7 @@ class Intake:
     def _next_group(self) -> list[_Waiting]:
         group: list[_Waiting] = []
         size = 0
-        while self._line and (not group or size + len(self._line[0].rows) <= MOST_IN_GROUP):
+        while self._line and (not group or size + len(self._line[0].rows) <= MAX_IN_GROUP):
             group.append(self._line.popleft())
             size += len(group[-1].rows)
         return group

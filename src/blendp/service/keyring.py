@@ -17,7 +17,7 @@ from blendp.service.refusal import Refused
 from blendp.service.store.schema import signing_key
 from blendp.service.store.store import Store
 from blendp.wire.canonical import require_day
-from blendp.wire.envelope import MOST_SIGNATURES, Envelope, Signature, SigningKey
+from blendp.wire.envelope import MAX_SIGNATURES, Envelope, Signature, SigningKey
 from blendp.wire.keys import KeyStatement
 
 OVERLAP_DAYS = 30
@@ -89,12 +89,12 @@ class KeyRing:
 
     def rotate(self, connection: Connection, overlap_days: int = OVERLAP_DAYS) -> tuple[KnownKey, SigningKey]:
         """A new key, vouched for by the newest, which stays good for so many days."""
-        require_count("overlap_days", overlap_days, least=0, remedy=f"{OVERLAP_DAYS} is usual.")
+        require_count("overlap_days", overlap_days, min_value=0, remedy=f"{OVERLAP_DAYS} is usual.")
         self.store.hold_keys(connection, shared=False)
         keys = self._rows(connection)
-        if len(self.good(connection)) >= MOST_SIGNATURES:
+        if len(self.good(connection)) >= MAX_SIGNATURES:
             raise Refused(
-                "wrong-state", f"{MOST_SIGNATURES} keys are good at the moment: wait until some had their day."
+                "wrong-state", f"{MAX_SIGNATURES} keys are good at the moment: wait until some had their day."
             )
         newest, old, new = keys[-1], self._private(keys[-1]), SigningKey.new()
         since = self._today.isoformat()

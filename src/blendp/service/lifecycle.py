@@ -192,7 +192,7 @@ class Lifecycle:
         with self.store.writing() as connection:
             found = find(connection, name, self.store)
             _require_state(found, ("opt-in", "listing"), "published")
-            minimum = terms_of(connection, found.number).minimum_opt_in
+            minimum = terms_of(connection, found.number).min_opt_in
             people = self.opt_in.people(connection, found.number)
             if people >= minimum:
                 return begin(connection, found, "listing")
@@ -222,7 +222,7 @@ class Lifecycle:
         with self.store.reading() as connection:
             found = find(connection, name)
             _require_state(found, ("reporting", "closing", "signing"), "released")
-            minimum = terms_of(connection, found.number).minimum_clients
+            minimum = terms_of(connection, found.number).min_clients
             clients = count_reports(connection, found.number)
         if clients < minimum and found.state == "reporting":
             raise _too_few("clients", clients, minimum)
@@ -270,8 +270,8 @@ class Lifecycle:
         with self.store.reading() as connection:
             manifest = Manifest.from_bytes(payload(connection, found.number, "manifest") or b"")
             _, listed = self._asked(connection, found)
-        if count.users < manifest.terms.minimum_clients:
-            raise _too_few("clients", count.users, manifest.terms.minimum_clients)
+        if count.users < manifest.terms.min_clients:
+            raise _too_few("clients", count.users, manifest.terms.min_clients)
         share = manifest.query_share if listed.parameters.reports_split else None
         random = self._release_random(found.name, listed, count)
         return manifest, conclude(listed, count.reports, query_share=share, random=random)

@@ -7,8 +7,8 @@ import time
 from collections import Counter
 from collections.abc import Callable
 
-_MOST_PEERS = 10_000
-_LONGEST_WAIT = 3600
+_MAX_PEERS = 10_000
+_MAX_WAIT = 3600
 _PEER_SHARE = 8
 
 
@@ -38,7 +38,7 @@ class RateLimit:
         """Take from the peer's bucket, whatever is in it; a debt is at most what it takes a peer an hour to pay."""
         if self._rate and cost > 0:
             now = self._now()
-            self._keep(peer, max(self._level(peer, now) - cost, -_LONGEST_WAIT * self._rate), now)
+            self._keep(peer, max(self._level(peer, now) - cost, -_MAX_WAIT * self._rate), now)
 
     def empty(self, peer: str) -> bool:
         """Whether no unit is left in the peer's bucket; takes nothing."""
@@ -60,7 +60,7 @@ class RateLimit:
 
     def _keep(self, peer: str, level: float, now: float) -> None:
         """The last to come is last in the dictionary."""
-        if self._buckets.pop(peer, None) is None and len(self._buckets) >= _MOST_PEERS:
+        if self._buckets.pop(peer, None) is None and len(self._buckets) >= _MAX_PEERS:
             del self._buckets[next(iter(self._buckets))]
         self._buckets[peer] = (level, now)
 

@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from sqlalchemy.engine import Connection
 
 from blendp.engines import EmbeddedLog
-from blendp.engines.usable import LONGEST_TEXT
+from blendp.engines.usable import MAX_TEXT
 from blendp.errors import ParameterError, require_count
 from blendp.headlist.head_list import Record
 from blendp.logs import Columns, log_of_table
@@ -34,7 +34,7 @@ from blendp.wire.canonical import of_hex, require_day
 from blendp.wire.install import ENROLMENT_NONCE_BYTES
 
 OPT_IN_TYPE = "application/vnd.blendp.opt-in.v1+json"
-MOST_ENROLMENTS = 10_000
+MAX_ENROLMENTS = 10_000
 """Tokens that are made at a time."""
 
 _SEAL_NONCE_BYTES = 12
@@ -71,9 +71,9 @@ class OptIn:
 
     def enrol(self, name: str, count: int, by: Actor = LOCAL) -> list[str]:
         """New tokens for so many people, told this once."""
-        require_count("count", count, least=1, remedy="One token lets one person opt in.")
-        if count > MOST_ENROLMENTS:
-            raise ParameterError("count", count, f"at most {MOST_ENROLMENTS}", "Ask several times.")
+        require_count("count", count, min_value=1, remedy="One token lets one person opt in.")
+        if count > MAX_ENROLMENTS:
+            raise ParameterError("count", count, f"at most {MAX_ENROLMENTS}", "Ask several times.")
         tokens = [new_enrolment_token() for _ in range(count)]
         with self.store.writing() as connection:
             found = self._open(connection, name)
@@ -234,6 +234,6 @@ def _plain(sent: JsonRecords, terms: Terms) -> list[Record]:
         if (record.url is not None) != (terms.levels == 2):
             told = "need a URL each" if terms.levels == 2 else "have no URL"
             raise Refused("malformed", f"Records of this campaign {told}.")
-        if any(len(text.encode()) > LONGEST_TEXT or "\0" in text for text in (record.query, record.url or "")):
-            raise Refused("malformed", f"A text has more than {LONGEST_TEXT} bytes, or a NUL character.")
+        if any(len(text.encode()) > MAX_TEXT or "\0" in text for text in (record.query, record.url or "")):
+            raise Refused("malformed", f"A text has more than {MAX_TEXT} bytes, or a NUL character.")
     return [(record.query, record.url) for record in sent.records]

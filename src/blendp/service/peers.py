@@ -11,7 +11,7 @@ from blendp.errors import ParameterError
 UNKNOWN = "unknown"
 """Whoever gives no address, or what is none: all of them together are one peer."""
 
-_LONGEST_ADDRESS = 64
+_MAX_ADDRESS = 64
 _HOUSEHOLD_BITS = 64
 _WIDEST = {4: 16, 6: 48}
 """The shortest prefix that a proxy's network may have: nobody's proxies fill more."""
@@ -22,7 +22,7 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 def peer_of(address: str) -> str:
     """The peer that has this address; IPv4 in the clothes of IPv6 is IPv4."""
-    return _peer_of(address) if len(address) <= _LONGEST_ADDRESS else UNKNOWN
+    return _peer_of(address) if len(address) <= _MAX_ADDRESS else UNKNOWN
 
 
 @lru_cache(maxsize=10_000)

@@ -40,19 +40,19 @@ class Settings:
     rate: float = 200.0
     """Reports, or other requests, a second of one peer, after a burst of as many in ten seconds; 0 for no limit."""
 
-    largest_body: int = 1 << 20
+    max_body: int = 1 << 20
     """Bytes of a request body."""
 
-    most_waiting: int = 50_000
+    max_waiting: int = 50_000
     """Reports that may wait for the store; more are asked to come back later."""
 
-    most_requests: int = 1000
+    max_requests: int = 1000
     """Requests that are served at a time."""
 
-    most_connections: int | None = None
+    max_connections: int | None = None
     """Connections of a process; None for as many as the system lets it have, at most 10000."""
 
-    most_of_peer: int = 256
+    max_of_peer: int = 256
     """Connections of one peer to a process, and at most a quarter of all."""
 
     patience: float = 10.0
@@ -60,19 +60,21 @@ class Settings:
 
     def __post_init__(self) -> None:
         """Refuse what is not safe or cannot work."""
-        require_count("workers", self.workers, least=1, remedy="One process for each core is usual.")
-        require_count("port", self.port, least=0, remedy="8321 is usual; 0 takes a free one.")
-        require_number("port", self.port, most=65_535, legal="at most 65535", remedy="8321 is usual.")
-        require_count("largest_body", self.largest_body, least=1024, remedy="1048576 is usual.")
-        require_count("most_waiting", self.most_waiting, least=1, remedy="50000 is usual.")
-        require_count("most_requests", self.most_requests, least=1, remedy="1000 is usual.")
-        if self.most_connections is not None:
-            require_count("most_connections", self.most_connections, least=4, remedy="10000 is usual.")
-        require_count("most_of_peer", self.most_of_peer, least=1, remedy="256 is usual.")
+        require_count("workers", self.workers, min_value=1, remedy="One process for each core is usual.")
+        require_count("port", self.port, min_value=0, remedy="8321 is usual; 0 takes a free one.")
+        require_number("port", self.port, max_value=65_535, legal="at most 65535", remedy="8321 is usual.")
+        require_count("max_body", self.max_body, min_value=1024, remedy="1048576 is usual.")
+        require_count("max_waiting", self.max_waiting, min_value=1, remedy="50000 is usual.")
+        require_count("max_requests", self.max_requests, min_value=1, remedy="1000 is usual.")
+        if self.max_connections is not None:
+            require_count("max_connections", self.max_connections, min_value=4, remedy="10000 is usual.")
+        require_count("max_of_peer", self.max_of_peer, min_value=1, remedy="256 is usual.")
         require_number(
-            "patience", self.patience, least=0.1, most=600, legal="0.1 to 600 seconds", remedy="10 is usual."
+            "patience", self.patience, min_value=0.1, max_value=600, legal="0.1 to 600 seconds", remedy="10 is usual."
         )
-        require_number("rate", self.rate, least=0, legal="a number from 0 on", remedy="200 is usual, 0 is no limit.")
+        require_number(
+            "rate", self.rate, min_value=0, legal="a number from 0 on", remedy="200 is usual, 0 is no limit."
+        )
         if self.workers > 1 and self.database is None:
             raise ParameterError(
                 "workers", self.workers, "1 with the embedded database", "Give --database postgresql://..."

@@ -54,7 +54,7 @@ def status(store: Store, clock: Clock, name: str) -> dict[str, Any]:
     now = reading(clock)
     for _, outcome, count in fates:
         totals[outcome] += int(count)
-    missing = {PUBLISH: terms.minimum_opt_in - people, RELEASE: terms.minimum_clients - clients}
+    missing = {PUBLISH: terms.min_opt_in - people, RELEASE: terms.min_clients - clients}
     return {
         "campaign": name,
         "title": terms.title,
@@ -64,16 +64,16 @@ def status(store: Store, clock: Clock, name: str) -> dict[str, Any]:
         "by_itself": None if deadline is None else _by_itself(deadline, missing[deadline.act] > 0, attempt),
         "opt_in": {
             "people": people,
-            "minimum": terms.minimum_opt_in,
-            "missing": max(0, terms.minimum_opt_in - people),
+            "minimum": terms.min_opt_in,
+            "missing": max(0, terms.min_opt_in - people),
             "until": terms.opt_in_until,
             "enrolments": tokens.total(),
             "unused": tokens["unused"],
         },
         "clients": {
             "reports": clients,
-            "minimum": terms.minimum_clients,
-            "missing": max(0, terms.minimum_clients - clients),
+            "minimum": terms.min_clients,
+            "missing": max(0, terms.min_clients - clients),
             "until": terms.reports_until,
             "expected": terms.expected_clients,
         },

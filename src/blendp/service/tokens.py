@@ -27,7 +27,7 @@ SCOPES = ("read", "manage", "release")
 """read: status, export, audit, clock, metrics. manage: create, enrol, publish, delete, clock. release: release."""
 
 _OPERATOR = re.compile(r"blendp-op-([0-9a-f]{12})-([0-9a-f]{64})")
-_LONGEST_NAME = 100
+_MAX_NAME = 100
 
 _hasher = argon2.PasswordHasher(time_cost=2, memory_cost=19_456, parallelism=1)
 
@@ -54,8 +54,8 @@ class OperatorTokens:
 
     def create(self, name: str, scopes: Collection[str] = SCOPES) -> str:
         """A new token, told this once."""
-        if not 0 < len(name) <= _LONGEST_NAME or not name.isprintable():
-            raise ParameterError("name", name, f"1 to {_LONGEST_NAME} printable characters", "Say whose token it is.")
+        if not 0 < len(name) <= _MAX_NAME or not name.isprintable():
+            raise ParameterError("name", name, f"1 to {_MAX_NAME} printable characters", "Say whose token it is.")
         if not scopes or not set(scopes) <= set(SCOPES):
             raise ParameterError("scopes", sorted(scopes), "some of " + ", ".join(SCOPES), "Give at least one.")
         token_id, secret = secrets.token_hex(6), secrets.token_hex(32)

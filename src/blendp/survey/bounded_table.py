@@ -14,7 +14,7 @@ from scipy import special
 
 from blendp.survey.model import Array, margin_of
 
-MOST_TOGETHER = 7
+MAX_TOGETHER = 7
 """So many attributes are judged together; a group of more is taken to tell all that its record's epsilon allows."""
 
 
@@ -122,7 +122,7 @@ class BoundedTable:
     def _losses(self, epsilons: Array, attribute: int, others: tuple[int, ...], plain: bool) -> Array:
         """The losses about one attribute, for rows that report these others."""
         most = epsilons.sum(axis=1)
-        if not others or len(others) > MOST_TOGETHER or not plain:
+        if not others or len(others) > MAX_TOGETHER or not plain:
             return np.asarray(most)
         ratios = np.expm1(epsilons[:, list(others)])[:, None, :]
         weights = np.where(_members(len(others)), ratios, 1.0).prod(axis=2)
@@ -157,5 +157,5 @@ def _members(others: int) -> NDArray[np.bool_]:
 
 
 def _sets(others: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    for size in range(1, MOST_TOGETHER + 1):
+    for size in range(1, MAX_TOGETHER + 1):
         yield from combinations(others, size)

@@ -39,13 +39,13 @@ class Promise:
     def __post_init__(self) -> None:
         """Refuse promises that cannot be kept."""
         require_number(
-            "epsilon", self.epsilon, above=0, most=50, legal="above 0 and at most 50", remedy="0.5 to 4 are usual."
+            "epsilon", self.epsilon, above=0, max_value=50, legal="above 0 and at most 50", remedy="0.5 to 4 are usual."
         )
         if self.record is not None:
             require_number(
                 "record_epsilon",
                 self.record,
-                least=self.epsilon,
+                min_value=self.epsilon,
                 legal=f"at least epsilon, {self.epsilon:g}",
                 remedy="At epsilon itself nothing rests on the model any more.",
             )

@@ -129,7 +129,7 @@ def design(
     """
     require_choice("method", method, METHODS)
     sizes = require_sizes(model.sizes)
-    require_count("clients", clients, least=1, remedy="Somebody has to be asked.")
+    require_count("clients", clients, min_value=1, remedy="Somebody has to be asked.")
     errors = ReportErrors(sizes, None if frequencies is None else tuple(frequencies))
     if group is not None and (method != "cbps" or not 1 <= group <= len(sizes)):
         legal = (

@@ -33,7 +33,7 @@ def allocate(clients: int, errors: ArrayLike) -> tuple[int, ...]:
     """
     f = np.asarray(errors, dtype=np.float64)
     f = np.maximum(f, 1e-12 * f.max()) if f.max() > 0 else np.ones(len(f))
-    require_count("clients", clients, least=len(f), remedy="Every group needs a client: ask more, or group less.")
+    require_count("clients", clients, min_value=len(f), remedy="Every group needs a client: ask more, or group less.")
     ideal = clients * np.sqrt(f) / np.sqrt(f).sum()
     sizes = np.maximum(np.floor(ideal).astype(np.int64), 1)
     spare = clients - int(sizes.sum())

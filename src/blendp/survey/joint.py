@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from blendp.errors import ParameterError, require_number
-from blendp.survey.model import MOST_CELLS, Array, margin_of, needs_subsets, require_epsilons, require_sizes
+from blendp.survey.model import MAX_CELLS, Array, margin_of, needs_subsets, require_epsilons, require_sizes
 
-MOST_REPORTS = 1 << 20
+MAX_REPORTS = 1 << 20
 """How many values and reports are gone through one by one."""
 
 _SUM_ERROR = 1e-9
@@ -28,9 +28,9 @@ class Joint:
     def __post_init__(self) -> None:
         """Refuse what is no law, is too large to go through, or has a value that nobody can have."""
         table = np.array(self.probabilities, dtype=np.float64)
-        if table.size > MOST_CELLS:
+        if table.size > MAX_CELLS:
             raise ParameterError(
-                "probabilities", f"{table.size} cells", f"at most {MOST_CELLS} cells", "Use a Tree, or clusters of it."
+                "probabilities", f"{table.size} cells", f"at most {MAX_CELLS} cells", "Use a Tree, or clusters of it."
             )
         require_sizes(table.shape)
         fine = table.ndim and np.isfinite(table).all() and (table >= 0).all()
@@ -94,7 +94,7 @@ class Joint:
     @property
     def takes_subsets(self) -> bool:
         """Whether reports that are no single values can be judged: if there are few enough sets of values."""
-        return math.prod(m if m == 2 else 2**m for m in self.sizes) <= MOST_REPORTS
+        return math.prod(m if m == 2 else 2**m for m in self.sizes) <= MAX_REPORTS
 
     def losses(self, epsilons: Array, single: NDArray[np.bool_]) -> Array:
         """What reports tell about every attribute; see :class:`~blendp.survey.model.Model`.
@@ -148,7 +148,7 @@ def loss_through(given: Array, epsilons: Array, single: NDArray[np.bool_]) -> fl
         given  is the law of the others given its value, which is axis 0; ``epsilons`` and ``single`` are theirs.
     """
     reports = [m if one or m == 2 else 2**m for m, one in zip(given.shape[1:], single, strict=True)]
-    if math.prod(reports) * len(given) > MOST_REPORTS:
+    if math.prod(reports) * len(given) > MAX_REPORTS:
         return float(epsilons.sum())
     logs = np.log(_channelled(given, epsilons, single))
     return float((logs.max(axis=0) - logs.min(axis=0)).max())
@@ -159,8 +159,8 @@ def require_correlation(correlation: float, least: float) -> None:
     require_number(
         "correlation",
         correlation,
-        least=least,
-        most=1,
+        min_value=least,
+        max_value=1,
         legal=f"a number from {least:g} to 1",
         remedy="Correlations lie between -1 and 1; many attributes alike cannot all be negatively correlated."
         if least == 0

@@ -12,7 +12,7 @@ from blendp.errors import ParameterError
 
 Array = NDArray[np.float64]
 
-MOST_CELLS = 1 << 16
+MAX_CELLS = 1 << 16
 """How many cells of a table are gone through one by one."""
 
 

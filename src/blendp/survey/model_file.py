@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from blendp.answers import MOST_ATTRIBUTES, MOST_VALUES, Questionnaire
+from blendp.answers import MAX_ATTRIBUTES, MAX_VALUES, Questionnaire
 from blendp.errors import ParameterError
 from blendp.survey.joint import Joint
 from blendp.survey.model import Array, Model
@@ -70,10 +70,10 @@ def model_from_bytes(data: bytes, questionnaire: Questionnaire) -> Model:
 def _tree(held: dict[str, Any], questionnaire: Questionnaire) -> Tree:
     _require_names(held["attributes"], questionnaire)
     hidden = held["hidden"]
-    fine = isinstance(hidden, list) and len(hidden) <= MOST_ATTRIBUTES
-    if not fine or not all(type(size) is int and 2 <= size <= MOST_VALUES for size in hidden):
+    fine = isinstance(hidden, list) and len(hidden) <= MAX_ATTRIBUTES
+    if not fine or not all(type(size) is int and 2 <= size <= MAX_VALUES for size in hidden):
         raise _unlike(
-            "hidden causes", hidden, f"a list of at most {MOST_ATTRIBUTES} whole numbers from 2 to {MOST_VALUES}"
+            "hidden causes", hidden, f"a list of at most {MAX_ATTRIBUTES} whole numbers from 2 to {MAX_VALUES}"
         )
     nodes = (*questionnaire.sizes, *hidden)
     names = _node_names(questionnaire, len(hidden))

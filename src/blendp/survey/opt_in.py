@@ -58,7 +58,7 @@ class NoisyTables:
     @classmethod
     def draw(cls, answers: Answers, budget: Budget, random: Random, kind: str) -> NoisyTables:
         """Count, and add rounded Gaussian noise that keeps the budget (replace-one person)."""
-        require_count("opt-in people", answers.people, least=1, remedy="Somebody has to opt in.")
+        require_count("opt-in people", answers.people, min_value=1, remedy="Somebody has to opt in.")
         require_choice("kind", kind, KINDS)
         places = tuple(range(len(answers.sizes)))
         singles: list[tuple[int, ...]] = [(j,) for j in places]
@@ -180,7 +180,7 @@ def require_confidence(confidence: float) -> None:
     require_number(
         "confidence",
         confidence,
-        least=0.5,
+        min_value=0.5,
         below=1,
         legal="from 0.5 to 1 (1 excluded)",
         remedy="0.99 means that the model fails to bound the truth in one survey of a hundred at most.",

@@ -9,16 +9,16 @@ from typing import Any
 from blendp.errors import ParameterError, require_choice, require_count, require_number
 from blendp.privacy import Budget
 from blendp.privacy.gaussian import gaussian_mu
-from blendp.survey.bounded_table import MOST_TOGETHER
+from blendp.survey.bounded_table import MAX_TOGETHER
 from blendp.survey.choose import Promise
 from blendp.survey.design import METHODS, MODEL_METHODS
-from blendp.survey.model import MOST_CELLS, Model
+from blendp.survey.model import MAX_CELLS, Model
 from blendp.survey.opt_in import require_confidence
-from blendp.survey.tree import MOST_VALUES, require_values
+from blendp.survey.tree import MAX_VALUES, require_values
 
 LEARN = ("auto", "table", "tree")
 
-MOST_COMBINATIONS = 512
+MAX_COMBINATIONS = 512
 """Beyond so many combinations the noise on their table makes its bounds wide."""
 
 
@@ -50,7 +50,7 @@ class SurveyParameters:
     learn: str = "auto"
     """What is learnt from the opt-in group for the guarantee: ``table`` bounds how any few attributes hang together and
     assumes no shape; ``tree`` assumes that attributes form a tree, and can do with many more of them; ``auto`` takes
-    the table where there are at most :data:`MOST_COMBINATIONS` combinations of answers, otherwise a tree, and nothing
+    the table where there are at most :data:`MAX_COMBINATIONS` combinations of answers, otherwise a tree, and nothing
     where the opt-in group is too small to show anything, or its tables of pairs contradict the tree."""
 
     confidence: float = 0.99
@@ -65,7 +65,7 @@ class SurveyParameters:
         require_number(
             "delta",
             self.delta,
-            least=1e-200,
+            min_value=1e-200,
             below=1,
             legal="a number from 1e-200 to 1 (1 excluded)",
             remedy="Use a value well below one over the number of people, such as 1e-6.",
@@ -76,7 +76,7 @@ class SurveyParameters:
         require_confidence(self.confidence)
         if self.group is not None:
             remedy = "It is how many attributes one client reports."
-            require_count("group", self.group, least=1, remedy=remedy)
+            require_count("group", self.group, min_value=1, remedy=remedy)
             if self.method != "cbps":
                 raise ParameterError("group", self.group, "left to the method, unless it is cbps", remedy)
 
@@ -94,17 +94,17 @@ class SurveyParameters:
         if model is not None or self.method not in MODEL_METHODS or len(sizes) == 1 or needless:
             return "single"
         combinations = math.prod(sizes)
-        if self.learn == "table" and combinations > MOST_CELLS:
+        if self.learn == "table" and combinations > MAX_CELLS:
             raise ParameterError(
-                "learn", self.learn, f"tree where answers have more than {MOST_CELLS} combinations", "Use tree."
+                "learn", self.learn, f"tree where answers have more than {MAX_CELLS} combinations", "Use tree."
             )
-        together = self.method == "cbps" or (self.method == "cbp" and len(sizes) <= MOST_TOGETHER + 1)
+        together = self.method == "cbps" or (self.method == "cbp" and len(sizes) <= MAX_TOGETHER + 1)
         table = self.method != "rsfd" and self.learn == "table"
-        if self.learn == "auto" and together and combinations <= MOST_COMBINATIONS:
+        if self.learn == "auto" and together and combinations <= MAX_COMBINATIONS:
             table = self._shows("all", sizes, people)
         if table:
             return "all"
-        if self.learn == "auto" and (max(sizes) > MOST_VALUES or not self._shows("pairs", sizes, people)):
+        if self.learn == "auto" and (max(sizes) > MAX_VALUES or not self._shows("pairs", sizes, people)):
             return "single"
         require_values(sizes)
         return "pairs"

@@ -12,7 +12,7 @@ from blendp.survey.tree import Tree
 
 def draw_answers(tree: Tree, people: int, random: SimulationRandom) -> Answers:
     """Answers of so many people, drawn from a known tree; questions are named a1, a2, ... and values 0, 1, ..."""
-    require_count("people", people, least=1, remedy="Draw somebody.")
+    require_count("people", people, min_value=1, remedy="Draw somebody.")
     if tree.margins is None or not tree.known:
         raise ParameterError("tree", tree.nodes, "known with its margins", "Make it with Tree.of_tables.")
     generator = random.generator

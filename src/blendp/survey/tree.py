@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from blendp.errors import ParameterError, require_count
 from blendp.survey.joint import Joint, require_correlation
-from blendp.survey.model import MOST_CELLS, Array, needs_subsets, require_epsilons, require_sizes
+from blendp.survey.model import MAX_CELLS, Array, needs_subsets, require_epsilons, require_sizes
 
-MOST_VALUES = 100
+MAX_VALUES = 100
 """A node of a tree has no more values than this: what is passed between two grows with the cube of it."""
 
 _BLOCK = 1 << 21
@@ -23,7 +23,7 @@ _FEW = 8
 _DEEPEST = 500
 _DOUBLINGS = 30
 _AGREE = 1e-6
-_MOST_JOINT = 1 << 20
+_MAX_JOINT = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +149,7 @@ class Tree:
         """Refuse circles, and laws that do not fit the numbers of values."""
         object.__setattr__(self, "nodes", require_sizes(self.nodes))
         require_values(self.nodes)
-        require_count("hidden", self.hidden, least=0, remedy="Count the hidden causes.")
+        require_count("hidden", self.hidden, min_value=0, remedy="Count the hidden causes.")
         if self.hidden >= len(self.nodes):
             raise ParameterError("hidden", self.hidden, f"below the {len(self.nodes)} nodes", "Name an attribute.")
         cluster = list(range(len(self.nodes)))
@@ -199,8 +199,8 @@ class Tree:
 
         Each attribute takes the value of the cause with the probability sqrt(correlation), and any value otherwise.
         """
-        require_count("attributes", attributes, least=1, remedy="Give the number of attributes.")
-        require_count("sizes", sizes, least=2, remedy="An attribute with one value tells nothing.")
+        require_count("attributes", attributes, min_value=1, remedy="Give the number of attributes.")
+        require_count("sizes", sizes, min_value=2, remedy="An attribute with one value tells nothing.")
         require_correlation(correlation, 0)
         copied = np.sqrt(correlation)
         table = (copied * np.eye(sizes) + (1 - copied) / sizes) / sizes
@@ -304,7 +304,7 @@ class Tree:
             if child == parent:
                 continue
             below = self._likelihoods(child, node, ratios)
-            if below is None or len(below) * len(rows) > MOST_CELLS:
+            if below is None or len(below) * len(rows) > MAX_CELLS:
                 return None
             passed = below @ edge.toward(node).low.T
             rows = (rows[:, None, :] * passed[None, :, :]).reshape(-1, size)
@@ -316,12 +316,12 @@ class Tree:
 
     def joint(self) -> Joint:
         """The law of the attributes as a table, for trees with known laws and few cells."""
-        large = math.prod(self.sizes) > MOST_CELLS or math.prod(self.nodes) > _MOST_JOINT
+        large = math.prod(self.sizes) > MAX_CELLS or math.prod(self.nodes) > _MAX_JOINT
         if not self.known or self.margins is None or large:
             raise ParameterError(
                 "tree",
                 self.nodes,
-                f"known with its margins, and of at most {MOST_CELLS} cells",
+                f"known with its margins, and of at most {MAX_CELLS} cells",
                 "Use its losses as they are.",
             )
         table = np.ones(self.nodes)
@@ -364,11 +364,11 @@ class Tree:
 
 def require_values(sizes: Sequence[int]) -> None:
     """Raise if an attribute has too many values for a tree."""
-    if max(sizes) > MOST_VALUES:
+    if max(sizes) > MAX_VALUES:
         raise ParameterError(
             "values of an attribute",
             max(sizes),
-            f"at most {MOST_VALUES} in a tree",
+            f"at most {MAX_VALUES} in a tree",
             "Group its answers, leave it out, or use method sample or split, which need no tree.",
         )
 

@@ -30,7 +30,7 @@ METHODS = ("blendp", "published")
 
 _ID = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
 _HASH = re.compile(r"[0-9a-f]{64}")
-_LONGEST_TEXT = {"title": 200, "organisation": 200, "purpose": 1000, "contact": 200}
+_MAX_TEXT = {"title": 200, "organisation": 200, "purpose": 1000, "contact": 200}
 _TEXT_REMEDY = {
     "title": "Say what is asked.",
     "organisation": "Say who asks.",
@@ -40,7 +40,7 @@ _TEXT_REMEDY = {
 MIN_GRACE_DAYS, MAX_GRACE_DAYS = 3, 90
 """A clock may be three days fast before a collector doubts it: with fewer, it could act before people's last day."""
 
-_MOST_PEOPLE = 1_000_000_000
+_MAX_PEOPLE = 1_000_000_000
 
 
 @dataclass(frozen=True)
@@ -99,10 +99,10 @@ class Terms:
     opt_in_records: int = 1
     """The contribution bound: how many records an opt-in person sends at most."""
 
-    minimum_opt_in: int = 100
+    min_opt_in: int = 100
     """No list is published before so many opt-in people have sent their records."""
 
-    minimum_clients: int = 1000
+    min_clients: int = 1000
     """No result is released before so many clients have reported."""
 
     expected_clients: int = 10_000
@@ -114,7 +114,7 @@ class Terms:
     def __post_init__(self) -> None:
         """Refuse terms that nobody could keep."""
         require_campaign_id(self.campaign)
-        for name, longest in _LONGEST_TEXT.items():
+        for name, longest in _MAX_TEXT.items():
             text: object = getattr(self, name)
             if not isinstance(text, str) or not 0 < len(text.strip()) <= len(text) <= longest or not text.isprintable():
                 raise ParameterError(name, text, f"1 to {longest} printable characters", _TEXT_REMEDY[name])
@@ -135,26 +135,26 @@ class Terms:
             raise ParameterError("levels", self.levels, "1 or 2", "2 is for <query, URL> records, 1 for queries alone.")
         require_choice("normalise", self.normalise, RULES)
         if self.size is not None:
-            require_count("size", self.size, least=1, remedy="Ask for at least one record; None keeps all.")
-        require_count("opt_in_records", self.opt_in_records, least=1, remedy="1 is usual.")
-        for name in ("minimum_opt_in", "minimum_clients"):
-            require_count(name, getattr(self, name), least=1, remedy="Below 100 single people come into sight.")
-        require_count("expected_clients", self.expected_clients, least=1, remedy="A guess will do.")
-        for name in ("size", "opt_in_records", "minimum_opt_in", "minimum_clients", "expected_clients"):
-            if (getattr(self, name) or 0) > _MOST_PEOPLE:
-                raise ParameterError(name, "a larger number", f"at most {_MOST_PEOPLE}", "Fewer people are on earth.")
+            require_count("size", self.size, min_value=1, remedy="Ask for at least one record; None keeps all.")
+        require_count("opt_in_records", self.opt_in_records, min_value=1, remedy="1 is usual.")
+        for name in ("min_opt_in", "min_clients"):
+            require_count(name, getattr(self, name), min_value=1, remedy="Below 100 single people come into sight.")
+        require_count("expected_clients", self.expected_clients, min_value=1, remedy="A guess will do.")
+        for name in ("size", "opt_in_records", "min_opt_in", "min_clients", "expected_clients"):
+            if (getattr(self, name) or 0) > _MAX_PEOPLE:
+                raise ParameterError(name, "a larger number", f"at most {_MAX_PEOPLE}", "Fewer people are on earth.")
         require_number(
             "participation",
             self.participation,
             above=0,
-            most=1,
+            max_value=1,
             legal="above 0 and at most 1",
             remedy="1 asks every client.",
         )
 
     def _require_grace(self) -> None:
         """Refuse days of grace after which no client could report, or that the calendar does not have."""
-        require_count("grace_days", self.grace_days, least=MIN_GRACE_DAYS, remedy="7 is usual.")
+        require_count("grace_days", self.grace_days, min_value=MIN_GRACE_DAYS, remedy="7 is usual.")
         if self.grace_days > MAX_GRACE_DAYS:
             legal = f"at most {MAX_GRACE_DAYS}"
             raise ParameterError("grace_days", self.grace_days, legal, "Records are not kept longer than needed.")
@@ -239,10 +239,15 @@ class Manifest:
         list_sha256: object = self.list_sha256
         if not isinstance(list_sha256, str) or not _HASH.fullmatch(list_sha256):
             raise ParameterError("list_sha256", self.list_sha256, "64 hexadecimal digits", "Publish the list anew.")
-        require_count("records", self.records, least=0, remedy="Publish the list anew.")
-        require_count("opt_in_people", self.opt_in_people, least=self.terms.minimum_opt_in, remedy="Wait for more.")
+        require_count("records", self.records, min_value=0, remedy="Publish the list anew.")
+        require_count("opt_in_people", self.opt_in_people, min_value=self.terms.min_opt_in, remedy="Wait for more.")
         require_number(
-            "query_share", self.query_share, least=0, most=1, legal="from 0 to 1", remedy="Publish the list anew."
+            "query_share",
+            self.query_share,
+            min_value=0,
+            max_value=1,
+            legal="from 0 to 1",
+            remedy="Publish the list anew.",
         )
         require_day("published", self.published)
 

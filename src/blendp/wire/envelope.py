@@ -34,7 +34,7 @@ _ORDER_8 = 0x05FC536D880238B13933C6D305ACDFD5F098EFF289F4C345B027B2C28F95E826
 _SMALL_ORDER = frozenset({0, 1, _FIELD - 1, _ORDER_8, _FIELD - _ORDER_8})
 """The y of the eight points that vanish when they are multiplied by 8: order 4, 1, 2 and, two of them, 8."""
 
-MOST_SIGNATURES = 16
+MAX_SIGNATURES = 16
 """How many keys may sign one document."""
 
 _NO_KEY = "No honest key is like this, and others could sign in its name: ask its owner for the right one."
@@ -174,7 +174,7 @@ class Envelope:
             value: Mapping[str, Any] = json.loads(data)
             signatures = value["signatures"]
             texts = [value["payloadType"], *(one["keyid"] for one in signatures)]
-            if not all(isinstance(text, str) for text in texts) or len(signatures) > MOST_SIGNATURES:
+            if not all(isinstance(text, str) for text in texts) or len(signatures) > MAX_SIGNATURES:
                 raise ValueError
             return cls(
                 value["payloadType"],

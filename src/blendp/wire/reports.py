@@ -38,7 +38,7 @@ BATCH_BINARY = "application/vnd.blendp.reports.v1"
 
 ID_BYTES = PSEUDONYM_BYTES = 16
 HASH_BYTES = 32
-MOST_REPORTS = 10_000
+MAX_REPORTS = 10_000
 """How many reports a batch may have."""
 
 QUESTIONS = ("query", "record", "cell")
@@ -184,7 +184,7 @@ def read_binary_batch(body: bytes) -> Upload:
     if body[: len(_MAGIC)] != _MAGIC or len(body) < start:
         raise ParameterError("batch", body[:8], f"{_MAGIC!r}, a manifest hash and sections", _REMEDY)
     rows: list[tuple[bytes, bytes, int, bytes] | None] = []
-    at, left = start, MOST_REPORTS
+    at, left = start, MAX_REPORTS
     while at < len(body):
         if len(body) - at < _SECTION.size:
             raise ParameterError("batch", f"{len(body)} bytes", "whole sections", _REMEDY)
@@ -195,7 +195,7 @@ def read_binary_batch(body: bytes) -> Upload:
             told = f"question {question}, width {width}, count {count} in {len(body)} bytes"
             raise ParameterError("section", told, "a known question, a width, a count and their bytes", _REMEDY)
         left -= count
-        _require_few(MOST_REPORTS - left)
+        _require_few(MAX_REPORTS - left)
         kind = np.dtype([("id", "V16"), ("pseudonym", "V16"), ("question", "u1"), ("data", f"V{width}")])
         sent = np.dtype([("id", "V16"), ("pseudonym", "V16"), ("data", f"V{width}")])
         section = np.empty(count, dtype=kind)
@@ -282,5 +282,5 @@ def _number(question: str) -> int:
 
 
 def _require_few(count: int) -> None:
-    if not 0 < count <= MOST_REPORTS:
-        raise ParameterError("reports", count, f"1 to {MOST_REPORTS} in a batch", "Send them in several batches.")
+    if not 0 < count <= MAX_REPORTS:
+        raise ParameterError("reports", count, f"1 to {MAX_REPORTS} in a batch", "Send them in several batches.")

@@ -33,7 +33,7 @@ from tests.unit.cli.test_serve import PATH, Service, blendp
 READABLE = ["estimates.csv", "head_list.json", "release.json", "report.html", "trends.csv"]
 FILES = sorted([*READABLE, "manifest.dsse.json", "release.dsse.json", "terms.dsse.json"])
 DATES = (*WHO_OPTIONS, "--opt-in-until", "+3d", "--reports-until", "+12d")
-SMALL = ("--minimum-opt-in", "1", "--minimum-clients", "1")
+SMALL = ("--min-opt-in", "1", "--min-clients", "1")
 OPT_IN, CLIENTS = 30, 40
 
 
@@ -95,15 +95,15 @@ def released(service: Service, told: dict[str, str], tmp_path_factory: pytest.Te
     name, folder = "trends-1", tmp_path_factory.mktemp("way")
     strong = ("--epsilon", "6", "--delta", "1e-4", "--expected-clients", "5000", "--size", "5")
     code, shown, errors = blendp(
-        "campaign", "create", name, "--title", "What [people] ask", *DATES, *strong, "--minimum-opt-in", "30",
-        "--minimum-clients", "40", **told,
+        "campaign", "create", name, "--title", "What [people] ask", *DATES, *strong, "--min-opt-in", "30",
+        "--min-clients", "40", **told,
     )  # fmt: skip
     assert code == 0, errors
     today = datetime.datetime.now(datetime.UTC).date()
     assert f"opt-in from {today} to {today + datetime.timedelta(3)}" in shown
     assert "room for 2 campaigns like this a year, 8 in all" in shown
     assert "An opt-in person's, which spends δ too: 0 a year, 0 in all." in shown
-    assert "--minimum-clients 40 is below 100" in errors
+    assert "--min-clients 40 is below 100" in errors
     assert "--delta" not in errors
     assert "--epsilon" not in errors
 
@@ -292,7 +292,7 @@ def test_a_careless_campaign_is_cautioned_compared_and_deleted(
     assert code == 0
     assert len(json.loads(shown)["terms_sha256"]) == 64
     cautioned = [line.split()[0] for line in errors.splitlines()]
-    assert cautioned == ["--epsilon", "--delta", "--minimum-opt-in", "--minimum-clients", "Forecast:"]
+    assert cautioned == ["--epsilon", "--delta", "--min-opt-in", "--min-clients", "Forecast:"]
     assert json.loads(shown)["forecast"]["people"] == 1
     assert "--epsilon 13 is above 12, all that a device spends in a year by default" in errors
     opt_in(service, "careless", succeed(told, "enrol", "careless", "--count", "1").splitlines())
@@ -376,7 +376,7 @@ def answered(told: dict[str, str], reply: str, *arguments: str) -> tuple[str, st
 def test_publishing_and_releasing_show_and_ask_first(service: Service, told: dict[str, str], tmp_path: Path) -> None:
     """Clients all claim what few of the opt-in people have: that is said before anything is signed."""
     name = "liars"
-    strong = ("--epsilon", "6", "--delta", "1e-4", "--minimum-opt-in", "30", "--minimum-clients", "400")
+    strong = ("--epsilon", "6", "--delta", "1e-4", "--min-opt-in", "30", "--min-clients", "400")
     succeed(told, "create", name, "--title", "x", *DATES, *strong)
     opt_in(service, name, succeed(told, "enrol", name, "--count", "30").splitlines())
     shown, errors = answered(told, "n", "publish", name)

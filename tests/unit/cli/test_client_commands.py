@@ -226,8 +226,8 @@ def test_a_refusal_has_a_code_of_its_own_and_bad_files_another(person: Person) -
     code, _, told = person.blendp("look", CAMPAIGN, "--server", URL, "--key", stranger)
     assert code == 6
     assert "do not use it" in told
-    assert person.blendp("look", CAMPAIGN, *person.where, "--least-records", "13")[0] == 6
-    assert person.blendp("look", CAMPAIGN, *person.where, "--most-records", "11")[0] == 6
+    assert person.blendp("look", CAMPAIGN, *person.where, "--min-records", "13")[0] == 6
+    assert person.blendp("look", CAMPAIGN, *person.where, "--max-records", "11")[0] == 6
     person.blendp("consent", "local")
     assert person.blendp("take-part", CAMPAIGN, *person.where, "--records", str(person.folder))[0] == 3
     arguments = ("enrol", CAMPAIGN, *person.where, "--records", "-", "--token-file")

@@ -129,14 +129,14 @@ def test_lists_and_groups_below_the_policy_are_refused() -> None:
     short = HeadList.of_records([(f"q{i}", "http://a.org") for i in range(9)])
     fake = FakeCollector(head_list=short)
     assert refusal(fake) == "policy"
-    assert fake.collector(policy=Policy(least_records=9)).look(CAMPAIGN, DAY).head_list == short
-    few = FakeCollector(dataclasses.replace(TERMS, minimum_opt_in=50), opt_in_people=99)
+    assert fake.collector(policy=Policy(min_records=9)).look(CAMPAIGN, DAY).head_list == short
+    few = FakeCollector(dataclasses.replace(TERMS, min_opt_in=50), opt_in_people=99)
     assert refusal(few) == "policy"
-    assert few.collector(policy=Policy(least_opt_in=99)).look(CAMPAIGN, DAY).manifest.opt_in_people == 99
-    assert refusal(FakeCollector(), policy=Policy(most_epsilon=3.9)) == "policy"
-    assert refusal(FakeCollector(), policy=Policy(most_records=11)) == "policy"
-    FakeCollector().collector(policy=Policy(most_records=12)).look(CAMPAIGN, DAY)
-    FakeCollector().collector(policy=Policy(most_epsilon=4)).look(CAMPAIGN, DAY)
+    assert few.collector(policy=Policy(min_opt_in=99)).look(CAMPAIGN, DAY).manifest.opt_in_people == 99
+    assert refusal(FakeCollector(), policy=Policy(max_epsilon=3.9)) == "policy"
+    assert refusal(FakeCollector(), policy=Policy(max_records=11)) == "policy"
+    FakeCollector().collector(policy=Policy(max_records=12)).look(CAMPAIGN, DAY)
+    FakeCollector().collector(policy=Policy(max_epsilon=4)).look(CAMPAIGN, DAY)
 
 
 def test_campaigns_are_listed_with_terms_that_are_believed() -> None:
@@ -174,9 +174,7 @@ def test_a_list_that_is_too_long_is_refused_before_it_is_fetched() -> None:
     assert not [request for request in fake.requests if request.url.path.endswith("/list")]
 
 
-@pytest.mark.parametrize(
-    "values", [{"least_records": 0}, {"most_records": 9}, {"least_opt_in": 1.5}, {"most_epsilon": 0}]
-)
+@pytest.mark.parametrize("values", [{"min_records": 0}, {"max_records": 9}, {"min_opt_in": 1.5}, {"max_epsilon": 0}])
 def test_policies_that_are_none_are_refused(values: dict[str, float]) -> None:
     with pytest.raises(ParameterError):
         Policy(**values)  # type: ignore[arg-type]

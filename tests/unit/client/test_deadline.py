@@ -12,7 +12,7 @@ import pytest
 
 from blendp.client import Http, NetworkError
 from blendp.client import http as http_module
-from blendp.client.deadline import MOST_ADDRESSES, BoundedBackend, Deadline
+from blendp.client.deadline import MAX_ADDRESSES, BoundedBackend, Deadline
 
 LIMIT, PAUSE, MOST = 0.4, 0.02, 1500
 """Seconds for a request, seconds between bytes, and after how many of them a server of these tests gives up."""
@@ -134,9 +134,9 @@ def test_a_name_with_many_addresses_is_given_up(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(httpcore.SyncBackend, "connect_tcp", refuse)
     with pytest.raises(httpcore.ConnectTimeout):
         BoundedBackend(Deadline()).connect_tcp("many.example", 80, 1.0)
-    assert len(tried) == MOST_ADDRESSES
+    assert len(tried) == MAX_ADDRESSES
     ended = Deadline(lambda: 5.0)
     ended.end_at(5.0)
     with pytest.raises(httpcore.ConnectTimeout, match="too long"):
         BoundedBackend(ended).connect_tcp("many.example", 80, 1.0)
-    assert len(tried) == MOST_ADDRESSES
+    assert len(tried) == MAX_ADDRESSES

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from blendp.client import Consent, Device, Http, outbox
-from blendp.client.backoff import FIRST, LONGEST, LONGEST_IF_LATE, MOST_WAIT, delay, retry_after
+from blendp.client.backoff import FIRST, LONGEST, MAX_DELAY_IF_LATE, MAX_WAIT, delay, retry_after
 from blendp.client.store import Participation
 from blendp.wire.problems import PROBLEMS, RETRYABLE
 from tests.unit.client.fake_collector import CAMPAIGN, NOW, RECORDS, TERMS, TOKEN, Clock, FakeCollector, problem
@@ -42,9 +42,9 @@ def test_delays_double_up_to_an_hour_with_full_jitter() -> None:
 
 @pytest.mark.parametrize(
     ("header", "seconds"),
-    [(None, 0), ("0", 0), (" 120 ", 120), ("9" * 400, MOST_WAIT), ("-5", 0), ("1.5", 0), ("soon", 0), ("²", 0), ("", 0),
+    [(None, 0), ("0", 0), (" 120 ", 120), ("9" * 400, MAX_WAIT), ("-5", 0), ("1.5", 0), ("soon", 0), ("²", 0), ("", 0),
      (formatdate(NOW + 90, usegmt=True), 90), (formatdate(NOW - 90, usegmt=True), 0),
-     (formatdate(NOW + 1e9, usegmt=True), MOST_WAIT), ("Fri, 06 Nov 2026 99:00:00 GMT", 0)],
+     (formatdate(NOW + 1e9, usegmt=True), MAX_WAIT), ("Fri, 06 Nov 2026 99:00:00 GMT", 0)],
 )  # fmt: skip
 def test_retry_after_in_seconds_and_as_a_date(header: str | None, seconds: float) -> None:
     assert retry_after(header, NOW) == seconds
@@ -52,7 +52,7 @@ def test_retry_after_in_seconds_and_as_a_date(header: str | None, seconds: float
 
 @given(st.text(max_size=40))
 def test_no_retry_after_stops_a_device(header: str) -> None:
-    assert 0 <= retry_after(header, NOW) <= MOST_WAIT
+    assert 0 <= retry_after(header, NOW) <= MAX_WAIT
 
 
 def test_retries_are_the_same_bytes(tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_too_late_is_final_only_by_both_clocks(tmp_path: Path, kind: str, slug: 
         assert device.send(wait=True, patience=2 * 86_400).refused == 0
         (item,) = device.items
         assert (item.state, item.reason, item.kind) == ("waiting", slug, kind)
-        assert max(clock.slept) == 0.5 * LONGEST_IF_LATE
+        assert max(clock.slept) == 0.5 * MAX_DELAY_IF_LATE
         last = LAST_MOMENT[kind]
         clock.now = last
         assert (device.send().refused, device.items[0].state) == (0, "waiting")
@@ -206,7 +206,7 @@ def test_what_is_too_old_is_dropped_but_deletions_are_not(tmp_path: Path) -> Non
     fake.failures = [httpx.ConnectError("away")] * 10
     with fake.device(tmp_path, clock) as device:
         device.take_part(CAMPAIGN, RECORDS)
-        for moment in (NOW + MOST_WAIT + 1, AFTER, AFTER + 86_400, AFTER + 2 * 86_400 - 1):
+        for moment in (NOW + MAX_WAIT + 1, AFTER, AFTER + 86_400, AFTER + 2 * 86_400 - 1):
             clock.now = moment
             assert device.send().dropped == 0
         clock.now = AFTER + 2 * 86_400 + 1
@@ -216,12 +216,12 @@ def test_what_is_too_old_is_dropped_but_deletions_are_not(tmp_path: Path) -> Non
         done = device.participation(CAMPAIGN)
         assert done is not None
         device._outbox.add(done, "deletion", "POST", "deletions", "application/json", b'{"deletion_key":"00"}')
-        clock.now += MOST_WAIT + 1
+        clock.now += MAX_WAIT + 1
         assert device.send().sent == 1
 
 
 def test_beyond_the_quota_the_oldest_are_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outbox, "MOST_ITEMS", 3)
+    monkeypatch.setattr(outbox, "MAX_ITEMS", 3)
     fake = FakeCollector()
     with fake.device(tmp_path, Clock()) as device:
         for number in range(5):

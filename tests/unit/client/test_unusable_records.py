@@ -13,7 +13,7 @@ import pytest
 
 from blendp.client import Consent, Device, Policy
 from blendp.client import device as device_module
-from blendp.client.personal import LONGEST_TEXT, campaign_records
+from blendp.client.personal import MAX_TEXT, campaign_records
 from blendp.errors import ParameterError
 from blendp.headlist import HeadList
 from blendp.randomness import Random, ReleaseRandom
@@ -21,13 +21,13 @@ from blendp.wire import Terms
 from tests.support import Branch, branches
 from tests.unit.client.fake_collector import CAMPAIGN, TERMS, TOKEN, Clock, FakeCollector
 
-GROWS = "\u023a" * (LONGEST_TEXT // 2)
+GROWS = "\u023a" * (MAX_TEXT // 2)
 """Each of its letters takes a byte more in lower case: it is too long only as the campaign spells it."""
 
 UNUSABLE: dict[str, Any] = {
     "no query": ("", "http://a"),
     "blank query": (" \t\u2003", "http://a"),
-    "query too long": ("q" * (LONGEST_TEXT + 1), "http://a"),
+    "query too long": ("q" * (MAX_TEXT + 1), "http://a"),
     "query too long once normalised": (GROWS, "http://a"),
     "query with a NUL": ("a\0b", "http://a"),
     "query that is no text": ("\ud800", "http://a"),
@@ -44,7 +44,7 @@ WITHOUT_URL: dict[str, Any] = {
     "no URL": ("query 1", None),
     "empty URL": ("query 1", ""),
     "URL of a fragment": ("query 1", " #top"),
-    "URL too long": ("query 1", "http://" + "a" * LONGEST_TEXT),
+    "URL too long": ("query 1", "http://" + "a" * MAX_TEXT),
     "URL too long once normalised": ("query 1", f"http://{GROWS[:-4]}"),
     "URL with a NUL": ("query 1", "http://\0"),
     "URL that is a number": ("query 1", 7),
@@ -100,7 +100,7 @@ def empty_laws(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[int, str]
 
 
 def looking(fake: FakeCollector, folder: Path) -> Device:
-    return fake.device(folder, Clock(), collector=fake.collector(policy=Policy(least_records=1)))
+    return fake.device(folder, Clock(), collector=fake.collector(policy=Policy(min_records=1)))
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -164,7 +164,7 @@ def test_an_enrolment_is_never_larger_than_a_collector_takes(tmp_path: Path) -> 
         device.enrol(CAMPAIGN, TOKEN, [*long, ("short", "http://a")])
         (item,) = device.items
     assert item.body is not None
-    assert device_module.MOST_BODY - 60_000 < len(item.body) <= device_module.MOST_BODY
+    assert device_module.MAX_BODY - 60_000 < len(item.body) <= device_module.MAX_BODY
     assert {"query": "short", "url": "http://a"} in json.loads(item.body)["records"]
 
 

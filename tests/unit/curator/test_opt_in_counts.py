@@ -42,7 +42,7 @@ def test_totals_stand_in_their_cells_and_the_rest_in_the_last() -> None:
     assert made.users == sum(PEOPLE)
     assert made.people.sum() == pytest.approx(sum(PEOPLE))
     assert made.noise_variance[-1] == pytest.approx(made.noise_variance[:-1].sum())
-    assert made.selected_above == mechanism.least_total - mechanism.noise.mean
+    assert made.selected_above == mechanism.min_total - mechanism.noise.mean
     assert made.record_noise is mechanism.noise
     assert (made.dispersion, made.query_dispersion) == (1, 1)
 
@@ -138,7 +138,7 @@ def test_the_counts_of_a_union_are_in_people() -> None:
     assert made.query_dispersion == pytest.approx(21 / 16 / 1.75, abs=0.02)
     assert made.selected_above is None
     assert made.record_noise is None
-    assert made.least_people == mechanism.least_people / 2
+    assert made.min_people == mechanism.min_people / 2
 
 
 @pytest.mark.parametrize(("row", "dispersion"), [([0, 0, 0], 1.0), ([0, 1, 5], 1 / 3)], ids=["alike", "unlike"])

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blendp.engines import EmbeddedLog, Truth
-from blendp.engines.choice import MOST_PER_USER
+from blendp.engines.choice import MAX_PER_USER
 from blendp.errors import ParameterError
 from blendp.headlist import HeadList
 from blendp.logs import log_of_table, read_log
@@ -134,7 +134,7 @@ def test_texts_in_the_order_asked() -> None:
 
 
 @pytest.mark.parametrize(
-    ("per_user", "key"), [(0, 1), (1.5, 1), (MOST_PER_USER + 1, 1), (1, -1), (1, 1 << 64), (1, "x")]
+    ("per_user", "key"), [(0, 1), (1.5, 1), (MAX_PER_USER + 1, 1), (1, -1), (1, 1 << 64), (1, "x")]
 )
 def test_sample_parameters(per_user: Any, key: Any) -> None:
     with pytest.raises(ParameterError):
@@ -142,7 +142,7 @@ def test_sample_parameters(per_user: Any, key: Any) -> None:
 
 
 def test_largest_key() -> None:
-    assert log_of([("a", "q", "u")]).sample(MOST_PER_USER, (1 << 64) - 1).max() == 0
+    assert log_of([("a", "q", "u")]).sample(MAX_PER_USER, (1 << 64) - 1).max() == 0
 
 
 def test_head_breaks_ties_by_id() -> None:

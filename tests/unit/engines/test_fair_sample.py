@@ -14,7 +14,7 @@ from blendp.engines.database import connect
 from blendp.logs import log_of_table
 
 KEYS = 30_000
-LEAST_P = 1e-6
+MIN_P = 1e-6
 
 ROWS = [
     [0, 1, 2],
@@ -50,14 +50,14 @@ def p_of_order(rows: list[int], order: str) -> float:
 @pytest.mark.statistical
 @pytest.mark.parametrize("rows", ROWS, ids=str)
 def test_every_order_is_equally_likely(rows: list[int]) -> None:
-    assert p_of_order(rows, number_of_place("user_id, place", "key")) > LEAST_P
+    assert p_of_order(rows, number_of_place("user_id, place", "key")) > MIN_P
 
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("naive", ["xor(hash(user_id, place), key)", "hash(user_id, place, key)"])
 @pytest.mark.parametrize("rows", ROWS, ids=str)
 def test_the_test_sees_an_unfair_order(rows: list[int], naive: str) -> None:
-    assert p_of_order(rows, naive) < LEAST_P
+    assert p_of_order(rows, naive) < MIN_P
 
 
 @pytest.mark.statistical
@@ -71,9 +71,9 @@ def test_sample_is_fair() -> None:
     for user, (start, held) in enumerate([(0, 3), (3, 5), (8, 7)]):
         for ids, cells in ((ones[:, user], held), (fours[:, user, 3], held)):
             assert set(ids) == set(range(start, start + held))
-            assert p_value(np.unique(ids, return_counts=True)[1].tolist(), cells) > LEAST_P
+            assert p_value(np.unique(ids, return_counts=True)[1].tolist(), cells) > MIN_P
         orders = np.unique(pairs[:, user], axis=0, return_counts=True)[1]
-        assert p_value(orders.tolist(), perm(held, 2)) > LEAST_P
+        assert p_value(orders.tolist(), perm(held, 2)) > MIN_P
 
 
 @pytest.mark.parametrize("per_user", [1, 3])

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from blendp.engines import Contributions, StagedLog, staged
-from blendp.engines.choice import MOST_PER_USER, number_of_rank, user_keys
+from blendp.engines.choice import MAX_PER_USER, number_of_rank, user_keys
 from blendp.engines.database import bytes_of, connect
 from blendp.engines.usable import DUCKDB
 from blendp.errors import EngineError, LogError, ParameterError
@@ -30,7 +30,7 @@ from blendp.logs import Columns, open_log, read_log
 
 Record = tuple[str, str | None]
 Row = tuple[str, str, str]
-LEAST_P = 1e-6
+MIN_P = 1e-6
 MASK = (1 << 31) - 1
 
 
@@ -194,14 +194,14 @@ def test_a_record_counts_as_often_as_it_occurs(tmp_path: Path, reproducible: boo
     names = np.array([query for query, _ in drawn.texts(np.arange(3))])[drawn.records]
     for turn in (0, 1):
         counts = [int((names[:, turn] == query).sum()) for query in "abc"]
-        assert stats.chisquare(counts, users * np.array([1, 2, 3]) / 6).pvalue > LEAST_P
+        assert stats.chisquare(counts, users * np.array([1, 2, 3]) / 6).pvalue > MIN_P
     pairs = Counter(map(tuple, names.tolist()))
     weights = {"a": 1, "b": 2, "c": 3}
     law = {(x, y): weights[x] * (weights[y] - (x == y)) / 30 for x in "abc" for y in "abc"}
     possible = [pair for pair, p in law.items() if p]
     assert set(pairs) <= set(possible)
     expected = [users * law[pair] for pair in possible]
-    assert stats.chisquare([pairs[pair] for pair in possible], expected).pvalue > LEAST_P
+    assert stats.chisquare([pairs[pair] for pair in possible], expected).pvalue > MIN_P
 
 
 @pytest.mark.statistical
@@ -214,7 +214,7 @@ def test_different_records_are_equally_likely_however_often_they_occur(tmp_path:
     drawn = log.draw(2, 12, reproducible=how == "reproducible", different=True)
     assert drawn.different is not None
     pairs = np.unique(drawn.different, axis=0, return_counts=True)[1]
-    assert stats.chisquare(pairs.tolist() + [0] * (6 - len(pairs))).pvalue > LEAST_P
+    assert stats.chisquare(pairs.tolist() + [0] * (6 - len(pairs))).pvalue > MIN_P
 
 
 def orders(ranks: list[int], mixed: str) -> list[int]:
@@ -245,14 +245,14 @@ def p_of_orders(counts: list[int], ranks: list[int]) -> float:
 @pytest.mark.statistical
 @pytest.mark.parametrize("ranks", RANKS, ids=str)
 def test_every_order_of_ranks_is_equally_likely(ranks: list[int]) -> None:
-    assert p_of_orders(orders(ranks, number_of_rank("nth", DUCKDB.folded)), ranks) > LEAST_P
+    assert p_of_orders(orders(ranks, number_of_rank("nth", DUCKDB.folded)), ranks) > MIN_P
 
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("ranks", RANKS[:3], ids=str)
 @pytest.mark.parametrize("naive", [f"(nth * (k2 | 1) + k1) & {MASK} AS number", "xor(nth, k1) AS number"])
 def test_the_test_sees_an_unfair_order_of_ranks(ranks: list[int], naive: str) -> None:
-    assert p_of_orders(orders(ranks, naive), ranks) < LEAST_P
+    assert p_of_orders(orders(ranks, naive), ranks) < MIN_P
 
 
 def test_no_two_ranks_have_one_number() -> None:
@@ -389,7 +389,7 @@ def test_files_whose_columns_differ_in_kind(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("per_user", "key"), [(0, 1), (1.5, 1), (MOST_PER_USER + 1, 1), (1, -1), (1, 1 << 64), (1, "x")]
+    ("per_user", "key"), [(0, 1), (1.5, 1), (MAX_PER_USER + 1, 1), (1, -1), (1, 1 << 64), (1, "x")]
 )
 def test_draw_parameters(tmp_path: Path, per_user: Any, key: Any) -> None:
     with pytest.raises(ParameterError):

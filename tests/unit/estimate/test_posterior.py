@@ -35,7 +35,7 @@ def counts_of(
 def of_totals(totals: list[int]) -> OptInCounts:
     """As the list maker releases them."""
     people = [total - MAKER.noise.mean for total in totals]
-    above = MAKER.least_total - MAKER.noise.mean
+    above = MAKER.min_total - MAKER.noise.mean
     return counts_of(people, MAKER.noise.variance, selected_above=above, record_noise=MAKER.noise)
 
 
@@ -64,7 +64,7 @@ def agrees(made: Posterior, cell: int, log_density: Array, people: Array) -> Non
     assert found == pytest.approx(quantiles, rel=0.01, abs=0.02 * math.sqrt(variance))
 
 
-@pytest.mark.parametrize("total", [MAKER.least_total, MAKER.least_total + 1, 12, 25, 79])
+@pytest.mark.parametrize("total", [MAKER.min_total, MAKER.min_total + 1, 12, 25, 79])
 @pytest.mark.parametrize("prior", ["power-law", "none"])
 def test_small_counts_against_direct_integration(total: int, prior: str) -> None:
     """sum over n >= 1 of Poisson(n; L) P(X = z - n), times L^-alpha, by brute force with SciPy."""
@@ -80,7 +80,7 @@ def test_small_counts_against_direct_integration(total: int, prior: str) -> None
 
 @pytest.mark.parametrize(("people", "noise", "dispersion"), [(300.0, 4.0, 1.0), (40.0, 30.0, 0.3), (1.0, 9.0, 0.5)])
 def test_all_others_are_normal_with_the_prior(people: float, noise: float, dispersion: float) -> None:
-    counts = counts_of([people, 90.0], noise, dispersion=dispersion, least_people=0.5)
+    counts = counts_of([people, 90.0], noise, dispersion=dispersion, min_people=0.5)
     made = opt_in_posterior(counts, counts)
     x = np.linspace(0.5, people + 20 * math.sqrt(dispersion * people + noise), 200_000)
     variance = dispersion * x + noise

@@ -62,7 +62,7 @@ def test_blocks_do_not_matter(
     path = tmp_path / "log.csv"
     path.write_text("\ufeff" * mark + text, newline="")
     with monkeypatch.context() as patch:
-        patch.setattr(fields, "LONGEST_LINE", longest)
+        patch.setattr(fields, "MAX_LINE", longest)
         at_once = rows_of(path, quotes=quotes)
         patch.setattr(fields, "BLOCK", block)
         assert rows_of(path, quotes=quotes) == at_once
@@ -147,7 +147,7 @@ def test_unreadable_files(tmp_path: Path, name: str, content: bytes, message: st
 
 
 def test_a_line_without_end_is_skipped_in_bounded_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fields, "LONGEST_LINE", 1000)
+    monkeypatch.setattr(fields, "MAX_LINE", 1000)
     monkeypatch.setattr(fields, "BLOCK", 100)
     sizes: list[int] = []
     cut = fields._cut

@@ -410,7 +410,7 @@ def test_too_many_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert read_answers(most).sizes == (1000, 1000)
     one_more = text(tmp_path / "more.csv", most.read_bytes() + b",1\n")
     assert "has 1001 different answers" in refusal(one_more, missing="value")
-    monkeypatch.setattr(module, "_MOST_TEXT", 100)
+    monkeypatch.setattr(module, "_MAX_TEXT", 100)
     assert "has too many different answers: it may be an id" in refusal(path)
 
 

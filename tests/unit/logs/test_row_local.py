@@ -66,7 +66,7 @@ ANY = st.lists(st.one_of(SCRAPS, st.binary(max_size=6)), max_size=12).map(b"".jo
 
 @pytest.fixture
 def short_lines(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fields, "LONGEST_LINE", 60)
+    monkeypatch.setattr(fields, "MAX_LINE", 60)
 
 
 _KNOWN: dict[tuple[str, int], tuple[Rows, Rows]] = {}
@@ -164,7 +164,7 @@ def test_a_line_too_long_is_one_broken_row(tmp_path: Path, format: str) -> None:
     path = tmp_path / "log"
     lines = [HEADERS[format], *OTHERS[format]]
     without, broken_without = rows_of(path, format, b"".join(lines))
-    lines.insert(2, b'"' + b"x" * (fields.LONGEST_LINE + 9) + b"\n")
+    lines.insert(2, b'"' + b"x" * (fields.MAX_LINE + 9) + b"\n")
     rows, broken = rows_of(path, format, b"".join(lines))
     assert (rows, broken) == (without, broken_without + Counter({("line too long",): 1}))
 

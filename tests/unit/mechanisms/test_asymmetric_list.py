@@ -70,8 +70,8 @@ def divergences(
     An output tells of every record whether it is listed, with its total where the databases differ, and the wildcard
     count of every query that has a listed record and of <*,*>. Totals of records that both hold alike are lumped.
     """
-    T = np.full(len(first), mechanism.least_total)
-    beyond = max(0, int(max(first.max(), second.max())) - mechanism.least_total) + 2
+    T = np.full(len(first), mechanism.min_total)
+    beyond = max(0, int(max(first.max(), second.max())) - mechanism.min_total) + 2
     found, mass = np.zeros((2, len(first))), np.zeros((2, len(first)))
     for listed in product((False, True), repeat=len(queries)):
         sides = []
@@ -101,7 +101,7 @@ def worst_delta(mechanism: AsymmetricList, epsilon: float) -> float:
     Record 0 is replaced by one of its own query, by one of another query and by none, with one or two more records in
     each query, which may be listed or not; the rest is symmetry, as both directions are taken.
     """
-    T, worst = mechanism.least_total, 0.0
+    T, worst = mechanism.min_total, 0.0
     for queries, into in [((0, 0, 0), 1), ((0, 0, 1), 1), ((0, 0, 1, 1), 2), ((0, 1), 1), ((0, 0, 1), None)]:
         others = np.array(list(product((0, 1, T - 1, T, T + 1), repeat=len(queries))), dtype=np.int64)
         before, after = others.copy(), others.copy()
@@ -139,7 +139,7 @@ def test_a_lower_least_total_would_break_the_promise() -> None:
     """The enumeration has power: a threshold one below spends more than delta."""
     for epsilon in (1.0, 2.0, 4.0):
         mechanism = AsymmetricList(Budget(epsilon, 1e-5))
-        object.__setattr__(mechanism, "least_total", mechanism.least_total - 1)
+        object.__setattr__(mechanism, "min_total", mechanism.min_total - 1)
         assert divergences(mechanism, (0,), np.array([[1]]), np.array([[0]]), epsilon)[0] > 1e-5
 
 
@@ -166,7 +166,7 @@ def test_rates_sum_to_epsilon_and_the_least_total_is_the_least(
         rates.append(made.wildcard_noise.rising)
     assert sum(rates) == Fraction(epsilon)
     assert made.noise.rising >= Fraction(epsilon) * 18 / 100
-    T = made.least_total
+    T = made.min_total
     assert T >= 2
     assert Fraction(made.noise.tail_bits(T - 1, 400) + 1, 1 << 400) < Fraction(delta)
     assert T == 2 or Fraction(made.noise.tail_bits(T - 2, 400), 1 << 400) > Fraction(delta)
@@ -181,7 +181,7 @@ def test_the_least_total_is_decided_on_the_edge() -> None:
     for delta, total in ((over, 7), (math.nextafter(over, 0), 8)):
         made = AsymmetricList(Budget(2.0, delta), falling_share=0.5, wildcard_share=0.25)
         assert made.noise == noise
-        assert made.least_total == total
+        assert made.min_total == total
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-5), (2.0, 1e-7), (4.0, 1e-5), (6.0, 1e-3)])
@@ -215,7 +215,7 @@ def test_it_lists_more_than_half_of_the_budget_on_either_side_would() -> None:
 
 def law_of_totals(mechanism: AsymmetricList, count: int, reach: int) -> NDArray[np.float64]:
     """P(unlisted), P(total = T), ..., P(total = T + reach - 1), P(total >= T + reach), from the law of the noise."""
-    T = mechanism.least_total
+    T = mechanism.min_total
     inner = mechanism.noise.probability(np.arange(T, T + reach) - count)
     return np.concatenate(
         [[1 - mechanism.listing_probability(count)], inner, [mechanism.noise.at_least(T + reach - count)]]
@@ -227,11 +227,11 @@ def law_of_totals(mechanism: AsymmetricList, count: int, reach: int) -> NDArray[
 @pytest.mark.parametrize("missing", [4, 1, 0, -2])
 def test_a_drawn_record_has_the_law_of_its_noisy_total(source: Callable[[int], Random], missing: int) -> None:
     mechanism = AsymmetricList(Budget(1, 1e-2))
-    count, size, reach = mechanism.least_total - missing, 100_000, 30
+    count, size, reach = mechanism.min_total - missing, 100_000, 30
     assert count > 0
     indices, totals = mechanism.draw(np.full(size, count), source(7))
     assert (np.diff(indices) > 0).all()
-    cells = np.bincount(np.minimum(totals - mechanism.least_total, reach) + 1, minlength=reach + 2)
+    cells = np.bincount(np.minimum(totals - mechanism.min_total, reach) + 1, minlength=reach + 2)
     cells[0] = size - len(indices)
     assert goodness(cells, law_of_totals(mechanism, count, reach)) > 1e-4
     for wrong in (0.7, 1.3):
@@ -244,7 +244,7 @@ def test_a_drawn_record_has_the_law_of_its_noisy_total(source: Callable[[int], R
 @pytest.mark.statistical
 def test_every_record_is_listed_with_its_probability_and_its_own_total() -> None:
     mechanism, random = AsymmetricList(Budget(4, 1e-2)), KnownKey(5)
-    T = mechanism.least_total
+    T = mechanism.min_total
     counts = np.array([1, T - 1, T - 1, T, T - 1, 1, 0, 500, T + 1, T - 1])
     listed, repeats = np.zeros(len(counts), dtype=np.int64), 4_000
     for _ in range(repeats):
@@ -295,7 +295,7 @@ def test_noise_does_not_cost_a_draw_per_rare_record() -> None:
 
 def test_a_survivor_on_the_edge_is_settled_by_further_bits() -> None:
     mechanism = AsymmetricList(Budget(4, 1e-5))
-    T, last = mechanism.least_total, (1 << 64) - 1
+    T, last = mechanism.min_total, (1 << 64) - 1
     edge = mechanism.noise.tail_bits(2, 64)
     zeros = 64 - edge.bit_length()
     following = mechanism.noise.tail_bits(2, 128) & last
@@ -358,7 +358,7 @@ def test_parameters_without_a_proof_are_refused(
 
 def test_the_condition_on_delta_is_needed() -> None:
     """Without it a record that only the other database has, unlisted, would cost more than e^(e_-)."""
-    assert AsymmetricList(Budget(1, 0.048), falling_share=0.85, wildcard_share=0.1).least_total >= 2
+    assert AsymmetricList(Budget(1, 0.048), falling_share=0.85, wildcard_share=0.1).min_total >= 2
     with pytest.raises(ParameterError, match=r"at most 0\.0487706"):
         AsymmetricList(Budget(1, 0.049), falling_share=0.85, wildcard_share=0.1)
 

@@ -255,7 +255,7 @@ def test_attribute_losses_in_blocks_are_the_same(monkeypatch: pytest.MonkeyPatch
     low, high = ({pair: law * scale for pair, law in laws.items()} for scale in (0.9, 1.0))
     at_once = randomiser.attribute_losses(low, high)
     for cells in (1, 100):
-        monkeypatch.setattr(hidden_sampling, "_MOST_CELLS", cells)
+        monkeypatch.setattr(hidden_sampling, "_MAX_CELLS", cells)
         assert np.array_equal(randomiser.attribute_losses(low, high), at_once)
 
 

@@ -29,7 +29,7 @@ CASES = [(4.0, 1e-5, 1), (4.0, 1e-5, 2), (1.0, 1e-3, 3), (0.3, 1e-2, 3), (8.0, 1
 @pytest.mark.parametrize(("m", "share"), [(1, 7.97), (2, 5.64), (5, 3.56), (10, 2.54), (20, 1.82)])
 def test_threshold_as_a_share_of_the_people(m: int, share: float) -> None:
     union = WeightedUnion(Budget(4, 1e-5), m, list_share=1)
-    assert union.least_total / (GRID * math.sqrt(m)) == pytest.approx(share, rel=0.01)
+    assert union.min_total / (GRID * math.sqrt(m)) == pytest.approx(share, rel=0.01)
 
 
 @settings(max_examples=30)
@@ -56,7 +56,7 @@ def test_one_persons_own_records_are_listed_with_probability_beta_at_most(epsilo
     worst = Fraction(0)
     for d in range(1, m + 1):
         weight = math.isqrt(GRID * GRID // d)
-        z = (union.least_total - weight - Fraction(1, 2)) / union.list_noise.sigma
+        z = (union.min_total - weight - Fraction(1, 2)) / union.list_noise.sigma
         listed = Fraction(math.ceil(exact_normal.upper_tail(z) * 2**200), 2**200)
         worst = max(worst, 1 - (1 - listed) ** d)
     assert worst <= Fraction(union.delta_threshold)
@@ -149,7 +149,7 @@ def replacements(union: WeightedUnion, universe: int = 3) -> Iterator[tuple[NDAr
 
 def worst_list(union: WeightedUnion) -> float:
     """The largest delta of the list over all replacements and others' totals, unique records among them."""
-    rho = union.least_total
+    rho = union.min_total
     others = [0, 128, rho - 300, rho - 100, rho, rho + 300]
     base = np.array(list(product(others, repeat=3)), dtype=np.int64)
     base = base[(base >= 0).all(axis=1)]
@@ -178,7 +178,7 @@ def test_a_lower_threshold_would_break_the_promise() -> None:
     """The enumeration has power: a threshold 15 % below spends more than delta."""
     for epsilon, delta, m in CASES[:3]:
         union = WeightedUnion(Budget(epsilon, delta), m, 1)
-        object.__setattr__(union, "least_total", math.floor(0.85 * union.least_total))
+        object.__setattr__(union, "min_total", math.floor(0.85 * union.min_total))
         assert worst_list(union) > delta
 
 
@@ -223,7 +223,7 @@ def joint_divergence(
 
 def joint_cases(union: WeightedUnion) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
     """One record against none, one against another, unique or held by others."""
-    m, rho = union.records_per_user, union.least_total
+    m, rho = union.records_per_user, union.min_total
     for total in (0, rho - 256, rho, rho + 3000):
         for before, after in (([m], [0]), ([0], [m])):
             yield np.array([total]), np.array(before), np.array(after)
@@ -286,7 +286,7 @@ def test_counts_are_those_of_a_loop(data: st.DataObject) -> None:
 @pytest.mark.parametrize("source", [KnownKey, SimulationRandom])
 def test_records_are_listed_with_their_probability(source: Callable[[int], Random]) -> None:
     union = WeightedUnion(Budget(4, 1e-3), 3)
-    rho, sigma = union.least_total, float(union.list_noise.sigma)
+    rho, sigma = union.min_total, float(union.list_noise.sigma)
     kinds = np.array([0, *[max(1, round(rho + s * sigma)) for s in (-3, -2.5, -2, -1, -0.3, 0, 0.4, 1.5)], 10**6])
     each = 20_000
     totals = np.tile(kinds, each)
@@ -305,7 +305,7 @@ def test_records_are_listed_with_their_probability(source: Callable[[int], Rando
 @pytest.mark.statistical
 def test_how_many_of_one_total_are_listed_is_binomial() -> None:
     union, random = WeightedUnion(Budget(4, 1e-3), 3), KnownKey(7)
-    totals = np.full(40, union.least_total - round(1.7 * union.list_noise.sigma))
+    totals = np.full(40, union.min_total - round(1.7 * union.list_noise.sigma))
     p = float(union.listing_probability(int(totals[0])))
     found = np.bincount([len(union.draw(totals, random)) for _ in range(2_000)], minlength=41)
     assert goodness(found, stats.binom.pmf(np.arange(41), 40, p)) > 1e-4
@@ -353,7 +353,7 @@ def test_released_lists_take_released_randomness() -> None:
 def test_a_record_that_does_not_occur_is_never_listed() -> None:
     """Even where noise alone would often pass."""
     union = WeightedUnion(Budget(4, 0.3), 1)
-    assert float(union.list_noise.at_least(union.least_total)) > 0.05
+    assert float(union.list_noise.at_least(union.min_total)) > 0.05
     assert union.draw(np.tile([0, 10**5], 1000), KnownKey(1)).tolist() == list(range(1, 2000, 2))
     assert union.listing_probability(0) == 0
 
@@ -361,7 +361,7 @@ def test_a_record_that_does_not_occur_is_never_listed() -> None:
 @pytest.mark.parametrize(("epsilon", "delta", "m"), [(3, 0.99, 2), (4, 0.99, 2), (3, 0.999, 5), (1, 0.6, 1)])
 def test_nor_where_delta_promises_next_to_nothing(epsilon: float, delta: float, m: int) -> None:
     union = WeightedUnion(Budget(epsilon, delta), m)
-    assert union.least_total >= 1
+    assert union.min_total >= 1
     assert len(union.draw(np.zeros(1000, dtype=np.int64), KnownKey(1))) == 0
 
 

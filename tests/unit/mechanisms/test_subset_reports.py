@@ -38,7 +38,7 @@ def one_by_one(randomiser: SubsetSelection, data: NDArray[np.uint8]) -> Any:
 WAYS: dict[str, dict[str, Any]] = {
     "walk": {"_SEARCH": 1 << 40},
     "search": {"_SEARCH": 0},
-    "whole numbers": {"_MOST_LIMBS": 4},
+    "whole numbers": {"_MAX_LIMBS": 4},
     "every report one by one": {"_NEAR_WHOLE": 0.5},
     "small blocks": {"_BLOCK": 7, "_WORDS": 7, "_GROUP": 1 << 9},
 }

@@ -84,7 +84,7 @@ def moves(m: int) -> list[tuple[tuple[int, int], ...]]:
 )
 def test_exact_delta_by_enumeration(m: int, epsilon: float, delta: float) -> None:
     list_maker = ThresholdList(Budget(epsilon, delta), m)
-    T = list_maker.least_total
+    T = list_maker.min_total
     others = sorted({0, 1, 2, T - m - 1, T - m, T - 1, T, T + 2 * m} if m < 3 else {0, 1, T - m, T - 1, T})
     if m == 1:
         others = list(range(2 * T + 3))
@@ -158,7 +158,7 @@ def test_noise_does_not_cost_a_draw_per_rare_record() -> None:
 
 def test_a_survivor_on_the_edge_is_settled_by_further_bits() -> None:
     list_maker = ThresholdList(Budget(4, 1e-5))
-    missing = list_maker.least_total - 6
+    missing = list_maker.min_total - 6
     edge = list_maker.noise.tail_bits(missing, 64)
     zeros = 64 - edge.bit_length()
     following = list_maker.noise.tail_bits(missing, 128) & ((1 << 64) - 1)

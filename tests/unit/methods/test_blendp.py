@@ -79,7 +79,7 @@ def test_each_group_reaches_its_own_mechanism_with_the_whole_budget(seen: dict[s
     assert wild.tolist() == [0] * release.candidates  # no two URLs of one query in this log
     spent = list_maker.noise.falling + list_maker.noise.rising + list_maker.wildcard_noise.rising
     assert float(spent) == pytest.approx(2)
-    assert release.guarantee.threshold == list_maker.least_total
+    assert release.guarantee.threshold == list_maker.min_total
 
     # every client answers one of the two questions with the whole epsilon, against the released list
     (queries, rows), (cells, own) = seen["subsets"]

@@ -11,7 +11,7 @@ import pytest
 
 from blendp.errors import ParameterError
 from blendp.methods import Outcome, Parameters, Release, Simulation
-from blendp.render.release.page import MOST_ROWS, SEEDED, TOP, TRUE_VALUES, ReportTruth, render_report
+from blendp.render.release.page import MAX_ROWS, SEEDED, TOP, TRUE_VALUES, ReportTruth, render_report
 from tests.unit.render.samples import HOSTILE, make_outcome, plain_records
 
 VOID = {"meta", "link", "br"}
@@ -270,8 +270,8 @@ def test_printed_formulas_with_weights_of_any_size(variance: str) -> None:
 def test_long_lists_are_cut() -> None:
     outcome, truth = make_outcome(plain_records(700))
     page = render_report(outcome, title="t", truth=truth)
-    assert len(body_rows(page, "records")) == MOST_ROWS + 1
-    assert f"{outcome.head_list.cells - MOST_ROWS - 1} more rows are left out." in page
+    assert len(body_rows(page, "records")) == MAX_ROWS + 1
+    assert f"{outcome.head_list.cells - MAX_ROWS - 1} more rows are left out." in page
 
 
 def test_truth_of_another_list_is_refused() -> None:

@@ -13,7 +13,7 @@ from blendp.errors import ParameterError
 from blendp.privacy import Budget
 from blendp.randomness import SimulationRandom
 from blendp.survey import BoundedTable, Joint, NoisyTables, Perturbation, Promise, design, learn_table, udldp_loss
-from blendp.survey.bounded_table import MOST_TOGETHER, Bounds
+from blendp.survey.bounded_table import MAX_TOGETHER, Bounds
 from blendp.survey.model import margin_of
 
 Array = NDArray[np.float64]
@@ -78,9 +78,9 @@ def test_losses_grow_with_every_epsilon_and_stay_within_the_record() -> None:
 
 
 def test_more_attributes_than_are_judged_together_cost_the_record() -> None:
-    joint = entangled((2,) * (MOST_TOGETHER + 3), 5)
+    joint = entangled((2,) * (MAX_TOGETHER + 3), 5)
     table = known(joint, 10**6)
-    epsilons = np.array([0.5] * (MOST_TOGETHER + 1) + [0.0, 0.0])
+    epsilons = np.array([0.5] * (MAX_TOGETHER + 1) + [0.0, 0.0])
     losses = table.losses(epsilons, ones(joint))[0]
     np.testing.assert_allclose(losses[-2:], epsilons.sum())
     assert (losses[:-2] <= epsilons.sum()).all()

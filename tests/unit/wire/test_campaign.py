@@ -28,7 +28,7 @@ MANIFEST = Manifest(TERMS, LIST.sha256, 3, 100, 0.35, "2026-11-20")
 
 TERMS_BYTES = (
     b'{"campaign":"trends-2026-11","contact":"privacy@example.org","delta":1e-06,"epsilon":4.0,'
-    b'"expected_clients":10000,"format":"blendp/terms/1","grace_days":7,"levels":2,"method":"blendp","minimum_clients":1000,"minimum_opt_in":100,"normalise":"blendp-1",'
+    b'"expected_clients":10000,"format":"blendp/terms/1","grace_days":7,"levels":2,"method":"blendp","min_clients":1000,"min_opt_in":100,"normalise":"blendp-1",'
     b'"opens":"2026-11-01","opt_in_records":1,"opt_in_until":"2026-11-20",'
     b'"organisation":"Example Search","participation":1.0,"purpose":"A list of popular searches",'
     b'"reports_until":"2026-11-30","size":50,"title":"What people search"}'
@@ -64,8 +64,8 @@ any_terms = st.builds(
     normalise=st.sampled_from(["blendp-1", "none"]),
     size=st.none() | st.integers(1, 10**9),
     opt_in_records=st.integers(1, 10**9),
-    minimum_opt_in=st.integers(1, 10**9),
-    minimum_clients=st.integers(1, 10**9),
+    min_opt_in=st.integers(1, 10**9),
+    min_clients=st.integers(1, 10**9),
     expected_clients=st.integers(1, 10**9),
     participation=st.floats(0, 1, exclude_min=True),
 )
@@ -75,7 +75,7 @@ any_manifest = any_terms.flatmap(
         terms=st.just(terms),
         list_sha256=st.binary(min_size=32, max_size=32).map(bytes.hex),
         records=st.integers(0, 10**6),
-        opt_in_people=st.integers(terms.minimum_opt_in, 10**10),
+        opt_in_people=st.integers(terms.min_opt_in, 10**10),
         query_share=st.floats(0, 1),
         published=days,
     )
@@ -108,8 +108,8 @@ WRONG_TERMS: dict[str, list[Any]] = {
     "normalise": ["", "NFC", None, {}],
     "size": [0, -1, 1.5, True, "50", 10**9 + 1, 10**400],
     "opt_in_records": [0, 1.0, True, None, 10**400],
-    "minimum_opt_in": [0, 1.0, True, None, 10**400],
-    "minimum_clients": [0, 1.0, True, None, 10**400],
+    "min_opt_in": [0, 1.0, True, None, 10**400],
+    "min_clients": [0, 1.0, True, None, 10**400],
     "expected_clients": [0, 1.0, True, None, 10**9 + 1, 10**400],
     "participation": [0, 1.01, -1, True, "1", None, 10**400],
 }

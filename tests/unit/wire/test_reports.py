@@ -12,7 +12,7 @@ from blendp.headlist import HeadList
 from blendp.mechanisms import SubsetSelection
 from blendp.wire import ReportForms, Terms, UploadedReport
 from blendp.wire.reports import (
-    MOST_REPORTS,
+    MAX_REPORTS,
     QUESTION_NUMBER,
     QUESTIONS,
     ReportForm,
@@ -161,13 +161,13 @@ def test_as_many_reports_as_allowed_and_no_more() -> None:
         sections = (struct.pack(">BHI", 0, 1, count) + bytes(33) * count for count in counts)
         return bytes.fromhex(HEAD) + b"".join(sections)
 
-    assert len(read_binary_batch(body(MOST_REPORTS)).rows) == MOST_REPORTS
-    assert len(read_binary_batch(body(1, MOST_REPORTS - 1)).rows) == MOST_REPORTS
-    for counts in ((MOST_REPORTS + 1,), (1, MOST_REPORTS), (MOST_REPORTS, 1)):
+    assert len(read_binary_batch(body(MAX_REPORTS)).rows) == MAX_REPORTS
+    assert len(read_binary_batch(body(1, MAX_REPORTS - 1)).rows) == MAX_REPORTS
+    for counts in ((MAX_REPORTS + 1,), (1, MAX_REPORTS), (MAX_REPORTS, 1)):
         with pytest.raises(ParameterError):
             read_binary_batch(body(*counts))
-    assert len(read_json_batch(write_json_batch(MANIFEST, [FIRST] * MOST_REPORTS)).rows) == MOST_REPORTS
-    for some in ([], [FIRST] * (MOST_REPORTS + 1)):
+    assert len(read_json_batch(write_json_batch(MANIFEST, [FIRST] * MAX_REPORTS)).rows) == MAX_REPORTS
+    for some in ([], [FIRST] * (MAX_REPORTS + 1)):
         with pytest.raises(ParameterError):
             read_json_batch(write_json_batch(MANIFEST, some))
         with pytest.raises(ParameterError):

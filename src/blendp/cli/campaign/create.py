@@ -67,8 +67,8 @@ class NewCampaign(Where):
     normalise: Annotated[str, method(help="Rule for strings that devices apply: blendp-1 or none.")] = Terms.normalise
     size: Annotated[int, method(help="Records that the list keeps at most; 0 keeps all.")] = Terms.size or 0
     opt_in_records: Annotated[int, method(help="Records that an opt-in person sends at most.")] = Terms.opt_in_records
-    minimum_opt_in: Annotated[int, privacy(help="No list before so many opt-in people.")] = Terms.minimum_opt_in
-    minimum_clients: Annotated[int, privacy(help="No result before so many clients.")] = Terms.minimum_clients
+    min_opt_in: Annotated[int, privacy(help="No list before so many opt-in people.")] = Terms.min_opt_in
+    min_clients: Annotated[int, privacy(help="No result before so many clients.")] = Terms.min_clients
     expected_clients: Annotated[int, method(help="Clients that are expected; what they are asked is tuned to it.")] = (
         Terms.expected_clients
     )
@@ -94,8 +94,8 @@ class NewCampaign(Where):
             normalise=self.normalise,
             size=self.size or None,
             opt_in_records=self.opt_in_records,
-            minimum_opt_in=self.minimum_opt_in,
-            minimum_clients=self.minimum_clients,
+            min_opt_in=self.min_opt_in,
+            min_clients=self.min_clients,
             expected_clients=self.expected_clients,
             participation=self.participation,
         )
@@ -113,7 +113,7 @@ def create(job: NewCampaign, like: Like = LIKE, as_json: AsJson = False) -> None
         made = client.create(terms)
     from blendp.service.forecast import expected_error, forecast_of
 
-    forecast, error = forecast_of(terms, terms.minimum_opt_in, like), expected_error(terms, like)
+    forecast, error = forecast_of(terms, terms.min_opt_in, like), expected_error(terms, like)
     for caution in cautions(terms):
         warn(caution)
     warn_of_forecast(forecast)
@@ -131,7 +131,7 @@ def create(job: NewCampaign, like: Like = LIKE, as_json: AsJson = False) -> None
     if error is not None:
         say(f"With {terms.expected_clients:,} clients: {error_words(error)}")
     say(f"Terms {made['terms_sha256']}.")
-    say(f"Next: blendp campaign enrol {terms.campaign} --count {terms.minimum_opt_in}")
+    say(f"Next: blendp campaign enrol {terms.campaign} --count {terms.min_opt_in}")
 
 
 def room(terms: Terms) -> str:
@@ -159,7 +159,7 @@ def cautions(terms: Terms) -> list[str]:
             f"--delta {terms.delta:g} is not below one over the {terms.expected_clients:,} clients expected "
             f"({1 / terms.expected_clients:.2g}): choose a smaller one for real people."
         )
-    for name in ("minimum_opt_in", "minimum_clients"):
+    for name in ("min_opt_in", "min_clients"):
         if getattr(terms, name) < SMALL_GROUP:
             option = name.replace("_", "-")
             told.append(f"--{option} {getattr(terms, name)} is below {SMALL_GROUP}: single people come into sight.")

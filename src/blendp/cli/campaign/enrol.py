@@ -34,7 +34,7 @@ def enrol(
 
     Hand every person one of them, and do not note who got which: the collector does not know it either.
     """
-    require_count("count", count, least=1, remedy="One token lets one person opt in.")
+    require_count("count", count, min_value=1, remedy="One token lets one person opt in.")
     if out is not None:
         refuse_existing(out, overwrite=overwrite)
     with job.client() as client:

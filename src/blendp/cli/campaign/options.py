@@ -19,7 +19,7 @@ from blendp.render.text import visible
 from blendp.service.operator_client import DEFAULT_SERVER, OperatorClient
 
 TOKEN = "BLENDP_TOKEN"
-_LONGEST_TOKEN = 4096
+_MAX_TOKEN = 4096
 
 collector = partial(Option, rich_help_panel="Collector")
 
@@ -52,7 +52,7 @@ class Where:
             return token.strip()
         try:
             with self.token_file.open("rb") as file:
-                return file.read(_LONGEST_TOKEN).decode("ascii", "replace").strip()
+                return file.read(_MAX_TOKEN).decode("ascii", "replace").strip()
         except FileNotFoundError:
             raise NoSuchFileError("token_file", self.token_file) from None
 

@@ -65,15 +65,15 @@ def cautions(records: int, people: int) -> list[str]:
     told = []
     if not records:
         told.append("No record passed the threshold: more opt-in people, or a larger epsilon or delta, are needed.")
-    elif records < Policy.least_records:
+    elif records < Policy.min_records:
         listed = counted(records, "record", "records")
         told.append(
-            f"The list has {listed}: devices refuse fewer than {Policy.least_records} unless they are told otherwise "
-            f"(--least-records)."
+            f"The list has {listed}: devices refuse fewer than {Policy.min_records} unless they are told otherwise "
+            f"(--min-records)."
         )
-    if people < Policy.least_opt_in:
+    if people < Policy.min_opt_in:
         told.append(
-            f"{counted(people, 'person', 'people')} made the list: devices refuse fewer than {Policy.least_opt_in} "
-            f"unless they are told otherwise (--least-opt-in)."
+            f"{counted(people, 'person', 'people')} made the list: devices refuse fewer than {Policy.min_opt_in} "
+            f"unless they are told otherwise (--min-opt-in)."
         )
     return told

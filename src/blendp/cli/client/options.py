@@ -48,12 +48,12 @@ class Where:
         bool, trust("--trust-on-first-use", help="Believe the keys that the collector names on the first visit.")
     ] = False
     allow_http: Annotated[bool, trust("--allow-http", help="Allow addresses without encryption.")] = False
-    least_records: Annotated[int, trust(help="Shortest list to report about.")] = Policy.least_records
-    most_records: Annotated[int, trust(help="Longest list to report about.")] = Policy.most_records
-    least_opt_in: Annotated[int, trust(help="Fewest opt-in people behind a list.")] = Policy.least_opt_in
-    most_epsilon: Annotated[
+    min_records: Annotated[int, trust(help="Shortest list to report about.")] = Policy.min_records
+    max_records: Annotated[int, trust(help="Longest list to report about.")] = Policy.max_records
+    min_opt_in: Annotated[int, trust(help="Fewest opt-in people behind a list.")] = Policy.min_opt_in
+    max_epsilon: Annotated[
         float | None, trust(help="Largest epsilon of one campaign (only the caps of the ledger if none is said).")
-    ] = Policy.most_epsilon
+    ] = Policy.max_epsilon
 
     @contextmanager
     def opened(self, campaign: str | None = None) -> Iterator[Device]:
@@ -70,10 +70,10 @@ class Where:
                 keys=[VerifyKey.of_text(key) for key in self.key or []],
                 witnesses=self.witness or (server.witnesses if server is not None else ()),
                 policy=Policy(
-                    least_records=self.least_records,
-                    least_opt_in=self.least_opt_in,
-                    most_records=self.most_records,
-                    most_epsilon=self.most_epsilon,
+                    min_records=self.min_records,
+                    min_opt_in=self.min_opt_in,
+                    max_records=self.max_records,
+                    max_epsilon=self.max_epsilon,
                 ),
                 trust_on_first_use=self.trust_on_first_use,
                 allow_http=self.allow_http or server is not None,

@@ -41,7 +41,7 @@ def evaluate(
     intervals hold them, and what the clients' reports really tell about each attribute if people answer like these.
     """
     require_choice("method", job.method, (ALL, *METHODS))
-    require_count("runs", runs, least=1, remedy="Run it at least once.")
+    require_count("runs", runs, min_value=1, remedy="Run it at least once.")
     told, opt_in = job.parameters(), job.who_opts_in()
     if out is not None:
         refuse_existing(out, overwrite=overwrite, own_files=(PAGE,))

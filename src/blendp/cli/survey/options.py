@@ -127,7 +127,7 @@ class SurveyOptions:
             require_number(
                 "opt_in",
                 share,
-                least=0,
+                min_value=0,
                 below=1,
                 legal="a share of at least 0 and below 1",
                 remedy="0.05 means that 5 % of the people opt in, 0 that nobody does.",
@@ -142,7 +142,7 @@ class SurveyOptions:
     def read(self, data: Path) -> Answers:
         """The table of answers."""
         if self.people is not None:
-            require_count("people", self.people, least=2, remedy="Ask more people.")
+            require_count("people", self.people, min_value=2, remedy="Ask more people.")
         asked = None if self.columns is None else [name.strip() for name in self.columns.split(",")]
         if asked is not None and "" in asked:
             raise ParameterError("columns", self.columns, "names with commas between them", "One of them is empty.")

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from typer import Argument
 
-from blendp.answers import MOST_ATTRIBUTES, MOST_VALUES, Answers
+from blendp.answers import MAX_ATTRIBUTES, MAX_VALUES, Answers
 from blendp.cli.console import print_json, results, steps
 from blendp.cli.options import method, output, takes_job
 from blendp.cli.survey.options import ALL, SurveyOptions
@@ -81,10 +81,12 @@ class PlanJob(SurveyOptions):
                 raise ParameterError(name, str(given), "left out without DATA", "It is about a table: name one.")
         values = 2 if self.values is None else self.values
         for name, number, least, most, remedy in (
-            ("attributes", self.attributes, 1, MOST_ATTRIBUTES, "It is how many questions are asked."),
-            ("values", values, 2, MOST_VALUES, "It is how many answers a question has."),
+            ("attributes", self.attributes, 1, MAX_ATTRIBUTES, "It is how many questions are asked."),
+            ("values", values, 2, MAX_VALUES, "It is how many answers a question has."),
         ):
-            require_number(name, number, least=least, most=most, legal=f"from {least} to {most}", remedy=remedy)
+            require_number(
+                name, number, min_value=least, max_value=most, legal=f"from {least} to {most}", remedy=remedy
+            )
         tree = Tree.equicorrelated(self.attributes, self.correlation, values)
         rows = min(_ROWS, PEOPLE if self.people is None else self.people)
         words = (
@@ -109,7 +111,7 @@ def plan(
     require_choice("method", job.method, (ALL, *METHODS))
     told, share = job.parameters(), job.who_opts_in()
     if job.people is not None:
-        require_count("people", job.people, least=2, remedy="Ask more people.")
+        require_count("people", job.people, min_value=2, remedy="Ask more people.")
     if out is not None:
         refuse_existing(out, overwrite=overwrite, own_files=(PAGE,))
     with steps(1 + len(told) + (out is not None)) as bar:

@@ -115,8 +115,8 @@ class Laboratory:
 
     def __post_init__(self) -> None:
         """Refuse no runs, and seeds that are none."""
-        require_count("runs", self.runs, least=1, remedy="Ask for at least one run, 2 for standard errors.")
-        require_count("seed", self.seed, least=0, remedy="Use a whole number such as 0.")
+        require_count("runs", self.runs, min_value=1, remedy="Ask for at least one run, 2 for standard errors.")
+        require_count("seed", self.seed, min_value=0, remedy="Use a whole number such as 0.")
 
     def measure(self, experiment: Experiment) -> Point:
         """The means of all measures of an experiment."""

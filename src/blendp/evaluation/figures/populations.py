@@ -86,7 +86,7 @@ class FigurePopulation:
 
     def __post_init__(self) -> None:
         """Refuse a population of nobody."""
-        require_count("users", self.users, least=2, remedy="Ask for people in both groups.")
+        require_count("users", self.users, min_value=2, remedy="Ask for people in both groups.")
 
     @classmethod
     def synthetic(cls, setting: Setting, users: int | None, seed: int) -> FigurePopulation:

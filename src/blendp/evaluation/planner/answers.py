@@ -105,7 +105,7 @@ def _posterior(lists: Lists, mechanism: AsymmetricList, users: int, prior: str) 
     cells = lists.kind != REST
     records = lists.kind[cells] == RECORD
     people, noise = lists.people[cells], lists.noise_variance[cells]
-    beyond = np.rint(people + mechanism.noise.mean).astype(np.int64) - mechanism.least_total
+    beyond = np.rint(people + mechanism.noise.mean).astype(np.int64) - mechanism.min_total
     small, large = records & (beyond < _SMALL), records & (beyond >= _SMALL)
     tables = [(np.flatnonzero(small), beyond[small], *_small_totals(mechanism))]
     for wanted in (large, ~records):
@@ -126,7 +126,7 @@ def _posterior(lists: Lists, mechanism: AsymmetricList, users: int, prior: str) 
 @lru_cache(maxsize=4)
 def _small_totals(mechanism: AsymmetricList) -> tuple[Array, Array]:
     """The grid, in people, and the logarithm of the weights, of records with the least totals that are listed."""
-    people = np.arange(_SMALL, dtype=np.float64) + (mechanism.least_total - mechanism.noise.mean)
+    people = np.arange(_SMALL, dtype=np.float64) + (mechanism.min_total - mechanism.noise.mean)
     return _flat(people, np.full(_SMALL, mechanism.noise.variance), mechanism.noise)
 
 
@@ -140,7 +140,7 @@ def _flat(people: Array, noise: Array, law: AsymmetricLaplace | None = None) -> 
 def _exponent(passed: Array, mechanism: AsymmetricList) -> float:
     """The exponent of the power law that one draw's candidates tell."""
     noise = np.full(len(passed) + 1, mechanism.noise.variance)
-    above = mechanism.least_total - mechanism.noise.mean
+    above = mechanism.min_total - mechanism.noise.mean
     counts = OptInCounts(_plain_list(len(passed)), 1, np.append(passed, 0.0), noise, selected_above=above)
     return prior_exponent(counts)
 

@@ -30,7 +30,7 @@ from blendp.methods.listed import blendp_list_maker, published_list_maker
 
 Array = NDArray[np.float64]
 
-MOST_PEOPLE = 1_000_000_000
+MAX_PEOPLE = 1_000_000_000
 RANGE = 0.9
 """How probable it is that the list is as long as the range says."""
 
@@ -80,9 +80,9 @@ class ListForecast:
 
 def forecast_list(parameters: Parameters, levels: int, people: int, like: str, least: int) -> ListForecast:
     """The forecast for so many opt-in people with records like those of the population ``like``."""
-    require_count("people", people, least=0, remedy="Say how many people opt in.")
+    require_count("people", people, min_value=0, remedy="Say how many people opt in.")
     require_choice("like", like, NAMES)
-    require_count("least", least, least=1, remedy="Say how many records are wanted.")
+    require_count("least", least, min_value=1, remedy="Say how many records are wanted.")
     law = HeadLaw.of_population(like, levels)
     mechanism = _mechanism(parameters, levels)
     chances = _lengths(law, mechanism, parameters, people)
@@ -111,8 +111,8 @@ class _UnionOfPeople:
         return int(self.union._weights[-1])
 
     @property
-    def least_total(self) -> int:
-        return max(1, math.ceil(self.union.least_total / self.weight))
+    def min_total(self) -> int:
+        return max(1, math.ceil(self.union.min_total / self.weight))
 
     def listing_probability(self, counts: NDArray[np.int64] | int) -> Array:
         return self.union.listing_probability(np.asarray(counts, dtype=np.int64) * self.weight)
@@ -181,7 +181,7 @@ def _people_needed(law: HeadLaw, mechanism: Mechanism, parameters: Parameters, l
     low, high = 0, 64
     while not enough(high):
         low, high = high, 2 * high
-        if high > MOST_PEOPLE or (parameters.size is not None and parameters.size < least):
+        if high > MAX_PEOPLE or (parameters.size is not None and parameters.size < least):
             return None
     while high - low > max(1, high // 100):
         middle = (low + high) // 2

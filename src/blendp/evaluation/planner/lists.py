@@ -115,7 +115,7 @@ class PassesByCount(Protocol):
     """Whatever lists a record by how many people have it."""
 
     @property
-    def least_total(self) -> int:
+    def min_total(self) -> int:
         """The least noisy count that is listed."""
 
     def listing_probability(self, counts: Ids | int, /) -> Array:
@@ -132,7 +132,7 @@ def listing(law: HeadLaw, mechanism: PassesByCount, people: int) -> Listing:
 
 def _listed(mechanism: PassesByCount, rates: Array) -> Array:
     """P(listed), summed up on a grid of rates and interpolated between them, both as logarithms."""
-    most = mechanism.least_total
+    most = mechanism.min_total
     while float(mechanism.listing_probability(most)) < 1 - 1e-9:
         most = int(1.3 * most) + 1
     sure = most + 7 * math.sqrt(most) + 30
@@ -208,7 +208,7 @@ class Drawing:
         generator, noise, p = random.generator, self.mechanism.noise, self.law.probability[self.live]
         counts = generator.poisson(self.sizes.head_list * p, (draws, len(p)))
         drawn = noise.draw(counts.size, random).reshape(counts.shape)
-        passed = (counts > 0) & (counts + drawn >= self.mechanism.least_total)
+        passed = (counts > 0) & (counts + drawn >= self.mechanism.min_total)
         if not self.own:
             counts = generator.poisson(self.counted * p, counts.shape)
             drawn = noise.draw(counts.size, random).reshape(counts.shape)
@@ -247,7 +247,7 @@ class Drawing:
         counts = generator.poisson(self.counted * p)
         if isinstance(self.mechanism, AsymmetricList):
             fall = -math.expm1(-self.mechanism.noise.falling)
-            counts = self.mechanism.least_total - 1 + generator.geometric(fall, len(draw))
+            counts = self.mechanism.min_total - 1 + generator.geometric(fall, len(draw))
             drawn = np.zeros_like(counts)
         return _Passed(draw, np.full(len(draw), -1), columns + np.arange(len(draw)), p, counts, drawn)
 

@@ -141,7 +141,7 @@ def plan(
 
 def group_sizes(users: int, opt_in: float, parameters: Parameters) -> GroupSizes:
     """How many people each group has."""
-    require_count("users", users, least=10, remedy="Plan for more people.")
+    require_count("users", users, min_value=10, remedy="Plan for more people.")
     require_number(
         "opt_in", opt_in, above=0, below=1, legal="above 0 and below 1", remedy="0.05 means that 5 % opt in."
     )

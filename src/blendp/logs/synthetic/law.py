@@ -103,8 +103,8 @@ class Law:
 
         Looks at the first n queries only, with n doubled until no record of a later query can be among them.
         """
-        require_count("top", top, least=1, remedy="Ask for at least one record.")
-        most_share = float(self.url_shares.max())
+        require_count("top", top, min_value=1, remedy="Ask for at least one record.")
+        max_share = float(self.url_shares.max())
         count = min(2 * top, self.queries)
         while True:
             ranks = np.arange(1, count + 1)
@@ -112,7 +112,7 @@ class Law:
             order = np.argsort(-cells, axis=None, kind="stable")[:top]
             chosen = cells.ravel()[order]
             if count == self.queries or (
-                len(chosen) == top and chosen[-1] > 0 and chosen[-1] >= self.query_probabilities[count] * most_share
+                len(chosen) == top and chosen[-1] > 0 and chosen[-1] >= self.query_probabilities[count] * max_share
             ):
                 break
             count = min(2 * count, self.queries)

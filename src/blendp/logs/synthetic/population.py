@@ -36,10 +36,10 @@ SCHEMA = pa.schema([("user", pa.string()), ("query", pa.string()), ("url", pa.st
 
 REPEAT = 0.3
 BLOCK_ROWS = 131_072
-MOST_ROWS = 10_000_000
+MAX_ROWS = 10_000_000
 
 
-MOST_USERS = 1_000_000_000
+MAX_USERS = 1_000_000_000
 
 
 @dataclass(frozen=True)
@@ -54,25 +54,25 @@ class Population:
     def __post_init__(self) -> None:
         """Check every field."""
         require_choice("name", self.name, NAMES)
-        require_count("users", self.users, least=1, remedy="Ask for at least one user.")
+        require_count("users", self.users, min_value=1, remedy="Ask for at least one user.")
         require_number(
-            "users", self.users, most=MOST_USERS, legal=f"at most {MOST_USERS:,}", remedy="Ask for fewer people."
+            "users", self.users, max_value=MAX_USERS, legal=f"at most {MAX_USERS:,}", remedy="Ask for fewer people."
         )
         require_number(
             "records_per_user",
             self.records_per_user,
-            least=1,
-            most=1000,
+            min_value=1,
+            max_value=1000,
             legal="a number from 1 to 1000",
             remedy="It is the mean number of records of a user.",
         )
-        require_count("seed", self.seed, least=0, remedy="Any whole number from 0 names a population.")
+        require_count("seed", self.seed, min_value=0, remedy="Any whole number from 0 names a population.")
 
     def batches(self, rows: int = 1_000_000) -> Iterator[pa.RecordBatch]:
         """The log as batches of ``rows`` rows (the last may be shorter), columns user, query, url."""
-        require_count("rows", rows, least=1, remedy="Ask for at least one row per batch.")
-        if rows > MOST_ROWS:
-            raise ParameterError("rows", rows, f"at most {MOST_ROWS}", "Ask for smaller batches.")
+        require_count("rows", rows, min_value=1, remedy="Ask for at least one row per batch.")
+        if rows > MAX_ROWS:
+            raise ParameterError("rows", rows, f"at most {MAX_ROWS}", "Ask for smaller batches.")
         return self._batches(rows)
 
     def table(self) -> pa.Table:

@@ -47,7 +47,7 @@ class AsymmetricList:
     wildcard_share: float = 0.12
     noise: AsymmetricLaplace = field(init=False)
     wildcard_noise: AsymmetricLaplace | None = field(init=False)
-    least_total: int = field(init=False)
+    min_total: int = field(init=False)
     """T."""
 
     def __post_init__(self) -> None:
@@ -61,7 +61,7 @@ class AsymmetricList:
             "wildcard_share",
             self.wildcard_share,
             above=0,
-            most=0.8,
+            max_value=0.8,
             legal="above 0 and at most 0.8",
             remedy="0.12 is usual; without wildcards nothing is spent on them.",
         )
@@ -79,7 +79,7 @@ class AsymmetricList:
         object.__setattr__(
             self, "wildcard_noise", AsymmetricLaplace(falling, epsilon * wildcard) if self.wildcards else None
         )
-        object.__setattr__(self, "least_total", _least_total(noise, delta))
+        object.__setattr__(self, "min_total", _min_total(noise, delta))
 
     def _falling_share(self, wildcard: Fraction) -> Fraction:
         """The share of epsilon of e_+: as asked for, or the best one."""
@@ -98,7 +98,7 @@ class AsymmetricList:
     def listing_probability(self, counts: NDArray[np.int64] | int) -> NDArray[np.float64]:
         """The probability that a record with this count is listed; 0 for a record that does not occur."""
         counts = np.asarray(counts, dtype=np.int64)
-        return np.where(counts > 0, self.noise.at_least(self.least_total - counts), 0.0)
+        return np.where(counts > 0, self.noise.at_least(self.min_total - counts), 0.0)
 
     def expected_size(self, rates: NDArray[np.float64]) -> float:
         """How many records are listed on average, when their counts are Poisson with these means.
@@ -119,7 +119,7 @@ class AsymmetricList:
         total = float(len(rates))
         rates = rates[self.listing_probability(lowest) < _SURE]
         total -= len(rates)
-        centre = np.minimum(rates * math.exp(self.noise.falling), np.maximum(self.least_total, rates))
+        centre = np.minimum(rates * math.exp(self.noise.falling), np.maximum(self.min_total, rates))
         highest = np.ceil(centre + 6 * np.sqrt(centre) + 12).astype(np.int64)
         log_factorial = np.cumsum(np.log(np.maximum(np.arange(highest[-1] + 1 if len(highest) else 1), 1)))
         for start in range(0, len(rates), _CHUNK):
@@ -141,21 +141,21 @@ class AsymmetricList:
         many of a group pass is drawn first, then which, so a rare record costs about two random bits. Noise that
         makes up for what is missing is memoryless: by how much it goes beyond is geometric.
         """
-        high = np.flatnonzero(counts >= self.least_total)
+        high = np.flatnonzero(counts >= self.min_total)
         totals = counts[high] + self.noise.draw(len(high), random)
-        passing = totals >= self.least_total
+        passing = totals >= self.min_total
         low = self._passing_below(counts, random)
         beyond = self._beyond.above(random.words(len(low)), random)
         listed = np.concatenate([high[passing], low])
         order = np.argsort(listed)
-        return listed[order], np.concatenate([totals[passing], self.least_total + beyond])[order]
+        return listed[order], np.concatenate([totals[passing], self.min_total + beyond])[order]
 
     def _passing_below(self, counts: NDArray[np.int64], random: Random) -> NDArray[np.int64]:
         """The records that occur less often than the least total and are listed all the same."""
         passing = [np.empty(0, dtype=np.int64)]
-        sizes = np.bincount(counts[(counts > 0) & (counts < self.least_total)], minlength=1)
+        sizes = np.bincount(counts[(counts > 0) & (counts < self.min_total)], minlength=1)
         for count in np.flatnonzero(sizes):
-            size, missing = int(sizes[count]), self.least_total - int(count)
+            size, missing = int(sizes[count]), self.min_total - int(count)
             many = self._how_many_pass(size, missing, random)
             if many:
                 passing.append(np.flatnonzero(counts == count)[random.subset(size, many)])
@@ -195,12 +195,12 @@ class AsymmetricList:
         """One line for people."""
         wildcards = f", wildcards rising {float(self.wildcard_noise.rising):.4g}" if self.wildcard_noise else ""
         return (
-            f"list of totals from {self.least_total} on, {self.budget}: "
+            f"list of totals from {self.min_total} on, {self.budget}: "
             f"noise falling {float(self.noise.falling):.4g}, rising {float(self.noise.rising):.4g}{wildcards}"
         )
 
 
-def _least_total(noise: AsymmetricLaplace, delta: float) -> int:
+def _min_total(noise: AsymmetricLaplace, delta: float) -> int:
     """The least t >= 2 with P(X >= t - 1) <= delta, decided exactly.
 
     A double is a whole number of units 2^-bits, and floor(2^bits P) < u is the same as 2^bits P < u for a whole u.

@@ -13,7 +13,7 @@ from functools import lru_cache
 import numpy as np
 
 _STEPS = 1000
-_LEAST_RISING = Fraction(18, 100)
+_MIN_RISING = Fraction(18, 100)
 _POPULARITY = 2.2
 _CANDIDATES = 48
 _FADED = 10.0
@@ -37,7 +37,7 @@ def best_falling_share(epsilon: float, delta: float, wildcard_share: Fraction) -
     n epsilon matters, and the share is that of 0.05.
     """
     epsilon = max(epsilon, _FINEST)
-    most = math.floor(_STEPS * (1 - wildcard_share - _LEAST_RISING))
+    most = math.floor(_STEPS * (1 - wildcard_share - _MIN_RISING))
     steps = np.arange(1, most + 1)
     both = epsilon * float(1 - wildcard_share)
     falling = epsilon * steps / _STEPS
@@ -49,7 +49,7 @@ def best_falling_share(epsilon: float, delta: float, wildcard_share: Fraction) -
     tried, first = tried[spread, None], first[spread]
     falling, upper = falling[first, None], upper[first, None]
     rising, lower = both - falling, np.expm1(-falling) / math.expm1(-both)
-    n = np.arange(1, int(tried[-1, 0]) + math.ceil(_FADED / (epsilon * float(_LEAST_RISING))) + 1)
+    n = np.arange(1, int(tried[-1, 0]) + math.ceil(_FADED / (epsilon * float(_MIN_RISING))) + 1)
     missing = tried - n
     unlisted = np.where(
         missing >= 0,

@@ -18,8 +18,8 @@ from blendp.privacy import Budget
 from blendp.randomness import Random, ReleaseRandom, require_release
 from blendp.randomness.random import COIN_BITS
 
-_MOST_VALUES = 1_000_000
-_MOST_CELLS = 1 << 20
+_MAX_VALUES = 1_000_000
+_MAX_CELLS = 1 << 20
 _BLOCK = 1 << 15
 _SLACK = 1e-9
 
@@ -59,7 +59,7 @@ class HiddenSampling:
             "inner",
             self.inner,
             above=0,
-            most=50,
+            max_value=50,
             legal="a number above 0 and at most 50",
             remedy="Values from 0.5 to 4 are usual.",
         )
@@ -67,9 +67,9 @@ class HiddenSampling:
         if not values:
             raise ParameterError("values", self.values, "a list of at least 1 attribute", "Give m_j for each.")
         for count in values:
-            require_count("values", count, least=2, remedy="Leave out attributes that are the same for all.")
-            if count > _MOST_VALUES:
-                raise ParameterError("values", count, f"at most {_MOST_VALUES}", "Group the values.")
+            require_count("values", count, min_value=2, remedy="Leave out attributes that are the same for all.")
+            if count > _MAX_VALUES:
+                raise ParameterError("values", count, f"at most {_MAX_VALUES}", "Group the values.")
         coin = {count: _coin(self.inner, count) for count in set(values)}
         if any(coin[count] * count <= 1 << COIN_BITS for count in coin):
             raise ParameterError(
@@ -186,7 +186,7 @@ class HiddenSampling:
         As ratio >= 1 their value of attribute i is s.
         """
         m, best = self.values[i], 0.0
-        length = max(1, _MOST_CELLS // (m * max(self.values)))
+        length = max(1, _MAX_CELLS // (m * max(self.values)))
         for start in range(0, m, length):
             rows = np.arange(start, min(start + length, m))
             over = np.full((len(rows), m), float(self._truths[i]))
@@ -311,19 +311,19 @@ class HiddenSampling:
         return np.asarray(c * (1 - c) / (users * contrast**2))
 
     def _require(self, attribute: int, users: int) -> None:
-        require_count("attribute", attribute, least=0, remedy="Count the attributes from 0.")
+        require_count("attribute", attribute, min_value=0, remedy="Count the attributes from 0.")
         if attribute >= len(self.values):
             raise ParameterError("attribute", attribute, f"below {len(self.values)}", "Count the attributes from 0.")
-        require_count("users", users, least=1, remedy="Give the number of reports.")
+        require_count("users", users, min_value=1, remedy="Give the number of reports.")
 
     def channel(self) -> NDArray[np.float64]:
         """The matrix of P(report | record): rows and columns are all records, the last attribute changing fastest."""
         records = math.prod(self.values)
-        if records**2 > _MOST_CELLS:
+        if records**2 > _MAX_CELLS:
             raise ParameterError(
                 "values",
                 self.values,
-                f"so few that records x reports is at most {_MOST_CELLS}",
+                f"so few that records x reports is at most {_MAX_CELLS}",
                 "Use record_loss, one_attribute_loss, hit and stray: they need no channel.",
             )
         weights = np.zeros((records, records))

@@ -20,7 +20,7 @@ from blendp.randomness import Random, ReleaseRandom, require_release
 GRID = 256
 """G: the weight of a person who has one record only."""
 
-_MOST_RECORDS = 4096
+_MAX_RECORDS = 4096
 _SPLITS = 32  # parts of delta that the choice of its split tries
 _FINE = 1 << 16  # standard deviations are multiples of one over this
 
@@ -74,7 +74,7 @@ class WeightedUnion:
 
     mu: float = field(init=False)
     list_noise: RoundedGaussian = field(init=False)
-    least_total: int = field(init=False)
+    min_total: int = field(init=False)
     """rho."""
     delta_threshold: float = field(init=False)
     """beta, rounded up."""
@@ -84,16 +84,14 @@ class WeightedUnion:
     def __post_init__(self) -> None:
         """Split delta, derive noise and threshold, and check the promise."""
         m, delta = self.records_per_user, self.budget.delta
-        require_count("records per user", m, least=1, remedy="Sample a few records of each user, such as 10.")
-        if m > _MOST_RECORDS:
-            raise ParameterError(
-                "records per user", m, f"at most {_MOST_RECORDS}", "Sample fewer records of each user."
-            )
+        require_count("records per user", m, min_value=1, remedy="Sample a few records of each user, such as 10.")
+        if m > _MAX_RECORDS:
+            raise ParameterError("records per user", m, f"at most {_MAX_RECORDS}", "Sample fewer records of each user.")
         require_number(
             "list share",
             self.list_share,
             above=0,
-            most=1,
+            max_value=1,
             legal="above 0 and at most 1",
             remedy="0.5 halves the budget between list and counts; 1 leaves nothing for counts.",
         )
@@ -118,7 +116,7 @@ class WeightedUnion:
             )
         object.__setattr__(self, "mu", mu)
         object.__setattr__(self, "list_noise", noise)
-        object.__setattr__(self, "least_total", rho)
+        object.__setattr__(self, "min_total", rho)
         beta = self._stray(noise, rho)
         object.__setattr__(self, "delta_threshold", beta)
         object.__setattr__(self, "delta_gaussian", gaussian_delta(mu, self.budget.epsilon + math.log1p(-beta)))
@@ -126,9 +124,9 @@ class WeightedUnion:
             raise ArithmeticError("the split of delta spends more than delta: nothing may be released with it")
 
     @property
-    def least_people(self) -> float:
+    def min_people(self) -> float:
         """rho as a number of people: how many, each with m different records and 1/m of a count for each, reach it."""
-        return self.least_total / GRID / math.sqrt(self.records_per_user)
+        return self.min_total / GRID / math.sqrt(self.records_per_user)
 
     def _better(self, beta: float, best: _Plan | None) -> _Plan | None:
         """rho, mu and the list's noise if the threshold takes this part of delta and rho is then lower than the best.
@@ -207,7 +205,7 @@ class WeightedUnion:
     def listing_probability(self, totals: NDArray[np.int64] | int) -> NDArray[np.float64]:
         """The probability that a record with this total is listed; 0 for a record that does not occur."""
         totals = np.asarray(totals, dtype=np.int64)
-        return np.where(totals > 0, self.list_noise.at_least(self.least_total - totals), 0.0)
+        return np.where(totals > 0, self.list_noise.at_least(self.min_total - totals), 0.0)
 
     def release(self, totals: NDArray[np.int64], random: ReleaseRandom) -> NDArray[np.int64]:
         """The indices of the listed records, ascending, for a list that is released."""
@@ -219,10 +217,10 @@ class WeightedUnion:
 
         Records at the threshold or above take one draw of noise each; the many below are thinned first.
         """
-        high = np.flatnonzero((totals > 0) & (totals >= self.least_total))
-        low = np.flatnonzero((totals > 0) & (totals < self.least_total))
-        kept = high[totals[high] + self.list_noise.draw(len(high), random) >= self.least_total]
-        raised = low[self.list_noise.draw_reaching(self.least_total - totals[low], random)]
+        high = np.flatnonzero((totals > 0) & (totals >= self.min_total))
+        low = np.flatnonzero((totals > 0) & (totals < self.min_total))
+        kept = high[totals[high] + self.list_noise.draw(len(high), random) >= self.min_total]
+        raised = low[self.list_noise.draw_reaching(self.min_total - totals[low], random)]
         return np.sort(np.concatenate([kept, raised]))
 
     def release_counts(
@@ -270,7 +268,7 @@ class WeightedUnion:
         """The rule in words."""
         return (
             f"{self.budget}: {self.records_per_user} records of each person, "
-            f"listed from the weight of {self.least_total / GRID:.2f} people on"
+            f"listed from the weight of {self.min_total / GRID:.2f} people on"
         )
 
 

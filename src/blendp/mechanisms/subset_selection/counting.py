@@ -22,7 +22,7 @@ from blendp.mechanisms.subset_selection.ranks import halves, shares
 
 _WORD_BYTES = 8
 _LIMB_BYTES, _LIMB_BITS, _LIMB = 2, 16, 65536.0
-_MOST_LIMBS = 36
+_MAX_LIMBS = 36
 _GROUP = 1 << 23
 _BLOCK = 1 << 13
 _WORDS = 1 << 15
@@ -178,7 +178,7 @@ class _Stretch:
 
     def short(self, row: _Row) -> Iterator[_Part]:
         """Take out the reports whose ranks have few limbs."""
-        sizes = [size for size in sorted(self.ranks) if row[size].bit_length() <= _MOST_LIMBS * _LIMB_BITS]
+        sizes = [size for size in sorted(self.ranks) if row[size].bit_length() <= _MAX_LIMBS * _LIMB_BITS]
         if sizes:
             width = -(-max(row[size].bit_length() for size in sizes) // 8)
             counts = [len(self.ranks[size]) for size in sizes]
@@ -201,7 +201,7 @@ class _Stretch:
 
 def _short_parts(data: Bytes, items: int, size: int) -> Iterator[_Part]:
     """The reports, cut until every rank has few limbs."""
-    if math.comb(items, size).bit_length() <= _MOST_LIMBS * _LIMB_BITS:
+    if math.comb(items, size).bit_length() <= _MAX_LIMBS * _LIMB_BITS:
         yield from _Part.of_bytes(0, items, np.full(len(data), size), data[:, ::-1])
         return
     text, width = data.tobytes(), data.shape[1]

@@ -21,9 +21,9 @@ from blendp.privacy import Budget
 from blendp.randomness import Random, ReleaseRandom, require_release
 from blendp.randomness.random import COIN_BITS
 
-_MOST_ITEMS = 1_000_000
-_MOST_CELLS = 1 << 20
-_MOST_PEOPLE = 1_000_000_000
+_MAX_ITEMS = 1_000_000
+_MAX_CELLS = 1 << 20
+_MAX_PEOPLE = 1_000_000_000
 _BLOCK = 1 << 13
 _CACHE = 1 << 22
 _FEW = 100
@@ -67,16 +67,16 @@ class SubsetSelection:
     def __post_init__(self) -> None:
         """Choose the size and compute the coin."""
         Budget(self.epsilon)
-        require_count("items", self.items, least=1, remedy="Give the length of the list.")
-        if self.items > _MOST_ITEMS:
-            raise ParameterError("items", self.items, f"at most {_MOST_ITEMS}", "Shorten the list.")
+        require_count("items", self.items, min_value=1, remedy="Give the length of the list.")
+        if self.items > _MAX_ITEMS:
+            raise ParameterError("items", self.items, f"at most {_MAX_ITEMS}", "Shorten the list.")
         if self.items == 1:
             self._settle(1, 1 << COIN_BITS)
             return
         ideal = self.items / (math.exp(self.epsilon) + 1)
         sizes = {min(max(round_(ideal), 1), self.items - 1) for round_ in (math.floor, math.ceil)}
         if self.width is not None:
-            require_count("width", self.width, least=1, remedy="It is the number of items in a report.")
+            require_count("width", self.width, min_value=1, remedy="It is the number of items in a report.")
             if self.width >= self.items:
                 raise ParameterError("width", self.width, f"below the {self.items} items", "Name fewer in a report.")
             sizes = {self.width}
@@ -238,11 +238,11 @@ class SubsetSelection:
         """
         holders = np.asarray(counts)
         fine = holders.shape == (self.items,) and np.issubdtype(holders.dtype, np.integer) and holders.min() >= 0
-        if not fine or sum(holders.tolist()) >= _MOST_PEOPLE:
+        if not fine or sum(holders.tolist()) >= _MAX_PEOPLE:
             raise ParameterError(
                 "counts",
                 holders,
-                f"{self.items} whole numbers of at least 0, with a sum below {_MOST_PEOPLE}",
+                f"{self.items} whole numbers of at least 0, with a sum below {_MAX_PEOPLE}",
                 "Give how many people hold each item.",
             )
         people = int(holders.sum())
@@ -299,11 +299,11 @@ class SubsetSelection:
 
     def all_subsets(self) -> NDArray[np.bool_]:
         """Every report, a row each, by ascending rank: row i is the report that :meth:`decode` reads from i."""
-        if self.items * self.subsets > _MOST_CELLS:
+        if self.items * self.subsets > _MAX_CELLS:
             raise ParameterError(
                 "items",
                 self.items,
-                f"so small that items x different reports is at most {_MOST_CELLS}",
+                f"so small that items x different reports is at most {_MAX_CELLS}",
                 "Use cell_probabilities: a channel of any size has only these two numbers.",
             )
         ordered = sorted(combinations(range(self.items), self.size), key=lambda subset: subset[::-1])
@@ -403,4 +403,4 @@ def _coin(epsilon: float, items: int, size: int) -> int:
 
 
 def _require_users(users: int) -> None:
-    require_count("users", users, least=1, remedy="Give the number of reports.")
+    require_count("users", users, min_value=1, remedy="Give the number of reports.")

@@ -38,7 +38,7 @@ class ThresholdList:
     def __post_init__(self) -> None:
         """Derive noise and threshold, and refuse parameters for which the proof does not hold."""
         epsilon, delta, m = self.budget.epsilon, self.budget.delta, self.records_per_user
-        require_count("records per user", m, least=1, remedy="1 is the published choice.")
+        require_count("records per user", m, min_value=1, remedy="1 is the published choice.")
         if delta <= 0:
             raise ParameterError(
                 "delta", delta, "above 0 and below 1", "A list of unknown strings needs a delta, such as 1e-5."
@@ -46,7 +46,7 @@ class ThresholdList:
         object.__setattr__(self, "noise", DiscreteLaplace.for_counts(epsilon, m))
         tau = 2 * m / epsilon * (math.log(math.exp(epsilon / 2) + m - 1) - math.log(delta))
         object.__setattr__(self, "threshold", tau)
-        a, z = self.noise.base, self.noise.base**self.least_total
+        a, z = self.noise.base, self.noise.base**self.min_total
         if z > a * (1 - a * a) or z > a / (1 + a):
             raise ParameterError(
                 "delta",
@@ -56,14 +56,14 @@ class ThresholdList:
             )
 
     @property
-    def least_total(self) -> int:
+    def min_total(self) -> int:
         """The smallest whole noisy count above the threshold."""
         return math.floor(self.threshold) + 1
 
     def listing_probability(self, counts: NDArray[np.int64] | int) -> NDArray[np.float64]:
         """The probability that a record with this count is listed; 0 for a record that does not occur."""
         counts = np.asarray(counts, dtype=np.int64)
-        return np.where(counts > 0, self.noise.at_least(self.least_total - counts), 0.0)
+        return np.where(counts > 0, self.noise.at_least(self.min_total - counts), 0.0)
 
     def release(self, counts: NDArray[np.int64], random: ReleaseRandom) -> NDArray[np.int64]:
         """The indices of the listed records, ascending, for a list that is released."""
@@ -76,11 +76,11 @@ class ThresholdList:
         Records at the threshold or above take one draw of noise each. The many below it are grouped by count: how
         many of a group pass is drawn first, then which, so a rare record costs about two random bits.
         """
-        high = np.flatnonzero(counts >= self.least_total)
-        listed = [high[counts[high] + self.noise.draw(len(high), random) >= self.least_total]]
-        sizes = np.bincount(counts[(counts > 0) & (counts < self.least_total)], minlength=1)
+        high = np.flatnonzero(counts >= self.min_total)
+        listed = [high[counts[high] + self.noise.draw(len(high), random) >= self.min_total]]
+        sizes = np.bincount(counts[(counts > 0) & (counts < self.min_total)], minlength=1)
         for count in np.flatnonzero(sizes):
-            passing = self._how_many_pass(int(sizes[count]), self.least_total - int(count), random)
+            passing = self._how_many_pass(int(sizes[count]), self.min_total - int(count), random)
             if passing:
                 listed.append(np.flatnonzero(counts == count)[random.subset(int(sizes[count]), passing)])
         return np.sort(np.concatenate(listed))

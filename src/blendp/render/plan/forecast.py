@@ -5,7 +5,7 @@ from __future__ import annotations
 from blendp.evaluation.planner import ListForecast, RankError
 from blendp.evaluation.planner.forecast import RANGE
 
-_TELL = "unless they are told otherwise (--least-records)"
+_TELL = "unless they are told otherwise (--min-records)"
 
 
 def forecast_words(forecast: ListForecast) -> str:

@@ -9,10 +9,10 @@ from typing import Any
 from blendp.methods import Outcome
 from blendp.render.text import plain_label
 
-MOST_FLAGGED = 20
+MAX_FLAGGED = 20
 """How many flagged records are shown; their number is always told."""
 
-_MOST_NAMED = 3
+_MAX_NAMED = 3
 
 
 def release_checks(outcome: Outcome) -> dict[str, Any]:
@@ -42,8 +42,8 @@ def alarms(outcome: Outcome) -> list[str]:
         return [] if check.p_value is not None else [check.words]
     if not flagged:
         return [check.words]
-    named = ", ".join(plain_label(query, url, 60) for query, url in flagged[:_MOST_NAMED])
-    more = f" and {len(flagged) - _MOST_NAMED:,} more" if len(flagged) > _MOST_NAMED else ""
+    named = ", ".join(plain_label(query, url, 60) for query, url in flagged[:_MAX_NAMED])
+    more = f" and {len(flagged) - _MAX_NAMED:,} more" if len(flagged) > _MAX_NAMED else ""
     which = "record is" if len(flagged) == 1 else "records are"
     return [f"{check.words} {len(flagged):,} {which} flagged: {named}{more}."]
 
@@ -54,7 +54,7 @@ def _agreement(outcome: Outcome) -> dict[str, Any] | None:
     if check is None:
         return None
     flagged = []
-    for i in check.flagged[:MOST_FLAGGED]:
+    for i in check.flagged[:MAX_FLAGGED]:
         query, url = outcome.head_list.labels[i]
         opt_in, client = (_known(group.cells.probability[i]) for group in (outcome.opt_in, outcome.client))
         flagged.append({"query": query, "url": url, "opt_in": opt_in, "client": client, "z": _known(check.z[i])})

@@ -22,7 +22,7 @@ from blendp.render.templates import fill
 TOP = 20
 """How many records or queries a plot shows."""
 
-MOST_ROWS = 500
+MAX_ROWS = 500
 """How many rows a table shows, besides the one for everything else."""
 
 LONG = 160
@@ -220,7 +220,7 @@ def _table(
     outcome: Outcome, rows: Sequence[Row], digits: int, truth: ReportTruth | None, *, by_query: bool
 ) -> dict[str, Any]:
     """The rows with their numbers as text; the last one, for everything else, is always kept."""
-    kept = [*rows[: min(MOST_ROWS, len(rows) - 1)], rows[-1]]
+    kept = [*rows[: min(MAX_ROWS, len(rows) - 1)], rows[-1]]
     true = None if truth is None else truth.queries if by_query else truth.cells
     lines = []
     for row, i in zip(kept, _places(outcome, kept, by_query), strict=True):

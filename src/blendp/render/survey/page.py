@@ -17,10 +17,10 @@ from blendp.survey import SurveyOutcome, SurveySimulation
 LONG = 160
 """Texts of more characters than this are folded in tables."""
 
-MOST_ROWS = 1000
+MAX_ROWS = 1000
 """How many frequencies the table shows."""
 
-MOST_LOSSES = 24
+MAX_LOSSES = 24
 """How many attributes the plot of losses shows."""
 
 SEEDED = (
@@ -151,7 +151,7 @@ def _frequencies(outcome: SurveyOutcome, truth: Sequence[NDArray[np.float64]] | 
     digits = text.decimals([row.std_error for row in rows], [row.frequency for row in rows])
     true = None if truth is None else np.concatenate(truth).tolist()
     lines = []
-    for place, row in enumerate(rows[:MOST_ROWS]):
+    for place, row in enumerate(rows[:MAX_ROWS]):
         numbers = [text.percent(x, digits) for x in (row.frequency, row.std_error, row.low, row.high)]
         numbers.append(text.percent(row.weight_opt_in, 0))
         if true is not None:
@@ -175,9 +175,9 @@ def _losses(
     from blendp.render.survey import plots  # matplotlib takes a second to load
 
     order = list(range(len(names)))
-    if len(order) > MOST_LOSSES:
+    if len(order) > MAX_LOSSES:
         largest = [max(model[i], (data[i] or 0.0) if data is not None else 0.0) for i in order]
-        order = sorted(order, key=lambda i: -largest[i])[:MOST_LOSSES]
+        order = sorted(order, key=lambda i: -largest[i])[:MAX_LOSSES]
     rows = []
     for i in order:
         bars: list[tuple[str, float]] = [("client", model[i])]

@@ -34,7 +34,7 @@ OPERATOR = "operator"
 _FAILURES = (0.2, 10.0)
 """Wrong tokens of each of the two kinds that a peer may try a second, after a burst."""
 
-_MOST_PROVED = 10_000
+_MAX_PROVED = 10_000
 """Enrolment tokens that are remembered as right."""
 
 _BURST_SECONDS = 10
@@ -197,7 +197,7 @@ class Guard:
 
     async def _handled(self, endpoint: Endpoint, call: Call) -> Response:
         """What the handler says, if there is room for one more; those whose body is on its way take none."""
-        if self._serving >= self._collector.settings.most_requests and not endpoint.always:
+        if self._serving >= self._collector.settings.max_requests and not endpoint.always:
             raise Refused("busy", "More requests are served than may be: try again.", retry_after=2)
         self._serving += 1
         try:
@@ -237,7 +237,7 @@ class Guard:
         """An enrolment token was right."""
         digest = enrolment_hash(token)
         if digest is not None and digest not in self._proved:
-            if len(self._proved) >= _MOST_PROVED:
+            if len(self._proved) >= _MAX_PROVED:
                 del self._proved[next(iter(self._proved))]
             self._proved[digest] = None
 
@@ -251,7 +251,7 @@ class Guard:
             raise Refused("unsupported-media-type", f"Send {' or '.join(endpoint.accepts)}.")
         if headers.get(b"content-encoding", b"identity") != b"identity":
             raise Refused("unsupported-media-type", "Send the body without a content encoding.")
-        most = self._collector.settings.largest_body
+        most = self._collector.settings.max_body
         length = headers.get(b"content-length", b"")
         if length.isdigit() and int(length) > most:
             raise Refused("over-size", f"A body may have {most} bytes: send less at a time.")

@@ -12,10 +12,10 @@ from blendp.normalise import RULES
 from blendp.service.http.answers import PROBLEM_TYPE
 from blendp.service.http.endpoints import PUBLIC, Endpoint
 from blendp.service.http.shapes import Anything
-from blendp.service.opt_in import MOST_ENROLMENTS
+from blendp.service.opt_in import MAX_ENROLMENTS
 from blendp.wire.campaign import MAX_GRACE_DAYS, METHODS, MIN_GRACE_DAYS
 from blendp.wire.problems import PROBLEMS
-from blendp.wire.reports import MOST_REPORTS, QUESTIONS
+from blendp.wire.reports import MAX_REPORTS, QUESTIONS
 
 _ALWAYS = ("rate-limited", "internal", "busy", "head-too-large", "misdirected")
 _WITH_BODY = ("malformed", "over-size", "unsupported-media-type", "request-timeout")
@@ -36,11 +36,11 @@ _PRECISE: dict[str, dict[str, dict[str, Any]]] = {
         "question": {"enum": list(QUESTIONS)},
         "data": {"pattern": "^([0-9a-f]{2})*$"},
     },
-    "JsonBatch": {"manifest": _HASH, "reports": {"minItems": 1, "maxItems": MOST_REPORTS}},
+    "JsonBatch": {"manifest": _HASH, "reports": {"minItems": 1, "maxItems": MAX_REPORTS}},
     "JsonDeletion": {"deletion_key": _HASH},
     "JsonRecords": {"terms": _HASH, "nonce": {"pattern": "^[0-9a-f]{32}$"}},
     "JsonDay": {"day": _DAY},
-    "JsonCount": {"count": {"minimum": 1, "maximum": MOST_ENROLMENTS}},
+    "JsonCount": {"count": {"minimum": 1, "maximum": MAX_ENROLMENTS}},
     "JsonTerms": {
         "campaign": _PARAMETERS["campaign"],
         "title": _TEXT,
@@ -58,8 +58,8 @@ _PRECISE: dict[str, dict[str, dict[str, Any]]] = {
         "normalise": {"enum": list(RULES)},
         "size": {"description": "null keeps all records that pass"},
         "opt_in_records": _PEOPLE,
-        "minimum_opt_in": _PEOPLE,
-        "minimum_clients": _PEOPLE,
+        "min_opt_in": _PEOPLE,
+        "min_clients": _PEOPLE,
         "expected_clients": _PEOPLE,
         "participation": {"exclusiveMinimum": 0, "maximum": 1},
     },

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from blendp.errors import ParameterError
 from blendp.methods import Release
 from blendp.render.release.checks import release_checks
-from blendp.service.audit import MOST_ENTRIES, Actor, holder_of
+from blendp.service.audit import MAX_ENTRIES, Actor, holder_of
 from blendp.service.clock import reading
 from blendp.service.forecast import LIKE, forecast_of_campaign
 from blendp.service.http import shapes
@@ -32,7 +32,7 @@ _LARGEST_NUMBER = 2_147_483_647
 _AUDIT_QUERY: dict[str, dict[str, Any]] = {
     "campaign": {"type": "string", "pattern": "^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$"},
     "before": {"type": "integer", "minimum": 1, "maximum": _LARGEST_NUMBER, "description": "Entries before this one"},
-    "most": {"type": "integer", "minimum": 1, "maximum": MOST_ENTRIES, "default": 100},
+    "most": {"type": "integer", "minimum": 1, "maximum": MAX_ENTRIES, "default": 100},
 }
 
 T = TypeVar("T")
@@ -69,8 +69,8 @@ class JsonTerms(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     normalise: str | msgspec.UnsetType = msgspec.UNSET
     size: int | msgspec.UnsetType | None = msgspec.UNSET
     opt_in_records: int | msgspec.UnsetType = msgspec.UNSET
-    minimum_opt_in: int | msgspec.UnsetType = msgspec.UNSET
-    minimum_clients: int | msgspec.UnsetType = msgspec.UNSET
+    min_opt_in: int | msgspec.UnsetType = msgspec.UNSET
+    min_clients: int | msgspec.UnsetType = msgspec.UNSET
     expected_clients: int | msgspec.UnsetType = msgspec.UNSET
     participation: float | msgspec.UnsetType = msgspec.UNSET
 
@@ -224,7 +224,7 @@ def _asked(call: Call) -> tuple[str | None, int | None, int]:
     if "campaign" in values:
         require_campaign_id(values["campaign"])
     before = _whole(values["before"], "before", _LARGEST_NUMBER) if "before" in values else None
-    return values.get("campaign"), before, _whole(values.get("most", "100"), "most", MOST_ENTRIES)
+    return values.get("campaign"), before, _whole(values.get("most", "100"), "most", MAX_ENTRIES)
 
 
 def _whole(text: str, name: str, largest: int) -> int:

@@ -28,7 +28,7 @@ COME_BACK = "busy"
 PIECE = 5_000
 """Rows that one transaction deletes when a campaign is over, so that nobody waits long for it."""
 
-MOST_PENDING = 10_000
+MAX_PENDING = 10_000
 """Reports of a campaign whose deletion may be asked for while they are counted."""
 
 _INSERT_SQLITE = """
@@ -187,7 +187,7 @@ def defer_deletion(connection: Connection, campaign: int, pseudonym: bytes) -> b
     """Note that a report is to be deleted while reports are being counted, so that it is taken away from the sums.
 
     Whoever ends the counting carries it out (:func:`carry_out_deletions`), well or badly. No more than
-    :data:`MOST_PENDING` wait, so that the end of the counting is not far: who comes too many is asked to come back.
+    :data:`MAX_PENDING` wait, so that the end of the counting is not far: who comes too many is asked to come back.
     """
     pending = sa.select(pending_deletion.c.pseudonym).where(pending_deletion.c.campaign == campaign)
     held = sa.select(report.c.campaign).where(
@@ -197,7 +197,7 @@ def defer_deletion(connection: Connection, campaign: int, pseudonym: bytes) -> b
         return delete_report(connection, campaign, pseudonym)
     if connection.execute(pending.where(pending_deletion.c.pseudonym == pseudonym)).first():
         return False
-    if connection.execute(sa.select(sa.func.count()).select_from(pending.subquery())).scalar_one() >= MOST_PENDING:
+    if connection.execute(sa.select(sa.func.count()).select_from(pending.subquery())).scalar_one() >= MAX_PENDING:
         raise Refused("busy", "The result is being computed: try again, nothing was deleted.", retry_after=30)
     connection.execute(pending_deletion.insert().values(campaign=campaign, pseudonym=pseudonym))
     return True
