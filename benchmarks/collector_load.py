@@ -27,7 +27,7 @@ import uvloop
 SINGLE, BATCH_JSON, BATCH_BINARY = "single", "batch-json", "batch-binary"
 
 _TYPES = {
-    SINGLE: "application/vnd.blendp.render.v1+json",
+    SINGLE: "application/vnd.blendp.report.v1+json",
     BATCH_JSON: "application/vnd.blendp.reports.v1+json",
     BATCH_BINARY: "application/vnd.blendp.reports.v1",
 }

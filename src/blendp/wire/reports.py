@@ -32,7 +32,7 @@ from blendp.mechanisms import SubsetSelection
 from blendp.wire.campaign import Terms
 from blendp.wire.canonical import of_hex
 
-REPORT_JSON = "application/vnd.blendp.render.v1+json"
+REPORT_JSON = "application/vnd.blendp.report.v1+json"
 BATCH_JSON = "application/vnd.blendp.reports.v1+json"
 BATCH_BINARY = "application/vnd.blendp.reports.v1"
 

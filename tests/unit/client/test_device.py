@@ -74,7 +74,7 @@ def test_a_report_is_drawn_once_kept_and_sent(tmp_path: Path) -> None:
         assert device.send().sent == 0
         (item,) = device.items
     (request,) = fake.writes
-    assert request.headers["content-type"] == "application/vnd.blendp.render.v1+json"
+    assert request.headers["content-type"] == "application/vnd.blendp.report.v1+json"
     assert "authorization" not in request.headers
     assert request.content == item.body
     assert (item.state, item.reason, item.attempts) == ("sent", "accepted", 1)
