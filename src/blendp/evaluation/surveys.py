@@ -27,9 +27,9 @@ from blendp.survey import (
     design,
     simulate_survey,
 )
-from blendp.survey.joint import MAX_REPORTS, loss_through
+from blendp.survey.models.joint import MAX_REPORTS, loss_through
+from blendp.survey.models.tree import Tree
 from blendp.survey.run import law_for
-from blendp.survey.tree import Tree
 
 Array = NDArray[np.float64]
 

@@ -7,22 +7,22 @@
   :func:`respond` is what one client's device does.
 """
 
-from blendp.survey.any_law import AnyLaw
-from blendp.survey.bounded_pairs import BoundedPairs
-from blendp.survey.bounded_table import BoundedTable
 from blendp.survey.choose import Promise
 from blendp.survey.clients import client_level, collect, respond
-from blendp.survey.clusters import Clusters
 from blendp.survey.design import METHODS, Design, Group, design
 from blendp.survey.grouping import allocate, assign
 from blendp.survey.guarantee import Losses, Perturbation, pairwise_product_loss, udldp_loss
-from blendp.survey.joint import Joint
-from blendp.survey.model import Model
+from blendp.survey.models.any_law import AnyLaw
+from blendp.survey.models.base import Model
+from blendp.survey.models.bounded_pairs import BoundedPairs
+from blendp.survey.models.bounded_table import BoundedTable
+from blendp.survey.models.clusters import Clusters
+from blendp.survey.models.joint import Joint
+from blendp.survey.models.tree import Box, Edge, Tree
 from blendp.survey.opt_in import Misfit, NoisyTables, learn_pairs, learn_table, learn_tree
 from blendp.survey.outcome import AnswerRow, SurveyOutcome, SurveyRelease, SurveySimulation
 from blendp.survey.parameters import SurveyParameters
 from blendp.survey.run import run_survey, simulate_survey
-from blendp.survey.tree import Box, Edge, Tree
 
 __all__ = [
     "METHODS",

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from blendp.errors import require_number
 from blendp.survey.errors_of_reports import ReportErrors
-from blendp.survey.model import Array, Model
+from blendp.survey.models.base import Array, Model
 
 SLACK = 1e-9
 """How far below the promise losses are kept, so that no rounding of a recomputation can exceed it."""

@@ -12,16 +12,16 @@ from numpy.typing import NDArray
 
 from blendp.errors import ParameterError, require_choice, require_count
 from blendp.mechanisms import HiddenSampling, SubsetSelection
-from blendp.survey.any_law import AnyLaw
-from blendp.survey.bounded_pairs import BoundedPairs
 from blendp.survey.choose import Chooser, Promise
-from blendp.survey.clusters import Clusters
 from blendp.survey.errors_of_reports import ReportErrors
 from blendp.survey.grouping import Grouping, Partition, allocate
 from blendp.survey.guarantee import Losses
-from blendp.survey.joint import Joint
-from blendp.survey.model import Array, Model, require_sizes
-from blendp.survey.tree import Box, Tree
+from blendp.survey.models.any_law import AnyLaw
+from blendp.survey.models.base import Array, Model, require_sizes
+from blendp.survey.models.bounded_pairs import BoundedPairs
+from blendp.survey.models.clusters import Clusters
+from blendp.survey.models.joint import Joint
+from blendp.survey.models.tree import Box, Tree
 
 METHODS = ("cbps", "cbp", "split", "sample", "rsfd")
 """``cbps``: groups of attributes, each reported by some of the clients. ``cbp``: every client reports everything.

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blendp.errors import ParameterError
-from blendp.survey.model import Array
+from blendp.survey.models.base import Array
 
 
 @dataclass(frozen=True, eq=False)

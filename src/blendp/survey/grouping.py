@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from blendp.errors import ParameterError, require_count
 from blendp.survey.choose import Chooser
-from blendp.survey.model import Array
+from blendp.survey.models.base import Array
 
 Partition = tuple[tuple[int, ...], ...]
 

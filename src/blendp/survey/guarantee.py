@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from blendp.errors import ParameterError
-from blendp.survey.joint import Joint
-from blendp.survey.model import Model, require_epsilons, require_sizes
+from blendp.survey.models.base import Model, require_epsilons, require_sizes
+from blendp.survey.models.joint import Joint
 
 
 @dataclass(frozen=True)
@@ -93,8 +93,8 @@ def udldp_loss(model: Model | ArrayLike, perturbation: Perturbation) -> Losses:
 
     where:
         B  is a vector of reports, b_i the person's true value of attribute i; P is taken under ``model``:
-           a :class:`Joint` (or its table) of up to 2^16 cells, a :class:`~blendp.survey.tree.Tree` of any size, with
-           known or only bounded laws, or :class:`~blendp.survey.clusters.Clusters` of these.
+           a :class:`Joint` (or its table) of up to 2^16 cells, a :class:`~blendp.survey.models.tree.Tree` of any
+           size, with known or only bounded laws, or :class:`~blendp.survey.models.clusters.Clusters` of these.
 
     Attributes that are not reported are included: they can show through the others. The loss is exact for tables, for
     trees of two-valued attributes, and for other trees with up to 2^16 different reports; it is an upper bound where

@@ -19,10 +19,10 @@ from blendp.mechanisms import RoundedGaussian
 from blendp.privacy import Budget
 from blendp.privacy.gaussian import gaussian_mu
 from blendp.randomness import Random
-from blendp.survey.bounded_pairs import BoundedPairs
-from blendp.survey.bounded_table import BoundedTable, Bounds
-from blendp.survey.model import Array, margin_of
-from blendp.survey.tree import Box, Edge, Tree
+from blendp.survey.models.base import Array, margin_of
+from blendp.survey.models.bounded_pairs import BoundedPairs
+from blendp.survey.models.bounded_table import BoundedTable, Bounds
+from blendp.survey.models.tree import Box, Edge, Tree
 
 MISFIT = 0.01
 """The share of people beyond which a tree is said not to fit."""

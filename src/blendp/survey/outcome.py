@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from blendp.answers import Questionnaire
 from blendp.estimate import Blend, Level, project_on_simplex
-from blendp.survey.any_law import AnyLaw
-from blendp.survey.bounded_pairs import BoundedPairs
-from blendp.survey.bounded_table import BoundedTable
 from blendp.survey.design import Design
-from blendp.survey.model import Array, Model
+from blendp.survey.models.any_law import AnyLaw
+from blendp.survey.models.base import Array, Model
+from blendp.survey.models.bounded_pairs import BoundedPairs
+from blendp.survey.models.bounded_table import BoundedTable
+from blendp.survey.models.tree import Tree
 from blendp.survey.opt_in import Misfit, NoisyTables
 from blendp.survey.parameters import SurveyParameters
-from blendp.survey.tree import Tree
 
 VALUES_FROM = {False: "questionnaire", True: "data (not protected)"}
 """Where the text of a value comes from, by whether the possible answers were read from the answers."""

@@ -9,12 +9,12 @@ from typing import Any
 from blendp.errors import ParameterError, require_choice, require_count, require_number
 from blendp.privacy import Budget
 from blendp.privacy.gaussian import gaussian_mu
-from blendp.survey.bounded_table import MAX_TOGETHER
 from blendp.survey.choose import Promise
 from blendp.survey.design import METHODS, MODEL_METHODS
-from blendp.survey.model import MAX_CELLS, Model
+from blendp.survey.models.base import MAX_CELLS, Model
+from blendp.survey.models.bounded_table import MAX_TOGETHER
+from blendp.survey.models.tree import MAX_VALUES, require_values
 from blendp.survey.opt_in import require_confidence
-from blendp.survey.tree import MAX_VALUES, require_values
 
 LEARN = ("auto", "table", "tree")
 

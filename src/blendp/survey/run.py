@@ -15,10 +15,10 @@ from blendp.methods.groups import draw_groups
 from blendp.methods.progress import Progress, silent
 from blendp.privacy import Budget
 from blendp.randomness import Random, ReleaseRandom, SimulationRandom, require_release
-from blendp.survey.any_law import AnyLaw
 from blendp.survey.clients import client_level, collect
 from blendp.survey.design import design
-from blendp.survey.model import Model
+from blendp.survey.models.any_law import AnyLaw
+from blendp.survey.models.base import Model
 from blendp.survey.opt_in import Misfit, NoisyTables, learn_pairs, learn_table, learn_tree
 from blendp.survey.outcome import SurveyOutcome, SurveyRelease, SurveySimulation
 from blendp.survey.parameters import SurveyParameters

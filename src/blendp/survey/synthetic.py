@@ -7,7 +7,7 @@ import numpy as np
 from blendp.answers import Answers, Attribute, Questionnaire
 from blendp.errors import ParameterError, require_count
 from blendp.randomness import SimulationRandom
-from blendp.survey.tree import Tree
+from blendp.survey.models.tree import Tree
 
 
 def draw_answers(tree: Tree, people: int, random: SimulationRandom) -> Answers:

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from blendp.answers import Questionnaire
 from blendp.cli.app import app
 from blendp.survey import METHODS, Tree
-from blendp.survey.model_file import model_from_bytes, model_to_bytes
+from blendp.survey.models.files import model_from_bytes, model_to_bytes
 from tests.unit.render.survey_samples import fair_answers, write_fair
 
 RUNNER = CliRunner()

@@ -22,7 +22,7 @@ from blendp.render.survey.plots import _parts
 from blendp.render.survey.terminal import bar, frequency_table
 from blendp.render.survey.text import NOT_PRIVATE, PlanView, Trials
 from blendp.survey import METHODS, SurveyParameters, SurveyRelease, Tree, run_survey, simulate_survey
-from blendp.survey.model_file import model_from_bytes
+from blendp.survey.models.files import model_from_bytes
 from tests.support import KnownKey
 from tests.unit.render.survey_samples import HOSTILE, fair_answers, hostile_answers
 

@@ -26,7 +26,7 @@ from blendp.survey import (
     learn_tree,
     udldp_loss,
 )
-from blendp.survey.bounded_table import Bounds
+from blendp.survey.models.bounded_table import Bounds
 from tests.support import KnownKey
 from tests.unit.survey import brute_force
 from tests.unit.survey.brute_force import Array, RandomTree

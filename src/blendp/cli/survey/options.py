@@ -15,7 +15,7 @@ from blendp.errors import LogError, ParameterError, require_count, require_numbe
 from blendp.logs import read_answers
 from blendp.randomness import Random
 from blendp.survey import METHODS, Model, SurveyParameters
-from blendp.survey.model_file import model_from_bytes
+from blendp.survey.models.files import model_from_bytes
 
 reading = partial(Option, rich_help_panel="Reading the answers")
 

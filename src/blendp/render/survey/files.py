@@ -20,7 +20,7 @@ from blendp.render.survey.page import render_survey
 from blendp.render.survey.text import learnt_model, learnt_tree
 from blendp.render.tables import write_table
 from blendp.survey import AnswerRow, SurveyOutcome, SurveyRelease
-from blendp.survey.model_file import model_to_bytes
+from blendp.survey.models.files import model_to_bytes
 
 SURVEY_FILES = ("frequencies.csv", "survey.json", "questionnaire.json", "model.json", "report.html")
 

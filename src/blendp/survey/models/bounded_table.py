@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from blendp.survey.model import Array, margin_of
+from blendp.survey.models.base import Array, margin_of
 
 MAX_TOGETHER = 7
 """So many attributes are judged together; a group of more is taken to tell all that its record's epsilon allows."""
@@ -97,7 +97,7 @@ class BoundedTable:
         return self._boxes[key]
 
     def losses(self, epsilons: Array, single: NDArray[np.bool_]) -> Array:
-        """What reports tell about every attribute, at most; see :class:`~blendp.survey.model.Model`.
+        """What reports tell about every attribute, at most; see :class:`~blendp.survey.models.base.Model`.
 
         Up to a factor that all values s share,
 

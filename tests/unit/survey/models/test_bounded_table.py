@@ -13,8 +13,8 @@ from blendp.errors import ParameterError
 from blendp.privacy import Budget
 from blendp.randomness import SimulationRandom
 from blendp.survey import BoundedTable, Joint, NoisyTables, Perturbation, Promise, design, learn_table, udldp_loss
-from blendp.survey.bounded_table import MAX_TOGETHER, Bounds
-from blendp.survey.model import margin_of
+from blendp.survey.models.base import margin_of
+from blendp.survey.models.bounded_table import MAX_TOGETHER, Bounds
 
 Array = NDArray[np.float64]
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from blendp.errors import ParameterError, require_number
-from blendp.survey.model import MAX_CELLS, Array, margin_of, needs_subsets, require_epsilons, require_sizes
+from blendp.survey.models.base import MAX_CELLS, Array, margin_of, needs_subsets, require_epsilons, require_sizes
 
 MAX_REPORTS = 1 << 20
 """How many values and reports are gone through one by one."""
@@ -97,7 +97,7 @@ class Joint:
         return math.prod(m if m == 2 else 2**m for m in self.sizes) <= MAX_REPORTS
 
     def losses(self, epsilons: Array, single: NDArray[np.bool_]) -> Array:
-        """What reports tell about every attribute; see :class:`~blendp.survey.model.Model`.
+        """What reports tell about every attribute; see :class:`~blendp.survey.models.base.Model`.
 
         The law of all other reports given b_i = s is made channel by channel along the axes. Given b_i its own report
         is independent of the others, so the largest ratios of both multiply. Where a report is not ``single``, all sets

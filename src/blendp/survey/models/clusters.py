@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blendp.errors import ParameterError
-from blendp.survey.joint import Joint
-from blendp.survey.model import Array
-from blendp.survey.tree import Tree
+from blendp.survey.models.base import Array
+from blendp.survey.models.joint import Joint
+from blendp.survey.models.tree import Tree
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from blendp.errors import ParameterError, require_count
-from blendp.survey.joint import Joint, require_correlation
-from blendp.survey.model import MAX_CELLS, Array, needs_subsets, require_epsilons, require_sizes
+from blendp.survey.models.base import MAX_CELLS, Array, needs_subsets, require_epsilons, require_sizes
+from blendp.survey.models.joint import Joint, require_correlation
 
 MAX_VALUES = 100
 """A node of a tree has no more values than this: what is passed between two grows with the cube of it."""
@@ -250,7 +250,7 @@ class Tree:
         return True
 
     def losses(self, epsilons: Array, single: NDArray[np.bool_]) -> Array:
-        """At most what reports tell about every attribute; see :class:`~blendp.survey.model.Model`.
+        """At most what reports tell about every attribute; see :class:`~blendp.survey.models.base.Model`.
 
         Of every node and two of its values the largest likelihood ratio is kept, that all reports on one side of it can
         have. Given the node, different sides are independent, so their ratios multiply; see :func:`_message` for the

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from blendp.answers import Attribute, Questionnaire
 from blendp.errors import ParameterError
 from blendp.survey import Box, Edge, Joint, Perturbation, Tree, udldp_loss
-from blendp.survey.model_file import model_from_bytes, model_to_bytes
+from blendp.survey.models.files import model_from_bytes, model_to_bytes
 
 ASKED = Questionnaire((Attribute("smokes", ("no", "yes")), Attribute("région", ("a", "b", "c"))))
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from blendp.survey.any_law import AnyLaw
-from blendp.survey.model import Array
-from blendp.survey.tree import Box
+from blendp.survey.models.any_law import AnyLaw
+from blendp.survey.models.base import Array
+from blendp.survey.models.tree import Box
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,9 +14,9 @@ import numpy as np
 
 from blendp.answers import MAX_ATTRIBUTES, MAX_VALUES, Questionnaire
 from blendp.errors import ParameterError
-from blendp.survey.joint import Joint
-from blendp.survey.model import Array, Model
-from blendp.survey.tree import Box, Edge, Tree
+from blendp.survey.models.base import Array, Model
+from blendp.survey.models.joint import Joint
+from blendp.survey.models.tree import Box, Edge, Tree
 
 _REMEDY = "Take a model.json of a survey with the same questions in the same order, or write it like one."
 _AGREE = 1e-6
