@@ -15,8 +15,8 @@ import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from blendp.arrays import Array
 from blendp.engines import EmbeddedLog
 from blendp.evaluation import evaluate
 from blendp.evaluation.metrics import l1, score
@@ -30,22 +30,20 @@ from blendp.randomness import SimulationRandom
 PAPER = {"aol": (1e-5, 50, 0.05), "yandex": (1e-7, 500, 0.03)}
 """delta, size and opt-in share of figure 11."""
 
-Values = NDArray[np.float64]
 
-
-def ratio(ours: Values, theirs: Values) -> str:
+def ratio(ours: Array, theirs: Array) -> str:
     """The ratio of two means and its standard error."""
     a, b = ours.mean(), theirs.mean()
     errors = [x.std(ddof=1) / math.sqrt(len(x)) / x.mean() if x.mean() else 0.0 for x in (ours, theirs)]
     return f"{a / b:.3f} ± {a / b * math.hypot(*errors):.3f}"
 
 
-def mean(values: Values, digits: int = 4) -> str:
+def mean(values: Array, digits: int = 4) -> str:
     """A mean and its standard error."""
     return f"{values.mean():.{digits}f} ± {values.std(ddof=1) / math.sqrt(len(values)):.{digits}f}"
 
 
-def of(trials: Sequence[Trial], what: Callable[[Trial], float]) -> Values:
+def of(trials: Sequence[Trial], what: Callable[[Trial], float]) -> Array:
     """One number of every run."""
     return np.array([what(trial) for trial in trials])
 

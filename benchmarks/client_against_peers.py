@@ -34,6 +34,7 @@ from rich.table import Table
 
 import blendp
 from benchmarks.peers.environment import TIMEOUT, Peer, PeerError, attempt, cache
+from blendp.arrays import Array
 from blendp.estimate import project_on_simplex
 from blendp.mechanisms import SubsetSelection, TwoStage
 from blendp.privacy import Budget
@@ -54,8 +55,6 @@ PEERS = (
 )
 CRYPTOGRAPHIC = ("blendp", "diffprivlib", "OpenDP")
 """Whose random numbers are."""
-
-Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -95,25 +94,25 @@ def channel(oracle: str, items: int) -> tuple[float, float]:
     return subsets.hit, subsets.stray
 
 
-def expected_error(oracle: str, truth: Values, clients: int) -> float:
+def expected_error(oracle: str, truth: Array, clients: int) -> float:
     """The mean over items of the variance of the unbiased estimate, given the clients."""
     p, q = channel(oracle, len(truth))
     return float(np.mean(truth * p * (1 - p) + (1 - truth) * q * (1 - q)) / (clients * (p - q) ** 2))
 
 
-def subset_selection(held: NDArray[np.int64], items: int) -> Values:
+def subset_selection(held: NDArray[np.int64], items: int) -> Array:
     """Our SS, counted while it is drawn."""
     oracle = SubsetSelection(EPSILON, items)
     return oracle.estimate(oracle.supports(held, ReleaseRandom()), len(held))
 
 
-def subset_selection_rows(held: NDArray[np.int64], items: int) -> Values:
+def subset_selection_rows(held: NDArray[np.int64], items: int) -> Array:
     """Our SS, with the reports of all clients as rows of a matrix."""
     oracle = SubsetSelection(EPSILON, items)
     return oracle.estimate(oracle.release(held, ReleaseRandom()).sum(axis=0), len(held))
 
 
-def response(held: NDArray[np.int64], items: int) -> Values:
+def response(held: NDArray[np.int64], items: int) -> Array:
     """Our GRR: the published randomiser over queries without URLs."""
     oracle = TwoStage(Budget(EPSILON), np.ones(items, dtype=np.int64))
     counts = np.bincount(oracle.release(held, ReleaseRandom()), minlength=items)
@@ -121,7 +120,7 @@ def response(held: NDArray[np.int64], items: int) -> Values:
     return np.asarray((counts / len(held) - stray) / (oracle.query_truth - stray))
 
 
-OURS: tuple[tuple[str, str, Callable[[NDArray[np.int64], int], Values]], ...] = (
+OURS: tuple[tuple[str, str, Callable[[NDArray[np.int64], int], Array]], ...] = (
     ("blendp", "SS", subset_selection),
     ("blendp, a row each", "SS", subset_selection_rows),
     ("blendp", "GRR", response),
@@ -148,7 +147,7 @@ def _measure(clients: int, items: int, repeat: int, timeout: float, peers: Seque
         error = expected_error(oracle, truth, clients)
         return ReportsRow(items, tool, version, oracle, cryptographic, error, failure=failure)
 
-    def filled(row: ReportsRow, seconds: float, ours: float, estimates: Sequence[Values]) -> ReportsRow:
+    def filled(row: ReportsRow, seconds: float, ours: float, estimates: Sequence[Array]) -> ReportsRow:
         error = np.mean([np.mean((estimate - truth) ** 2) for estimate in estimates])
         projected = np.mean([np.mean((project_on_simplex(estimate) - truth) ** 2) for estimate in estimates])
         return dataclasses.replace(

@@ -38,6 +38,7 @@ from scipy import stats
 
 from benchmarks.peers.environment import ROOT, Answer, Peer, PeerError, attempt, cache
 from blendp.answers import Answers, Attribute, Questionnaire
+from blendp.arrays import Array
 from blendp.estimate import project_on_simplex
 from blendp.evaluation.surveys import evaluate_survey
 from blendp.mechanisms import HiddenSampling
@@ -90,8 +91,7 @@ PEERS = tuple(
 BASELINES = ("split", "sample", "rsfd", PUBLISHED, *(peer.options[1] for peer in PEERS))
 _MEASURED = re.compile(r"(<!-- measured -->\n).*?(<!-- end -->)", re.DOTALL)
 
-Values = NDArray[np.float64]
-Channel = NDArray[np.float64]
+Channel = Array
 """P(report | value), values along the rows."""
 
 
@@ -213,7 +213,7 @@ def _tuples(row: Mapping[str, Any]) -> dict[str, Any]:
 # What is revealed, from the definitions: all records and all reports are gone through.
 
 
-def equicorrelated_law(attributes: int, correlation: float) -> Values:
+def equicorrelated_law(attributes: int, correlation: float) -> Array:
     """P(b) = sum_h 1/2 prod_j P(b_j | h): each yes/no attribute is that of the cause h with a fixed probability."""
     like = (1 + math.sqrt(correlation)) / 2
     halves = [
@@ -222,7 +222,7 @@ def equicorrelated_law(attributes: int, correlation: float) -> Values:
     return np.asarray((halves[0] + halves[1]) / 2)
 
 
-def losses_by_enumeration(law: Values, channels: Mapping[int, Channel]) -> Values:
+def losses_by_enumeration(law: Array, channels: Mapping[int, Channel]) -> Array:
     """max over s, s', B of ln P(B | b_i = s)/P(B | b_i = s') for every i; ``channels`` are of what is reported."""
     found = np.empty(law.ndim)
     for i in range(law.ndim):
@@ -239,7 +239,7 @@ def losses_by_enumeration(law: Values, channels: Mapping[int, Channel]) -> Value
     return found
 
 
-def hidden_losses_by_enumeration(law: Values, hidden: HiddenSampling) -> Values:
+def hidden_losses_by_enumeration(law: Array, hidden: HiddenSampling) -> Array:
     """The same for RS+FD[GRR]: the report of one attribute is real, those of all others are any values."""
     found = np.empty(law.ndim)
     for i in range(law.ndim):
@@ -258,7 +258,7 @@ def hidden_losses_by_enumeration(law: Values, hidden: HiddenSampling) -> Values:
     return found
 
 
-def _margin(table: Values, kept: int) -> Values:
+def _margin(table: Array, kept: int) -> Array:
     return np.asarray(table.sum(axis=tuple(axis for axis in range(table.ndim) if axis != kept)))
 
 
@@ -292,7 +292,7 @@ def channels_of(group: Group) -> dict[int, Channel]:
     return found
 
 
-def enumerated_loss(law: Values, made: Design) -> float:
+def enumerated_loss(law: Array, made: Design) -> float:
     """The largest loss about an attribute that any client of a design has."""
     if made.hidden is not None:
         return float(hidden_losses_by_enumeration(law, made.hidden).max())
@@ -324,7 +324,7 @@ def ratio(first: tuple[float, float], second: tuple[float, float]) -> tuple[floa
     return found, found * math.hypot(first[1] / first[0], second[1] / second[0])
 
 
-def squares(estimates: Sequence[Values], truth: Sequence[Values]) -> float:
+def squares(estimates: Sequence[Array], truth: Sequence[Array]) -> float:
     """The squared error over values and then attributes."""
     return float(np.mean([np.mean((found - true) ** 2) for found, true in zip(estimates, truth, strict=True)]))
 
@@ -601,7 +601,7 @@ def hybrid(
 
 
 def _hybrid(
-    name: str, answers: Answers, law: Values, told: SurveyParameters, known: Tree | None, rho: float, runs: int
+    name: str, answers: Answers, law: Array, told: SurveyParameters, known: Tree | None, rho: float, runs: int
 ) -> HybridRow:
     truth = np.concatenate(answers.frequencies())
     random = SimulationRandom(SEED)
@@ -609,7 +609,7 @@ def _hybrid(
         simulate_survey(answers, told, opt_in=HYBRID_OPT_IN, model=known, random=random.spawn()) for _ in range(runs)
     ]
 
-    def errors(of: Iterable[Values]) -> tuple[float, float]:
+    def errors(of: Iterable[Array]) -> tuple[float, float]:
         return with_error(float(np.mean((found - truth) ** 2)) for found in of)
 
     return HybridRow(

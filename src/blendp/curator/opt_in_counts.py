@@ -7,13 +7,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from blendp.arrays import Array
 from blendp.curator.noisy_counts import NoisyCounts, fold, largest
 from blendp.errors import ParameterError
 from blendp.headlist import HeadList
 from blendp.mechanisms import AsymmetricLaplace, AsymmetricList, WeightedUnion
 from blendp.randomness import Random
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

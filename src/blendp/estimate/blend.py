@@ -8,12 +8,10 @@ from statistics import NormalDist
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from blendp.arrays import Array
 from blendp.errors import require_choice
 from blendp.estimate.group import VARIANCES, Level, freeze_alike
-
-Array = NDArray[np.float64]
 
 CONFIDENCE = 0.95
 """How often intervals hold the truth, if all assumptions do."""

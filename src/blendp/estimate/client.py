@@ -7,12 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from blendp.arrays import Array
 from blendp.errors import require_choice
 from blendp.estimate.group import VARIANCES, GroupEstimate, Level, nothing
 from blendp.estimate.tally import Tally
 from blendp.mechanisms import TwoStage
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

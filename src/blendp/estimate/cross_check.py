@@ -28,10 +28,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from blendp.arrays import Array
 from blendp.estimate.posterior import Posterior
 from blendp.estimate.split import Arm, Split, reconcile
-
-Array = NDArray[np.float64]
 
 DRAWS = 999
 SIGNIFICANT = 0.01

@@ -21,11 +21,10 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from blendp.arrays import Array
 from blendp.estimate.blend import CONFIDENCE, Blend
 from blendp.estimate.posterior import Posterior
 from blendp.estimate.split import Split, reconcile
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

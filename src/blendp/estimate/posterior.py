@@ -25,10 +25,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from blendp.arrays import Array
 from blendp.curator.opt_in_counts import OptInCounts
 from blendp.mechanisms import AsymmetricLaplace
-
-Array = NDArray[np.float64]
 
 PRIORS = ("power-law", "none")
 """What is assumed of listed records; the <q,*> have their own prior in both cases."""

@@ -20,11 +20,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from blendp.arrays import Array
 from blendp.errors import ParameterError
 from blendp.estimate.group import GroupEstimate, Level, nothing
 from blendp.mechanisms import SubsetSelection
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from blendp.arrays import Array
 
 
 @dataclass(frozen=True, eq=False)

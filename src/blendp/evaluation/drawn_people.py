@@ -17,6 +17,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from blendp.arrays import Ids
 from blendp.engines import Truth
 from blendp.errors import ParameterError, require_count, require_number
 from blendp.estimate import Arm, Split, Tally
@@ -25,8 +26,6 @@ from blendp.headlist.head_list import Label, Record
 from blendp.mechanisms import SubsetSelection, TwoStage
 from blendp.methods import GroupSizes, Parameters
 from blendp.randomness import Random, SimulationRandom
-
-Ids = NDArray[np.int64]
 
 
 class KnownRecords(Protocol):

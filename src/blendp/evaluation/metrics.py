@@ -18,10 +18,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from blendp.arrays import Array
 from blendp.engines import Truth
 from blendp.headlist import HeadList
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blendp.answers import Answers, Questionnaire
+from blendp.arrays import Array
 from blendp.errors import ParameterError, require_count
 from blendp.mechanisms import HiddenSampling
 from blendp.methods.progress import Progress, silent
@@ -30,8 +31,6 @@ from blendp.survey import (
 from blendp.survey.models.joint import MAX_REPORTS, loss_through
 from blendp.survey.models.tree import Tree
 from blendp.survey.run import law_for
-
-Array = NDArray[np.float64]
 
 _MAX_CELLS = 1 << 20
 

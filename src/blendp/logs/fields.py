@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from blendp.arrays import Bools
 from blendp.errors import LogError
 from blendp.logs.sources import unreadable
 
@@ -33,8 +34,7 @@ _NEWLINE, _QUOTE = 10, 34
 _BESIDE = len(b"\xef\xbb\xbf\r")
 
 Bytes = NDArray[np.uint8]
-Places = NDArray[np.int64]
-Marks = NDArray[np.bool_]
+Positions = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -47,16 +47,16 @@ class Cut:
     """
 
     pieces: pa.Array
-    first: Places
-    fields: Places
-    lines: Places
-    flawed: dict[str, Places]
+    first: Positions
+    fields: Positions
+    lines: Positions
+    flawed: dict[str, Positions]
 
-    def column(self, rows: Marks, position: int) -> pa.Array:
+    def column(self, rows: Bools, position: int) -> pa.Array:
         """The field at ``position`` of the chosen rows, as bytes."""
         return self.pieces.take(pa.array(2 * (self.first[rows] + position)))
 
-    def filled(self, position: int) -> Marks:
+    def filled(self, position: int) -> Bools:
         """Which rows have a field at ``position`` that is not empty."""
         bounds = np.frombuffer(self.pieces.buffers()[1], dtype=np.int32)
         filled = self.fields > position
@@ -176,7 +176,7 @@ def _cut(data: bytes, before: int, delimiter: str | None, quotes: bool) -> Cut:
     return Cut(pieces, first[rows], fields[rows], lines[rows], {why: lines[marks] for why, marks in flawed.items()})
 
 
-def _quoted(text: Bytes, places: Places, is_end: Marks, delimiter: int) -> Marks:
+def _quoted(text: Bytes, places: Positions, is_end: Bools, delimiter: int) -> Bools:
     """Which delimiters stand inside a quoted field of their line, and which ends end a line whose quote is not closed.
 
     A run of quotes of even length changes nothing: its quotes are doubled, or enclose nothing. One of odd
@@ -193,13 +193,13 @@ def _quoted(text: Bytes, places: Places, is_end: Marks, delimiter: int) -> Marks
     before = np.where(runs > 0, text[runs - 1], _NEWLINE)
     at_start = (before == _NEWLINE) | (before == delimiter)
     following = np.searchsorted(places, runs)
-    line_of_place: Places = np.cumsum(is_end) - is_end
-    line: Places = line_of_place[following]
+    line_of_place: Positions = np.cumsum(is_end) - is_end
+    line: Positions = line_of_place[following]
     opens_line = np.diff(line, prepend=-1) != 0
     swaps = np.cumsum(at_start)
     settled = np.maximum.accumulate(np.where(~at_start, swaps, np.where(opens_line, swaps - 1, 0)))
     inside = np.concatenate(([False], (swaps - settled) % 2 == 1))
     last = np.cumsum(np.bincount(following, minlength=len(places)))
     same_line = np.concatenate(([-1], line))[last] == line_of_place
-    quoted: Marks = inside[last] & same_line
+    quoted: Bools = inside[last] & same_line
     return quoted

@@ -9,9 +9,10 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from blendp.arrays import Array
 from blendp.errors import require_number
 from blendp.survey.errors_of_reports import ReportErrors
-from blendp.survey.models.base import Array, Model
+from blendp.survey.models.base import Model
 
 SLACK = 1e-9
 """How far below the promise losses are kept, so that no rounding of a recomputation can exceed it."""

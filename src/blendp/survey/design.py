@@ -10,6 +10,7 @@ from functools import cached_property, partial
 import numpy as np
 from numpy.typing import NDArray
 
+from blendp.arrays import Array
 from blendp.errors import ParameterError, require_choice, require_count
 from blendp.mechanisms import HiddenSampling, SubsetSelection
 from blendp.survey.choose import Chooser, Promise
@@ -17,7 +18,7 @@ from blendp.survey.errors_of_reports import ReportErrors
 from blendp.survey.grouping import Grouping, Partition, allocate
 from blendp.survey.guarantee import Losses
 from blendp.survey.models.any_law import AnyLaw
-from blendp.survey.models.base import Array, Model, require_sizes
+from blendp.survey.models.base import Model, require_sizes
 from blendp.survey.models.bounded_pairs import BoundedPairs
 from blendp.survey.models.clusters import Clusters
 from blendp.survey.models.joint import Joint

@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from blendp.arrays import Array
 from blendp.errors import ParameterError
-from blendp.survey.models.base import Array
 
 
 @dataclass(frozen=True, eq=False)

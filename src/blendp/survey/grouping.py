@@ -9,9 +9,9 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import ArrayLike, NDArray
 
+from blendp.arrays import Array
 from blendp.errors import ParameterError, require_count
 from blendp.survey.choose import Chooser
-from blendp.survey.models.base import Array
 
 Partition = tuple[tuple[int, ...], ...]
 

@@ -13,13 +13,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from blendp.answers import Answers
+from blendp.arrays import Array
 from blendp.errors import ParameterError, require_choice, require_count, require_number
 from blendp.estimate import Level
 from blendp.mechanisms import RoundedGaussian
 from blendp.privacy import Budget
 from blendp.privacy.gaussian import gaussian_mu
 from blendp.randomness import Random
-from blendp.survey.models.base import Array, margin_of
+from blendp.survey.models.base import margin_of
 from blendp.survey.models.bounded_pairs import BoundedPairs
 from blendp.survey.models.bounded_table import BoundedTable, Bounds
 from blendp.survey.models.tree import Box, Edge, Tree

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blendp.answers import Questionnaire
+from blendp.arrays import Array
 from blendp.estimate import Blend, Level, project_on_simplex
 from blendp.survey.design import Design
 from blendp.survey.models.any_law import AnyLaw
-from blendp.survey.models.base import Array, Model
+from blendp.survey.models.base import Model
 from blendp.survey.models.bounded_pairs import BoundedPairs
 from blendp.survey.models.bounded_table import BoundedTable
 from blendp.survey.models.tree import Tree

@@ -2,16 +2,14 @@
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy import stats
 
+from blendp.arrays import Array
 from blendp.curator import OptInCounts
 from blendp.estimate import Arm, CrossCheck, Posterior, Split, cross_check, opt_in_posterior
 from blendp.estimate.cross_check import SIGNIFICANT
 from blendp.headlist import HeadList
 from blendp.mechanisms import SubsetSelection
-
-Array = NDArray[np.float64]
 
 LIST = HeadList.of_records((f"q{i:02}", f"u{j}") for i in range(12) for j in range(i % 3 + 1))
 ROWS = LIST.query_of_cell

@@ -6,13 +6,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from blendp.arrays import Array
 from blendp.curator import OptInCounts
 from blendp.estimate import Arm, Blend, Guard, Influence, Posterior, Split, hybrid_blend, influence, opt_in_posterior
 from blendp.estimate.hybrid import capped
 from blendp.headlist import HeadList
 from blendp.mechanisms import SubsetSelection
-
-Array = NDArray[np.float64]
 
 LIST = HeadList.of_records([("a", "1"), ("a", "2"), ("b", "1"), ("c", "1"), ("c", "2"), ("c", "3")])
 ROWS = LIST.query_of_cell

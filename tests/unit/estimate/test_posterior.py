@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy import stats
 
+from blendp.arrays import Array
 from blendp.curator import OptInCounts
 from blendp.estimate import Posterior, counts_estimate, opt_in_posterior
 from blendp.estimate.posterior import power_law_exponent, prior_exponent
@@ -14,8 +14,6 @@ from blendp.headlist import HeadList
 from blendp.mechanisms import AsymmetricList
 from blendp.privacy import Budget
 from blendp.randomness import SimulationRandom
-
-Array = NDArray[np.float64]
 
 MAKER = AsymmetricList(Budget(4, 1e-5))
 USERS = 10_000

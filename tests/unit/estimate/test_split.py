@@ -6,11 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from blendp.arrays import Array
 from blendp.errors import ParameterError
 from blendp.estimate import Arm, GroupEstimate, Split, reconcile, split_estimate
 from blendp.mechanisms import SubsetSelection
-
-Array = NDArray[np.float64]
 
 CELLS = np.array([3, 2, 5, 2, 1])
 """Cells per query, <*,*> last."""

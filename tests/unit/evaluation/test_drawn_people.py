@@ -12,6 +12,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
+from blendp.arrays import Ids
 from blendp.engines import EmbeddedLog, Truth
 from blendp.errors import ParameterError
 from blendp.estimate import Split, Tally
@@ -28,8 +29,6 @@ from blendp.methods.log import Log
 from blendp.privacy import Budget
 from blendp.randomness import ReleaseRandom, SimulationRandom
 from tests.support import goodness
-
-Ids = NDArray[np.int64]
 
 ROWS = [("a", "x")] * 5 + [("a", "y")] * 2 + [("b", "x")] * 3 + [("b", "z")] + [("c", "x")] * 2
 LISTED = [("a", "x"), ("a", "y"), ("b", "x")]

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations, product
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from blendp.arrays import Array
+
 Channel = list[list[float]]
 """channel[value][report] = P(report | value)."""
 

@@ -6,11 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from blendp.arrays import Array
 from blendp.survey import AnyLaw, Clusters, Design, Joint, Model, Promise, Tree, design
 from blendp.survey.choose import Chooser
 from blendp.survey.errors_of_reports import ReportErrors
 from tests.unit.survey import brute_force
-from tests.unit.survey.brute_force import Array, RandomTree
+from tests.unit.survey.brute_force import RandomTree
 from tests.unit.survey.test_guarantee import boxes_around
 
 ROUNDING = 1e-9

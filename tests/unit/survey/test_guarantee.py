@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from blendp.arrays import Array
 from blendp.mechanisms import SubsetSelection
 from blendp.survey import (
     AnyLaw,
@@ -23,7 +24,7 @@ from blendp.survey import (
     udldp_loss,
 )
 from tests.unit.survey import brute_force
-from tests.unit.survey.brute_force import Array, RandomTree
+from tests.unit.survey.brute_force import RandomTree
 
 ROUNDING = 1e-9
 

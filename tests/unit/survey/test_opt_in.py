@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from blendp.answers import Answers, Attribute, Questionnaire
+from blendp.arrays import Array
 from blendp.errors import ParameterError
 from blendp.privacy import Budget
 from blendp.privacy.gaussian import gaussian_delta, gaussian_mu
@@ -29,7 +30,7 @@ from blendp.survey import (
 from blendp.survey.models.bounded_table import Bounds
 from tests.support import KnownKey
 from tests.unit.survey import brute_force
-from tests.unit.survey.brute_force import Array, RandomTree
+from tests.unit.survey.brute_force import RandomTree
 from tests.unit.survey.test_guarantee import true_losses, xor
 
 

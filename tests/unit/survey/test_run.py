@@ -9,6 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from blendp.answers import Answers
+from blendp.arrays import Array
 from blendp.errors import ParameterError, RandomnessError
 from blendp.randomness import ReleaseRandom, SimulationRandom
 from blendp.survey import (
@@ -33,7 +34,7 @@ from blendp.survey import (
 from blendp.survey.synthetic import draw_answers
 from tests.support import KnownKey, goodness
 from tests.unit.survey import brute_force
-from tests.unit.survey.brute_force import Array, RandomTree
+from tests.unit.survey.brute_force import RandomTree
 from tests.unit.survey.test_opt_in import answers_of, drawn
 
 SIZES = (2, 3, 4)

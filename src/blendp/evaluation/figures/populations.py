@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from blendp.arrays import Ids
 from blendp.engines import Truth
 from blendp.errors import require_count
 from blendp.evaluation.drawn_people import KnownRecords, RecordLaw
@@ -16,8 +16,6 @@ from blendp.logs.synthetic import NAMES, USERS, law, population
 from blendp.logs.synthetic.population import BLOCK_ROWS
 from blendp.logs.synthetic.text import vocabulary
 from blendp.methods import Parameters
-
-Ids = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from blendp.arrays import Array, Ids
 from blendp.curator import OptInCounts
 from blendp.estimate import (
     Level,
@@ -27,9 +28,6 @@ from blendp.headlist import HeadList
 from blendp.mechanisms import AsymmetricLaplace, AsymmetricList, SubsetSelection, TwoStage
 from blendp.methods import GroupSizes, Parameters
 from blendp.methods.query_share import SHARES
-
-Array = NDArray[np.float64]
-Ids = NDArray[np.int64]
 
 _SMALL = 128
 """So many totals, from the least that is listed on, have exact likelihoods that are kept from plan to plan."""

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from blendp.arrays import Array
 from blendp.errors import require_choice, require_count
 from blendp.evaluation.planner.law import HeadLaw
 from blendp.evaluation.planner.lists import listing
@@ -27,8 +28,6 @@ from blendp.logs.synthetic import NAMES
 from blendp.mechanisms import AsymmetricList, ThresholdList, WeightedUnion
 from blendp.methods import Parameters
 from blendp.methods.listed import blendp_list_maker, published_list_maker
-
-Array = NDArray[np.float64]
 
 MAX_PEOPLE = 1_000_000_000
 RANGE = 0.9

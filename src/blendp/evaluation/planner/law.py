@@ -6,14 +6,11 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from blendp.arrays import Array, Ids
 from blendp.engines import Truth
 from blendp.errors import ParameterError
 from blendp.logs.synthetic import law
-
-Array = NDArray[np.float64]
-Ids = NDArray[np.int64]
 
 HEAD = 20_000
 """How many records are known one by one."""

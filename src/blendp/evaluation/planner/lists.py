@@ -19,16 +19,12 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from blendp.arrays import Array, Bools, Ids
 from blendp.evaluation.planner.law import HeadLaw
 from blendp.mechanisms import AsymmetricLaplace, AsymmetricList, ThresholdList
 from blendp.methods import GroupSizes
 from blendp.randomness import SimulationRandom
-
-Array = NDArray[np.float64]
-Ids = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 RECORD, WILD, REST = 0, 1, 2
 """Kinds of cells: a listed record, <q,*>, and <*,*>."""

@@ -7,12 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from blendp.arrays import Array, Ids
 from blendp.evaluation.metrics import Scores
 from blendp.evaluation.planner.law import HeadLaw
 from blendp.evaluation.planner.lists import RECORD, Lists
-
-Array = NDArray[np.float64]
-Ids = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

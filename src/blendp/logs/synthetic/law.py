@@ -26,12 +26,10 @@ from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from blendp.arrays import Array, Ids
 from blendp.errors import require_choice, require_count
-from blendp.logs.synthetic.text import NAMES, Integers, vocabulary
-
-Floats = NDArray[np.float64]
+from blendp.logs.synthetic.text import NAMES, vocabulary
 
 
 @dataclass(frozen=True)
@@ -60,7 +58,7 @@ class Law:
         return low
 
     @cached_property
-    def query_probabilities(self) -> Floats:
+    def query_probabilities(self) -> Array:
         """p_r of every query, the most probable first."""
         head = self._head_probabilities
         tail = np.arange(self.knee + 1, self.queries + 1, dtype=np.float64)
@@ -70,35 +68,35 @@ class Law:
         return _frozen(np.concatenate((head, tail)))
 
     @cached_property
-    def url_shares(self) -> Floats:
+    def url_shares(self) -> Array:
         """w of every profile (row) and place (column); zero beyond the last URL."""
         width = max(len(shares) for _, shares in self.profiles)
         return _frozen(np.array([shares + (0.0,) * (width - len(shares)) for _, shares in self.profiles]))
 
     @cached_property
-    def _head_probabilities(self) -> Floats:
+    def _head_probabilities(self) -> Array:
         given = len(self.head)
         ranks = np.arange(given + 1, self.knee + 1, dtype=np.float64)
         return np.concatenate((self.head, self.head[-1] * (given / ranks) ** self.slope))
 
     @cached_property
-    def _query_steps(self) -> Floats:
+    def _query_steps(self) -> Array:
         steps = np.cumsum(self.query_probabilities)
         return _frozen(steps / steps[-1])
 
     @cached_property
-    def _url_steps(self) -> Floats:
+    def _url_steps(self) -> Array:
         steps = np.cumsum(self.url_shares, axis=1)
         for row, (_, shares) in enumerate(self.profiles):
             steps[row, len(shares) - 1 :] = 1.0
         return _frozen(steps)
 
-    def profile_of(self, ranks: Integers) -> Integers:
+    def profile_of(self, ranks: Ids) -> Ids:
         """The row of :attr:`url_shares` that each query follows."""
         firsts = [first for first, _ in self.profiles]
         return np.searchsorted(firsts, ranks, side="right") - 1
 
-    def top_records(self, top: int) -> tuple[Integers, Integers, Floats]:
+    def top_records(self, top: int) -> tuple[Ids, Ids, Array]:
         """Rank, place and probability of the ``top`` most probable records, the most probable first.
 
         Looks at the first n queries only, with n doubled until no record of a later query can be among them.
@@ -127,7 +125,7 @@ class Law:
         columns = [texts.queries(ranks), texts.urls(ranks, places), pa.array(probabilities)]
         return pa.table(columns, names=["query", "url", "probability"])
 
-    def draw(self, generator: np.random.Generator, size: int) -> tuple[Integers, Integers]:
+    def draw(self, generator: np.random.Generator, size: int) -> tuple[Ids, Ids]:
         """Rank and place of ``size`` independent records."""
         levels = generator.random(size)
         order = np.argsort(levels)
@@ -142,7 +140,7 @@ class Law:
         return ranks, places
 
 
-def _frozen(array: Floats) -> Floats:
+def _frozen(array: Array) -> Array:
     array.setflags(write=False)
     return array
 

@@ -24,9 +24,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from blendp.arrays import Ids
 from blendp.errors import ParameterError, require_choice, require_count, require_number
 from blendp.logs.synthetic.law import law
-from blendp.logs.synthetic.text import NAMES, Integers, vocabulary
+from blendp.logs.synthetic.text import NAMES, vocabulary
 from blendp.logs.synthetic.write import write_blocks
 
 USERS = {"aol": 519_371, "yandex": 4_970_073}
@@ -139,7 +140,7 @@ class Population:
         columns = [self._ids(start + 1 + owners), texts.queries(ranks), texts.urls(ranks, places)]
         return pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
 
-    def _ids(self, numbers: Integers) -> pa.Array:
+    def _ids(self, numbers: Ids) -> pa.Array:
         digits = max(7, len(str(self.users)))
         return pc.binary_replace_slice(pc.cast(pa.array(numbers + 10**digits), pa.string()), 0, 1, "u")
 

@@ -26,8 +26,8 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
+from blendp.arrays import Ids
 from blendp.errors import require_choice
 from blendp.logs.synthetic import words
 
@@ -37,8 +37,6 @@ BASE = 64
 STRIDE = 0x9E3779B1
 LENGTHS = ((BASE, 1, 0, 0), (BASE**2, 1, BASE, 0), (BASE**3, BASE, BASE, 1), (BASE**4, BASE**2, BASE, 1 + BASE))
 """For 1 to 4 words: how many phrases, how many of them share a front, and the first front and back."""
-
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -80,7 +78,7 @@ class Vocabulary:
         """What stands before and after the slug in the j-th URL of a query."""
         return pa.array([before for before, _ in self.addresses]), pa.array([after for _, after in self.addresses])
 
-    def split(self, ranks: Integers) -> tuple[Integers, Integers]:
+    def split(self, ranks: Ids) -> tuple[Ids, Ids]:
         """The front and back of the text of every rank (from 1); no two ranks share both."""
         named = len(self.named)
         front, back = ranks - 1, np.zeros_like(ranks)
@@ -93,12 +91,12 @@ class Vocabulary:
             first += phrases
         return front, back
 
-    def queries(self, ranks: Integers) -> pa.Array:
+    def queries(self, ranks: Ids) -> pa.Array:
         """The query of every rank (from 1)."""
         front, back = self.split(ranks)
         return pc.binary_join_element_wise(self.fronts[0].take(front), self.backs[0].take(back), "")
 
-    def urls(self, ranks: Integers, places: Integers) -> pa.Array:
+    def urls(self, ranks: Ids, places: Ids) -> pa.Array:
         """The URL at a place (from 0) of the query of every rank (from 1)."""
         front, back = self.split(ranks)
         before, after = self.around

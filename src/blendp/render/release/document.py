@@ -6,15 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from blendp.arrays import Array
 from blendp.errors import ParameterError
 from blendp.estimate import Blend, CrossCheck, GroupEstimate, Influence, Level
 from blendp.headlist import HeadList
 from blendp.methods import GroupSizes, Outcome, Parameters, Release
 from blendp.methods.guarantee import Guarantee
-
-Array = NDArray[np.float64]
 
 
 class ReadRelease(Release):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from blendp.survey.models.base import Array
+from blendp.arrays import Array
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from blendp.arrays import Array
 from blendp.errors import ParameterError
-
-Array = NDArray[np.float64]
 
 MAX_CELLS = 1 << 16
 """How many cells of a table are gone through one by one."""

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from blendp.arrays import Array
 from blendp.survey.models.any_law import AnyLaw
-from blendp.survey.models.base import Array
 from blendp.survey.models.tree import Box
 
 

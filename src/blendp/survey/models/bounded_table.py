@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from blendp.survey.models.base import Array, margin_of
+from blendp.arrays import Array
+from blendp.survey.models.base import margin_of
 
 MAX_TOGETHER = 7
 """So many attributes are judged together; a group of more is taken to tell all that its record's epsilon allows."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from blendp.arrays import Array
 from blendp.errors import ParameterError
-from blendp.survey.models.base import Array
 from blendp.survey.models.joint import Joint
 from blendp.survey.models.tree import Tree
 

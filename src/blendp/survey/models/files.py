@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from blendp.answers import MAX_ATTRIBUTES, MAX_VALUES, Questionnaire
+from blendp.arrays import Array
 from blendp.errors import ParameterError
-from blendp.survey.models.base import Array, Model
+from blendp.survey.models.base import Model
 from blendp.survey.models.joint import Joint
 from blendp.survey.models.tree import Box, Edge, Tree
 

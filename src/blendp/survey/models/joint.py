@@ -10,8 +10,9 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from blendp.arrays import Array
 from blendp.errors import ParameterError, require_number
-from blendp.survey.models.base import MAX_CELLS, Array, margin_of, needs_subsets, require_epsilons, require_sizes
+from blendp.survey.models.base import MAX_CELLS, margin_of, needs_subsets, require_epsilons, require_sizes
 
 MAX_REPORTS = 1 << 20
 """How many values and reports are gone through one by one."""

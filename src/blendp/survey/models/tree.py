@@ -11,8 +11,9 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from blendp.arrays import Array
 from blendp.errors import ParameterError, require_count
-from blendp.survey.models.base import MAX_CELLS, Array, needs_subsets, require_epsilons, require_sizes
+from blendp.survey.models.base import MAX_CELLS, needs_subsets, require_epsilons, require_sizes
 from blendp.survey.models.joint import Joint, require_correlation
 
 MAX_VALUES = 100

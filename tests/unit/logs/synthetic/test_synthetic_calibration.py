@@ -8,6 +8,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import norm, poisson
 
+from blendp.arrays import Array
 from blendp.logs.synthetic import USERS, Law, law, population
 from blendp.mechanisms import ThresholdList
 from blendp.privacy import Budget
@@ -16,20 +17,18 @@ from blendp.randomness import SimulationRandom
 LISTS = {"aol": ThresholdList(Budget(4, 1e-5)), "yandex": ThresholdList(Budget(4, 1e-7))}
 """How the paper makes its head lists."""
 
-Floats = NDArray[np.float64]
-
 
 def opted_in(name: str, percent: float) -> int:
     """|S|: 95 % of the opt-in users build the list."""
     return round(0.95 * percent / 100 * USERS[name])
 
 
-def kept(means: Floats, list_maker: ThresholdList) -> Floats:
+def kept(means: Array, list_maker: ThresholdList) -> Array:
     """P(a record is listed) = sum_n Poisson(n; mean) P(listed | n), the mean being |S| p."""
     grid = np.concatenate(([0.0], np.geomspace(1e-7, 300.0, 6_000)))
     counts = np.arange(1, 500)
     chances = poisson.pmf(counts[np.newaxis], grid[:, np.newaxis]) @ list_maker.listing_probability(counts)
-    answer: Floats = np.interp(means, grid, chances, right=1.0)
+    answer: Array = np.interp(means, grid, chances, right=1.0)
     return answer
 
 

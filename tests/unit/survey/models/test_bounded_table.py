@@ -16,8 +16,6 @@ from blendp.survey import BoundedTable, Joint, NoisyTables, Perturbation, Promis
 from blendp.survey.models.base import margin_of
 from blendp.survey.models.bounded_table import MAX_TOGETHER, Bounds
 
-Array = NDArray[np.float64]
-
 
 def entangled(sizes: tuple[int, ...], seed: int) -> Joint:
     """A law that is no tree."""
