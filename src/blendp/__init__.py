@@ -38,24 +38,28 @@ Errors are :class:`ParameterError`, :class:`LogError`, :class:`EngineError`, :cl
 :class:`RandomnessError`.
 """
 
-from blendp import survey
 from blendp._version import __version__
-from blendp.answers import Answers, Attribute, Questionnaire
-from blendp.client import Report, SubsetReport, make_report, make_reports
-from blendp.engines import Contributions, EmbeddedLog, LogQuality, StagedLog
-from blendp.engines.spark import SparkLog, SparkSettings
-from blendp.errors import EngineError, LogError, OutputExistsError, ParameterError, RandomnessError
-from blendp.evaluation import Evaluation, evaluate
-from blendp.headlist import HeadList
-from blendp.logs import Columns, log_of_table, open_log, open_spark_log, read_answers, read_log, write_answers
-from blendp.logs.synthetic import Population, population
-from blendp.methods import GroupSizes, Guarantee, Outcome, Parameters, Release, Row, Simulation, run, simulate
-from blendp.normalise import normalise_query, normalise_url
-from blendp.privacy import Budget
-from blendp.randomness import ReleaseRandom, SimulationRandom
-from blendp.render.release.files import write_release
-from blendp.render.survey.files import write_survey
-from blendp.survey import SurveyParameters, SurveyRelease, run_survey, simulate_survey
+
+TYPE_CHECKING = False  # checkers take it for true, as they take typing's, which costs a dozen modules
+
+if TYPE_CHECKING:
+    from blendp import survey
+    from blendp.answers import Answers, Attribute, Questionnaire
+    from blendp.client import Report, SubsetReport, make_report, make_reports
+    from blendp.engines import Contributions, EmbeddedLog, LogQuality, StagedLog
+    from blendp.engines.spark import SparkLog, SparkSettings
+    from blendp.errors import EngineError, LogError, OutputExistsError, ParameterError, RandomnessError
+    from blendp.evaluation import Evaluation, evaluate
+    from blendp.headlist import HeadList
+    from blendp.logs import Columns, log_of_table, open_log, open_spark_log, read_answers, read_log, write_answers
+    from blendp.logs.synthetic import Population, population
+    from blendp.methods import GroupSizes, Guarantee, Outcome, Parameters, Release, Row, Simulation, run, simulate
+    from blendp.normalise import normalise_query, normalise_url
+    from blendp.privacy import Budget
+    from blendp.randomness import ReleaseRandom, SimulationRandom
+    from blendp.render.release.files import write_release
+    from blendp.render.survey.files import write_survey
+    from blendp.survey import SurveyParameters, SurveyRelease, run_survey, simulate_survey
 
 __all__ = [
     "Answers",
@@ -111,3 +115,60 @@ __all__ = [
     "write_release",
     "write_survey",
 ]
+
+_HOMES = {
+    "blendp.answers": ("Answers", "Attribute", "Questionnaire"),
+    "blendp.client": ("Report", "SubsetReport", "make_report", "make_reports"),
+    "blendp.engines": ("Contributions", "EmbeddedLog", "LogQuality", "StagedLog"),
+    "blendp.engines.spark": ("SparkLog", "SparkSettings"),
+    "blendp.errors": ("EngineError", "LogError", "OutputExistsError", "ParameterError", "RandomnessError"),
+    "blendp.evaluation": ("Evaluation", "evaluate"),
+    "blendp.headlist": ("HeadList",),
+    "blendp.logs": (
+        "Columns",
+        "log_of_table",
+        "open_log",
+        "open_spark_log",
+        "read_answers",
+        "read_log",
+        "write_answers",
+    ),
+    "blendp.logs.synthetic": ("Population", "population"),
+    "blendp.methods": (
+        "GroupSizes",
+        "Guarantee",
+        "Outcome",
+        "Parameters",
+        "Release",
+        "Row",
+        "Simulation",
+        "run",
+        "simulate",
+    ),
+    "blendp.normalise": ("normalise_query", "normalise_url"),
+    "blendp.privacy": ("Budget",),
+    "blendp.randomness": ("ReleaseRandom", "SimulationRandom"),
+    "blendp.render.release.files": ("write_release",),
+    "blendp.render.survey.files": ("write_survey",),
+    "blendp.survey": ("SurveyParameters", "SurveyRelease", "run_survey", "simulate_survey"),
+}
+"""Where each name lives; a module is imported when one of its names, or the module itself, is first used (PEP 562)."""
+
+if not TYPE_CHECKING:  # a checker that saw this function would believe in any name
+
+    def __getattr__(name: str) -> object:
+        """Import a name from its home, or a room of the house, at its first use."""
+        from importlib import import_module
+        from importlib.util import find_spec
+
+        home = next((home for home, names in _HOMES.items() if name in names), None)
+        if home is not None:
+            globals()[name] = getattr(import_module(home), name)
+            return globals()[name]
+        if not name.startswith("_") and find_spec(f"{__name__}.{name}") is not None:
+            return import_module(f"{__name__}.{name}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+
+    def __dir__() -> list[str]:
+        """Every public name, used or not."""
+        return sorted({*globals(), *__all__})

@@ -1,0 +1,79 @@
+"""What each door loads: a fresh interpreter opens it, and counts the modules that are there afterwards."""
+
+import ast
+import json
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import blendp
+
+HEAVY = {"duckdb", "jinja2", "matplotlib", "pyarrow", "scipy"}
+
+COUNT = """
+import json, sys
+{opened}
+print(json.dumps(sorted(sys.modules)), file=sys.stderr)
+"""
+
+
+def modules_of(opened: str) -> set[str]:
+    """The modules of a fresh interpreter that has run these lines."""
+    code = COUNT.format(opened=opened)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return set(json.loads(done.stderr.splitlines()[-1]))
+
+
+@pytest.mark.parametrize(
+    ("door", "max_modules"), [("blendp", 70), ("blendp.errors", 100), ("blendp.client", 350), ("blendp.wire", 300)]
+)
+def test_a_door_loads_what_stands_behind_it_and_nothing_heavy(door: str, max_modules: int) -> None:
+    loaded = modules_of(f"import {door}")
+    assert len(loaded) <= max_modules
+    assert not HEAVY & loaded
+
+
+def typed_names() -> dict[str, str]:
+    """Where type checkers and editors find each public name: the imports that only they see."""
+    (block,) = [
+        node for node in ast.parse(Path(blendp.__file__).read_text()).body
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name)
+    ]  # fmt: skip
+    imports = [node for node in block.body if isinstance(node, ast.ImportFrom)]
+    assert len(imports) == len(block.body)
+    return {name.name: str(one.module) for one in imports for name in one.names}
+
+
+def test_names_are_loaded_from_where_type_checkers_find_them() -> None:
+    typed = typed_names()
+    lazy = {name: home for home, names in blendp._HOMES.items() for name in names}
+    rooms = {name for name, home in typed.items() if home == "blendp"}
+    assert {name: home for name, home in typed.items() if name not in rooms} == lazy
+    assert {*typed, "__version__"} == set(blendp.__all__)
+
+
+@pytest.mark.parametrize("name", blendp.__all__)
+def test_every_public_name_is_listed_and_can_be_used(name: str) -> None:
+    home = {**typed_names(), "__version__": "blendp._version"}[name]
+    expected = import_module(f"blendp.{name}") if home == "blendp" else getattr(import_module(home), name)
+    assert name in dir(blendp)
+    assert getattr(blendp, name) is expected
+
+
+def test_dir_lists_names_before_they_are_used_and_loads_none() -> None:
+    loaded = modules_of("import blendp; assert set(blendp.__all__) <= set(dir(blendp))")
+    assert not {one for one in loaded if one.startswith("blendp.")} - {"blendp._version"}
+
+
+def test_rooms_need_no_import_of_their_own() -> None:
+    assert "blendp.headlist" in modules_of("import blendp; blendp.headlist.HeadList")
+
+
+def test_other_names_do_not_exist() -> None:
+    with pytest.raises(AttributeError, match="has no attribute 'nonsense'"):
+        _ = blendp.nonsense  # type: ignore[attr-defined]
+    assert not hasattr(blendp, "__wrapped__")
