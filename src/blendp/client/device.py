@@ -28,7 +28,7 @@ from blendp.client.outbox import DELETIONS, NEEDS, Outbox, Summary
 from blendp.client.personal import campaign_records, fitting
 from blendp.client.refusals import EquivocationError, RefusedError
 from blendp.client.reports import make_report, make_reports
-from blendp.client.store import Item, Participation, Server, Store
+from blendp.client.store import DeviceStore, Item, Participation, Server
 from blendp.errors import ParameterError
 from blendp.headlist import HeadList
 from blendp.headlist.head_list import Record
@@ -76,7 +76,7 @@ class Device:
         self._random = ReleaseRandom() if random is None else random
         require_release(self._random)
         self._http = http or (collector.http if collector is not None else Http())
-        self._store = Store(self.folder, cap, yearly)
+        self._store = DeviceStore(self.folder, cap, yearly)
         self._outbox = Outbox(self._store, self._http, clock, jitter)
 
     def __enter__(self) -> Self:

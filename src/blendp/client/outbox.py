@@ -15,7 +15,7 @@ from blendp.client.backoff import LONGEST, MAX_DELAY_IF_LATE, MAX_WAIT, delay, r
 from blendp.client.consent import Consent
 from blendp.client.http import Answer, Http
 from blendp.client.refusals import NetworkError, RefusedError
-from blendp.client.store import Item, Participation, Store
+from blendp.client.store import DeviceStore, Item, Participation
 from blendp.wire.canonical import require_day
 from blendp.wire.problems import RETRYABLE
 
@@ -61,7 +61,7 @@ class Summary:
 class Outbox:
     """The queue of one device."""
 
-    def __init__(self, store: Store, http: Http, clock: Callable[[], float], jitter: Callable[[], float]) -> None:
+    def __init__(self, store: DeviceStore, http: Http, clock: Callable[[], float], jitter: Callable[[], float]) -> None:
         """A queue in this store."""
         self._store, self._http, self._clock, self._jitter = store, http, clock, jitter
 
@@ -110,7 +110,7 @@ class Outbox:
     def _drop_if_old(self, item: Item, now: float) -> None:
         """Drop what is too old, if it was already found to be a day ago: a clock may be wrong for a while."""
         end = self._end(item)
-        if now <= max(item.made + MAX_WAIT, 0.0 if end is None else end + _DAY):
+        if now <= max(item.created + MAX_WAIT, 0.0 if end is None else end + _DAY):
             if item.overdue is not None:
                 self._store.set_overdue(item, None)
         elif item.overdue is None:

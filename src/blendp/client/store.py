@@ -17,6 +17,7 @@ from blendp.client.collector import Campaign, Offer
 from blendp.client.consent import Consent
 from blendp.client.ledger import Entry, Ledger, days_passed
 from blendp.client.refusals import EquivocationError, RefusedError
+from blendp.client.schema import bring_up
 from blendp.errors import ParameterError
 from blendp.privacy import Budget
 from blendp.wire import Envelope, Terms, VerifyKey
@@ -26,28 +27,9 @@ from blendp.wire.keys import Trust
 FILE = "device.sqlite"
 SECRET_BYTES = 32
 
-_VERSION = 2
-_TABLES = """
-CREATE TABLE device (
-    secret BLOB NOT NULL, consent TEXT NOT NULL, epsilon REAL NOT NULL, delta REAL NOT NULL,
-    year_epsilon REAL NOT NULL, year_delta REAL NOT NULL, last_day TEXT, counted INTEGER NOT NULL
-);
-CREATE TABLE servers (url TEXT PRIMARY KEY, keys TEXT NOT NULL, witnesses TEXT NOT NULL, visit INTEGER NOT NULL);
-CREATE TABLE campaigns (
-    campaign TEXT PRIMARY KEY, server TEXT NOT NULL, terms BLOB NOT NULL, manifest BLOB, list BLOB
-);
-CREATE TABLE evidence (campaign TEXT NOT NULL, what TEXT NOT NULL, source TEXT NOT NULL, envelope BLOB NOT NULL);
-CREATE TABLE ledger (campaign TEXT PRIMARY KEY, party TEXT NOT NULL, epsilon REAL NOT NULL, delta REAL NOT NULL,
-    day TEXT NOT NULL, counted INTEGER NOT NULL);
-CREATE TABLE participations (campaign TEXT PRIMARY KEY, party TEXT NOT NULL, day TEXT NOT NULL, server TEXT NOT NULL,
-    report_id BLOB, question INTEGER, data BLOB, token TEXT);
-CREATE TABLE queue (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, campaign TEXT NOT NULL, kind TEXT NOT NULL, method TEXT NOT NULL,
-    url TEXT NOT NULL, media_type TEXT, body BLOB, made REAL NOT NULL, due REAL NOT NULL, attempts INTEGER NOT NULL,
-    state TEXT NOT NULL, reason TEXT NOT NULL, tried REAL NOT NULL, overdue REAL
-)
-"""
-_ITEM = "id, campaign, kind, method, url, media_type, body, made, due, attempts, state, reason, tried, overdue"
+_ITEM = "id, campaign, kind, method, url, media_type, body, created, due, attempts, state, reason, tried, overdue"
+_ENTRY = "campaign, party, epsilon, delta, day, counted"
+_PARTICIPATION = "campaign, party, day, server, report_id, question, data, token"
 _REMEDY = "Name a folder for this device alone."
 
 
@@ -95,7 +77,7 @@ class Item:
         body    is exactly what is sent; of opt-in records it is wiped once it is no longer needed,
         state   is waiting, sent, refused or dropped,
         reason  is what the collector answered, or why it was dropped,
-        tried   is when it was tried last, or made: if the clock shows less, it was set back, and no wait counts,
+        tried   is when it was tried last, or queued: if the clock shows less, it was set back, and no wait counts,
         overdue is when it was first found too old; None while it is not.
     """
 
@@ -106,7 +88,7 @@ class Item:
     url: str
     media_type: str | None
     body: bytes | None = field(repr=False)
-    made: float
+    created: float
     due: float
     attempts: int
     state: str
@@ -115,7 +97,7 @@ class Item:
     overdue: float | None = None
 
 
-class Store:
+class DeviceStore:
     """Reads and writes; knows no network, no clock and no chance but the install secret's."""
 
     def __init__(self, folder: Path, cap: Budget, yearly: Budget) -> None:
@@ -132,20 +114,15 @@ class Store:
             raise
 
     def _prepare(self, folder: Path, cap: Budget, yearly: Budget) -> None:
-        """Make the tables if there are none."""
+        """Bring the tables up to date; a new memory gets its secret and its caps."""
         self._run("PRAGMA synchronous = FULL")
         self._run("PRAGMA secure_delete = ON")
         with self.whole():
-            version = self._one("PRAGMA user_version")[0]
-            if not version:
-                for statement in _TABLES.split(";\n"):
-                    self._run(statement)
+            if bring_up(self._connection, folder):
                 caps = (cap.epsilon, cap.delta, yearly.epsilon, yearly.delta)
                 first = (os.urandom(SECRET_BYTES), Consent.OFF.value, *caps)
-                self._run("INSERT INTO device VALUES (?, ?, ?, ?, ?, ?, NULL, 0)", first)
-                self._run(f"PRAGMA user_version = {_VERSION}")
-        if version not in (0, _VERSION):
-            raise ParameterError("device", str(folder), f"of version {_VERSION}", "It needs another version of blendp.")
+                columns = "secret, consent, epsilon, delta, year_epsilon, year_delta, counted"
+                self._run(f"INSERT INTO device ({columns}) VALUES (?, ?, ?, ?, ?, ?, 0)", first)
 
     def close(self) -> None:
         """Close the file."""
@@ -190,7 +167,7 @@ class Store:
     def ledger(self) -> Ledger:
         """What was spent, and the caps."""
         row = self._one("SELECT epsilon, delta, year_epsilon, year_delta, counted FROM device")
-        rows = self._run("SELECT campaign, party, epsilon, delta, day, counted FROM ledger ORDER BY rowid").fetchall()
+        rows = self._run(f"SELECT {_ENTRY} FROM ledger ORDER BY rowid").fetchall()
         entries = tuple(Entry(one[0], one[1], Budget(one[2], one[3]), one[4], one[5]) for one in rows)
         return Ledger(Budget(row[0], row[1]), entries, Budget(row[2], row[3]), row[4])
 
@@ -216,7 +193,7 @@ class Store:
         with self.whole():
             self.ledger.spending(entry)
             row = (entry.campaign, entry.group, entry.budget.epsilon, entry.budget.delta, entry.day, entry.counted)
-            self._run("INSERT INTO ledger VALUES (?, ?, ?, ?, ?, ?)", row)
+            self._run(f"INSERT INTO ledger ({_ENTRY}) VALUES (?, ?, ?, ?, ?, ?)", row)
 
     def server(self, url: str | None = None) -> Server | None:
         """A collector that was visited: this one, or the last."""
@@ -249,11 +226,13 @@ class Store:
                     _require_same(seen, "manifest", (row[0], row[2]), (seen.server, manifest))
             keys = [(key.text, None if until is None else until.isoformat()) for key, until in seen.trust.keys]
             self._run(
-                "INSERT OR REPLACE INTO servers SELECT ?, ?, ?, 1 + coalesce(max(visit), 0) FROM servers",
+                "INSERT OR REPLACE INTO servers (url, keys, witnesses, visit) "
+                "SELECT ?, ?, ?, 1 + coalesce(max(visit), 0) FROM servers",
                 (seen.server, json.dumps(keys), json.dumps(witnesses)),
             )
             self._run(
-                "INSERT INTO campaigns VALUES (?, ?, ?, ?, ?) ON CONFLICT (campaign) DO UPDATE SET "
+                "INSERT INTO campaigns (campaign, server, terms, manifest, list) VALUES (?, ?, ?, ?, ?) "
+                "ON CONFLICT (campaign) DO UPDATE SET "
                 "manifest = coalesce(manifest, excluded.manifest), list = coalesce(list, excluded.list)",
                 (campaign, seen.server, seen.terms_envelope, manifest, head_list),
             )
@@ -272,7 +251,10 @@ class Store:
         """Keep the proof that a collector signed two different documents."""
         with self.whole():
             for source, envelope in error.envelopes:
-                self._run("INSERT INTO evidence VALUES (?, ?, ?, ?)", (error.campaign, error.what, source, envelope))
+                self._run(
+                    "INSERT INTO evidence (campaign, what, source, envelope) VALUES (?, ?, ?, ?)",
+                    (error.campaign, error.what, source, envelope),
+                )
 
     def evidence(self, campaign: str) -> tuple[tuple[str, bytes], ...]:
         """Where the contradicting envelopes of a campaign came from, and what they are."""
@@ -281,18 +263,18 @@ class Store:
 
     def participation(self, campaign: str) -> Participation | None:
         """What this device did in a campaign."""
-        row = self._one("SELECT * FROM participations WHERE campaign = ?", (campaign,))
+        row = self._one(f"SELECT {_PARTICIPATION} FROM participations WHERE campaign = ?", (campaign,))
         return None if row is None else Participation(*row)
 
     def participations(self) -> tuple[Participation, ...]:
         """All that this device took part in."""
-        rows = self._run("SELECT * FROM participations ORDER BY rowid").fetchall()
+        rows = self._run(f"SELECT {_PARTICIPATION} FROM participations ORDER BY rowid").fetchall()
         return tuple(Participation(*row) for row in rows)
 
     def add_participation(self, done: Participation) -> None:
         """Write down what this device did."""
         row = (done.campaign, done.group, done.day, done.server, done.report_id, done.question, done.data, done.token)
-        self._run("INSERT INTO participations VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+        self._run(f"INSERT INTO participations ({_PARTICIPATION}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
 
     def wipe_token(self, campaign: str) -> None:
         """Forget an enrolment token that is no longer needed."""
@@ -300,8 +282,8 @@ class Store:
 
     def add_item(self, item: Item) -> None:
         """Queue something; its id is given by the queue."""
-        row = (item.campaign, item.kind, item.method, item.url, item.media_type, item.body, item.made, item.due)
-        columns = "campaign, kind, method, url, media_type, body, made, due, tried, attempts, state, reason"
+        row = (item.campaign, item.kind, item.method, item.url, item.media_type, item.body, item.created, item.due)
+        columns = "campaign, kind, method, url, media_type, body, created, due, tried, attempts, state, reason"
         self._run(
             f"INSERT INTO queue ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 'waiting', '')", (*row, item.tried)
         )

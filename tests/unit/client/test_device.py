@@ -16,7 +16,7 @@ import pytest
 from blendp.client import Consent, Device, OverspentError
 from blendp.client.personal import campaign_records
 from blendp.client.refusals import RefusedError
-from blendp.client.store import FILE, Store
+from blendp.client.store import FILE, DeviceStore
 from blendp.errors import ParameterError, RandomnessError
 from blendp.headlist import HeadList
 from blendp.privacy import Budget
@@ -461,8 +461,8 @@ def test_a_folder_that_holds_other_things_is_left_alone(tmp_path: Path) -> None:
 
 def test_a_device_of_a_later_version_is_left_alone(tmp_path: Path) -> None:
     with Device(tmp_path) as device:
-        device._store._run("PRAGMA user_version = 3")
-    with pytest.raises(ParameterError, match="another version"):
+        device._store._run("PRAGMA user_version = 99")
+    with pytest.raises(ParameterError, match="later version"):
         Device(tmp_path)
 
 
@@ -514,7 +514,7 @@ def test_servers_are_remembered(tmp_path: Path) -> None:
 
 
 def test_a_step_that_fails_leaves_nothing(tmp_path: Path) -> None:
-    store = Store(tmp_path, Budget(1), Budget(1))
+    store = DeviceStore(tmp_path, Budget(1), Budget(1))
 
     def fail() -> None:
         with store.whole():

@@ -29,7 +29,7 @@ def show(device: DeviceFolder = FOLDER, as_json: AsJson = False) -> None:
     for item in items:
         print_pairs(
             (
-                (f"{item.kind} {item.id}", f"{item.campaign}, {moment(item.made)}"),
+                (f"{item.kind} {item.id}", f"{item.campaign}, {moment(item.created)}"),
                 ("request", f"{item.method} {item.url}"),
                 ("payload", _payload(item) or ("none" if item.kind == "opt-in-deletion" else "wiped")),
                 ("fate", f"{item.state}{f' ({item.reason})' if item.reason else ''}, attempts: {item.attempts}"),
@@ -47,7 +47,7 @@ def _plain(item: Item) -> dict[str, object]:
         "url": item.url,
         "media_type": item.media_type,
         "payload": _payload(item),
-        "made": moment(item.made),
+        "created": moment(item.created),
         "due": moment(item.due) if item.state == "waiting" else None,
         "attempts": item.attempts,
         "state": item.state,
