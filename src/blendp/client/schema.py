@@ -53,7 +53,7 @@ def bring_up(connection: sqlite3.Connection, folder: Path) -> bool:
     if version < len(STEPS):
         connection.execute(f"PRAGMA application_id = {APPLICATION}")
         connection.execute(f"PRAGMA user_version = {len(STEPS)}")
-    return version == 0
+    return bool(version == 0)
 
 
 def _require_known(folder: Path, application: int, version: int) -> None:

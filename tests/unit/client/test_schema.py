@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -20,10 +19,9 @@ NEXT = "ALTER TABLE device ADD COLUMN note TEXT NOT NULL DEFAULT 'none';\nCREATE
 
 
 @pytest.fixture
-def next_version(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def next_version(monkeypatch: pytest.MonkeyPatch) -> None:
     """blendp as it will be when the tables have changed."""
     monkeypatch.setattr(schema, "STEPS", (*STEPS, NEXT))
-    return
 
 
 def version(folder: Path) -> tuple[int, int]:
