@@ -18,7 +18,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from blendp.service.bounded_http import LARGEST_HEAD
+from blendp.service.bounded_http import MAX_HEAD_BYTES
 from blendp.service.collector import Collector
 from blendp.service.settings import Settings
 from blendp.service.store.schema import campaign, document
@@ -96,7 +96,7 @@ def test_heads_without_end_are_refused_early(patient: RealServer, opening: bytes
     assert alive(patient, "127.0.0.1") == 200
 
 
-@pytest.mark.parametrize("headers", [b"a: b\r\n" * 101, b"a: " + b"b" * LARGEST_HEAD + b"\r\n"], ids=["many", "long"])
+@pytest.mark.parametrize("headers", [b"a: b\r\n" * 101, b"a: " + b"b" * MAX_HEAD_BYTES + b"\r\n"], ids=["many", "long"])
 def test_a_large_head_is_told_so(patient: RealServer, headers: bytes) -> None:
     with patient.connect() as connection:
         connection.sendall(b"GET /v1/keys HTTP/1.1\r\nhost: here\r\n" + headers + b"\r\n")
@@ -109,7 +109,7 @@ def test_a_large_head_is_told_so(patient: RealServer, headers: bytes) -> None:
 
 def test_a_head_of_nearly_that_size_is_read(patient: RealServer) -> None:
     with patient.connect() as connection:
-        padding = b"x: " + b"b" * (LARGEST_HEAD - len(LIVE) - 5) + b"\r\n"
+        padding = b"x: " + b"b" * (MAX_HEAD_BYTES - len(LIVE) - 5) + b"\r\n"
         connection.sendall(LIVE[:-2] + padding + b"\r\n")
         assert status_of(answer_on(connection)) == 200
 

@@ -27,7 +27,7 @@ from blendp.service.refusal import Refused
 _BUFFERED_BYTES = 1 << 14
 """Bytes that a peer has not taken from which on nothing more is written: whoever answers waits."""
 
-LARGEST_HEAD = 1 << 14
+MAX_HEAD_BYTES = 1 << 14
 """Bytes of a request's head, its first line included; also of what a chunked body has around its chunks."""
 
 _MAX_HEADERS = 100
@@ -180,12 +180,12 @@ class BoundedHttp(OnePacket):
     def data_received(self, data: bytes) -> None:
         """Read on in small pieces, as far as the bounds allow."""
         heads = self._heads
-        if len(data) <= LARGEST_HEAD - self._head_bytes:
+        if len(data) <= MAX_HEAD_BYTES - self._head_bytes:
             self._read(data)
         else:
             rest = memoryview(data)
             while rest:
-                size = LARGEST_HEAD - self._head_bytes
+                size = MAX_HEAD_BYTES - self._head_bytes
                 self._read(rest[:size])
                 rest = rest[size:]
         if not self._deaf:
@@ -202,11 +202,11 @@ class BoundedHttp(OnePacket):
         if self._stage == _BODY or self._heads > heads:
             self._head_bytes = 0
             self._bare_bytes = self._bare_bytes + len(piece) if self._bare and self._heads == heads else 0
-            if self._bare_bytes > LARGEST_HEAD:
+            if self._bare_bytes > MAX_HEAD_BYTES:
                 self._refuse("body", Refused("malformed", "The body has too much around its chunks."))
         else:
             self._head_bytes += len(piece)
-            if self._head_bytes >= LARGEST_HEAD:
+            if self._head_bytes >= MAX_HEAD_BYTES:
                 self._head_bytes = 0
                 self._refuse("head size", _head_too_large())
 
@@ -379,7 +379,7 @@ class BoundedHttp(OnePacket):
 
 
 def _head_too_large() -> Refused:
-    return Refused("head-too-large", f"A head may have {LARGEST_HEAD} bytes and {_MAX_HEADERS} headers: send less.")
+    return Refused("head-too-large", f"A head may have {MAX_HEAD_BYTES} bytes and {_MAX_HEADERS} headers: send less.")
 
 
 async def _send_elsewhere(scope: Any, _receive: Any, send_message: Any) -> None:
