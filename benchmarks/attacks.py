@@ -46,15 +46,8 @@ from benchmarks.collector_servers import (
 from blendp.service.collector import Collector
 from blendp.service.settings import DATABASE_FILE, Settings
 from blendp.wire.install import DELETION_KEY_BYTES, pseudonym
-from blendp.wire.reports import (
-    BATCH_BINARY,
-    ID_BYTES,
-    PSEUDONYM_BYTES,
-    REPORT_JSON,
-    UploadedReport,
-    write_binary_batch,
-    write_report,
-)
+from blendp.wire.media_types import BATCH_TYPE, REPORT_TYPE
+from blendp.wire.reports import ID_BYTES, PSEUDONYM_BYTES, UploadedReport, write_batch, write_report
 
 HEAD_BYTES, PARTIAL, READERS, LIST_BYTES = 128 << 20, 1007, 900, 1_600_000
 ATTACKER, HONEST = "127.0.0.1", "127.0.0.2"
@@ -169,8 +162,8 @@ def _fill(place: Place, prepared: Prepared, reports: int) -> list[bytes]:
                 )
                 for number, key in enumerate(keys[start : start + _BATCH])
             ]
-            body = write_binary_batch(prepared.manifest, batch)
-            connection.request("POST", f"/v1/campaigns/{CAMPAIGN}/reports", body, {"content-type": BATCH_BINARY})
+            body = write_batch(prepared.manifest, batch)
+            connection.request("POST", f"/v1/campaigns/{CAMPAIGN}/reports", body, {"content-type": BATCH_TYPE})
             response = connection.getresponse()
             if response.status != 200:
                 raise RuntimeError(f"reports are refused: {response.read()!r}")
@@ -215,7 +208,7 @@ def _report(
         )
         path = f"/v1/campaigns/{_OTHER}/reports/{report.report_id.hex()}"
         start = time.monotonic()
-        connection.request("PUT", path, write_report(manifest, report), {"content-type": REPORT_JSON})
+        connection.request("PUT", path, write_report(manifest, report), {"content-type": REPORT_TYPE})
         response = connection.getresponse()
         if response.status != 201:
             raise RuntimeError(f"a report to another campaign is refused: {response.read()!r}")

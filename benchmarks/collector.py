@@ -33,7 +33,7 @@ import msgspec
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.collector_load import BATCH_BINARY, BATCH_JSON, SINGLE, Load, Order
+from benchmarks.collector_load import BATCH, SINGLE, Load, Order
 from benchmarks.collector_servers import CAMPAIGN, FLOOR, NAIVE, PRODUCT, Place, Prepared, prepare, serving
 from benchmarks.peers.environment import ROOT, cache
 
@@ -60,13 +60,12 @@ class Scenario:
 
 SCENARIOS = (
     Scenario("single uploads", SINGLE, 1, 64, (PRODUCT, FLOOR, NAIVE)),
-    Scenario("JSON batches of 1000", BATCH_JSON, 1000, 8),
-    Scenario("binary batches of 1000", BATCH_BINARY, 1000, 8),
-    Scenario("binary batches of 10000", BATCH_BINARY, 10_000, 4),
+    Scenario("binary batches of 1000", BATCH, 1000, 8),
+    Scenario("binary batches of 10000", BATCH, 10_000, 4),
 )
 MIXES = (
     Scenario("single uploads", SINGLE, 1, 32, (ALONE, MIXED)),
-    Scenario("binary batches of 1000", BATCH_BINARY, 1000, 4, (ALONE, MIXED)),
+    Scenario("binary batches of 1000", BATCH, 1000, 4, (ALONE, MIXED)),
 )
 
 

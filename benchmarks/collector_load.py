@@ -24,14 +24,10 @@ from typing import cast
 import msgspec
 import uvloop
 
-SINGLE, BATCH_JSON, BATCH_BINARY = "single", "batch-json", "batch-binary"
+SINGLE, BATCH = "single", "batch"
 
-_TYPES = {
-    SINGLE: "application/vnd.blendp.report.v1+json",
-    BATCH_JSON: "application/vnd.blendp.reports.v1+json",
-    BATCH_BINARY: "application/vnd.blendp.reports.v1",
-}
-_MAX_A_SECOND = {SINGLE: 10_000, BATCH_JSON: 150_000, BATCH_BINARY: 300_000}
+_TYPES = {SINGLE: "application/vnd.blendp.report.v1+json", BATCH: "application/vnd.blendp.reports.v1"}
+_MAX_A_SECOND = {SINGLE: 10_000, BATCH: 300_000}
 _QUESTIONS = ("query", "record")
 _SECTION = struct.Struct(">BHI")
 _HEAD_END = b"\r\n\r\n"
@@ -113,8 +109,7 @@ class Maker:
             data = self._random.choice(pools[question])
             path += "/" + os.urandom(16).hex()
             return self._framed("PUT", path, _single(manifest, os.urandom(16).hex(), question, data.hex()))
-        body = (_json_batch if order.kind == BATCH_JSON else _binary_batch)(manifest, pools, order.reports)
-        return self._framed("POST", path, body)
+        return self._framed("POST", path, _batch(manifest, pools, order.reports))
 
     def _framed(self, method: str, path: str, body: bytes) -> bytes:
         head = (
@@ -135,19 +130,7 @@ def _parts(reports: int) -> list[tuple[int, int]]:
     return [(question, count) for question, count in enumerate((reports - reports // 2, reports // 2)) if count]
 
 
-def _json_batch(manifest: str, pools: list[list[bytes]], reports: int) -> bytes:
-    told = []
-    for question, count in _parts(reports):
-        names = os.urandom(32 * count).hex()
-        for place, data in zip(range(0, 64 * count, 64), itertools.cycle(pools[question]), strict=False):
-            told.append(
-                f'{{"data":"{data.hex()}","id":"{names[place : place + 32]}",'
-                f'"pseudonym":"{names[place + 32 : place + 64]}","question":"{_QUESTIONS[question]}"}}'
-            )
-    return f'{{"manifest":"{manifest}","reports":[{",".join(told)}]}}'.encode()
-
-
-def _binary_batch(manifest: str, pools: list[list[bytes]], reports: int) -> bytes:
+def _batch(manifest: str, pools: list[list[bytes]], reports: int) -> bytes:
     parts = [b"blR1", bytes.fromhex(manifest)]
     for question, count in _parts(reports):
         names = os.urandom(32 * count)

@@ -26,12 +26,11 @@ from rich.progress import track
 
 from blendp import HeadList, ReleaseRandom, make_report
 from blendp.wire import Envelope, Manifest, Terms, UploadedReport, VerifyKey
-from blendp.wire.campaign import MANIFEST_TYPE, TERMS_TYPE
 from blendp.wire.install import deletion_key, pseudonym
+from blendp.wire.media_types import BATCH_TYPE, MANIFEST_TYPE, OPT_IN_TYPE, REPORT_TYPE, TERMS_TYPE
 from blendp.wire.problems import RETRYABLE
-from blendp.wire.reports import BATCH_BINARY, QUESTION_NUMBER, REPORT_JSON, write_binary_batch, write_report
+from blendp.wire.reports import QUESTION_NUMBER, write_batch, write_report
 
-OPT_IN_TYPE = "application/vnd.blendp.opt-in.v1+json"
 SENDERS = 4
 
 Record = tuple[str, str]
@@ -87,10 +86,10 @@ class Fleet:
         def send(some: Sequence[Record]) -> None:
             reports = [make(record) for record in some]
             if batch > 1:
-                self._post("reports", write_binary_batch(manifest.sha256, reports), BATCH_BINARY, len(reports))
+                self._post("reports", write_batch(manifest.sha256, reports), BATCH_TYPE, len(reports))
             else:
                 body = write_report(manifest.sha256, reports[0])
-                self._put(f"reports/{reports[0].report_id.hex()}", body, {"content-type": REPORT_JSON})
+                self._put(f"reports/{reports[0].report_id.hex()}", body, {"content-type": REPORT_TYPE})
 
         batches = [(records[i : i + batch],) for i in range(0, len(records), batch)]
         self._in_parallel(send, batches, "reporting")

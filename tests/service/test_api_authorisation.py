@@ -14,11 +14,10 @@ from blendp.service import campaigns
 from blendp.service.collector import Collector
 from blendp.service.http import endpoints
 from blendp.service.http.app import ENDPOINTS
-from blendp.service.opt_in import OPT_IN_TYPE
 from blendp.service.status import overview, status
 from blendp.service.tokens import SCOPES
 from blendp.wire import Terms
-from blendp.wire.reports import BATCH_JSON, REPORT_JSON
+from blendp.wire.media_types import BATCH_TYPE, OPT_IN_TYPE, REPORT_TYPE
 from tests.service.helpers import bearer, on, open_collector, records_of, terms_of, with_client
 
 ACCESS = {
@@ -121,8 +120,8 @@ def sent(terms: Terms, method: str, path: str) -> tuple[dict[str, str], bytes]:
     if method == "PUT" and path.endswith("/opt-in"):
         return {"content-type": OPT_IN_TYPE}, records_of(terms, 0)
     bodies: dict[str, tuple[str, Any]] = {
-        "/reports/{report}": (REPORT_JSON, {"manifest": "", "pseudonym": "", "question": "", "data": ""}),
-        "/reports": (BATCH_JSON, {"manifest": "", "reports": []}),
+        "/reports/{report}": (REPORT_TYPE, {"manifest": "", "pseudonym": "", "question": "", "data": ""}),
+        "/reports": (BATCH_TYPE, {}),
         "/deletions": ("application/json", {"deletion_key": "ab" * 32}),
         "/enrolments": ("application/json", {"count": 1}),
         "/campaigns": ("application/json", {"campaign": "NOT A NAME"}),

@@ -23,8 +23,9 @@ from blendp.service.http.endpoints import Endpoint
 from blendp.service.intake import Intake
 from blendp.service.journal import _Lines
 from blendp.service.tokens import OperatorTokens
+from blendp.wire.media_types import BATCH_TYPE, REPORT_TYPE
 from blendp.wire.problems import PREFIX, PROBLEMS
-from blendp.wire.reports import BATCH_BINARY, REPORT_JSON, write_binary_batch, write_report
+from blendp.wire.reports import write_batch, write_report
 from tests.service.helpers import bearer, open_collector, published_campaign, terms_of, with_client
 
 SAFE = {
@@ -236,7 +237,7 @@ def test_problems_of_a_campaign_on_its_way(collector: Collector) -> None:
 
     def put(report: Any, manifest: str = published.manifest.sha256, report_id: bytes | None = None) -> dict[str, Any]:
         url = f"/v1/campaigns/c1/reports/{(report_id or report.report_id).hex()}"
-        return {"url": url, "content": write_report(manifest, report), "headers": {"content-type": REPORT_JSON}}
+        return {"url": url, "content": write_report(manifest, report), "headers": {"content-type": REPORT_TYPE}}
 
     async def talk(client: httpx.AsyncClient) -> None:
         assert (await client.put(**put(first))).status_code == 201
@@ -391,11 +392,11 @@ def test_a_full_line_in_front_of_a_stalled_store(tmp_path: Path) -> None:
     collector = open_collector(tmp_path, max_waiting=5)
     published = published_campaign(collector)
     reports = published.make(7)
-    manifest, headers = published.manifest.sha256, {"content-type": BATCH_BINARY}
+    manifest, headers = published.manifest.sha256, {"content-type": BATCH_TYPE}
 
     async def talk(client: httpx.AsyncClient) -> None:
         def post(some: list[Any]) -> Awaitable[httpx.Response]:
-            return client.post("/v1/campaigns/c1/reports", content=write_binary_batch(manifest, some), headers=headers)
+            return client.post("/v1/campaigns/c1/reports", content=write_batch(manifest, some), headers=headers)
 
         with collector.store.writing():  # nobody else can write meanwhile
             first = asyncio.ensure_future(post(reports[:5]))
@@ -470,7 +471,7 @@ def test_failures_tell_nothing(
     path: str,
 ) -> None:
     published = published_campaign(collector)
-    body, kind = write_report(published.manifest.sha256, published.make(1)[0]), REPORT_JSON
+    body, kind = write_report(published.manifest.sha256, published.make(1)[0]), REPORT_TYPE
     if path.endswith("deletions"):
         body, kind = json.dumps({"deletion_key": "ab" * 32}).encode(), "application/json"
     monkeypatch.setattr(owner, name, _fails)

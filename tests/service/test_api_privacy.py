@@ -36,12 +36,12 @@ from blendp.service.campaigns import keyed, pseudonym_key
 from blendp.service.clock import utc_today
 from blendp.service.http.endpoints import Call
 from blendp.service.journal import _Lines
-from blendp.service.opt_in import OPT_IN_TYPE
 from blendp.service.settings import DATABASE_FILE, Settings
 from blendp.service.store.schema import metadata
 from blendp.wire import Envelope, Manifest, SigningKey, Terms, UploadedReport
 from blendp.wire.install import deletion_key, pseudonym
-from blendp.wire.reports import BATCH_BINARY, REPORT_JSON, write_binary_batch, write_report
+from blendp.wire.media_types import BATCH_TYPE, OPT_IN_TYPE, REPORT_TYPE
+from blendp.wire.reports import write_batch, write_report
 from tests.service.helpers import (
     PEOPLE,
     bearer,
@@ -211,13 +211,13 @@ def test_a_campaign_leaves_no_traces_of_people(tmp_path: Path) -> None:
             sent = client.put(
                 f"/v1/campaigns/c1/reports/{report.report_id.hex()}",
                 content=write_report(manifest.sha256, report),
-                headers={"content-type": REPORT_JSON},
+                headers={"content-type": REPORT_TYPE},
             )
             assert sent.status_code == 201, sent.text
         sent = client.post(
             "/v1/campaigns/c1/reports",
-            content=write_binary_batch(manifest.sha256, made[half:]),
-            headers={"content-type": BATCH_BINARY},
+            content=write_batch(manifest.sha256, made[half:]),
+            headers={"content-type": BATCH_TYPE},
         )
         assert sent.json() == {"outcomes": ["accepted"] * (UPLOADS - half)}
         deleted = client.post("/v1/campaigns/c1/deletions", json={"deletion_key": keys[0].hex()})
@@ -346,7 +346,7 @@ def test_keys_of_campaigns_that_are_over_are_in_no_memory(tmp_path: Path, end: s
 
     async def talk(client: httpx.AsyncClient) -> None:
         async def put(report: UploadedReport) -> int:
-            body, headers = write_report(published.manifest.sha256, report), {"content-type": REPORT_JSON}
+            body, headers = write_report(published.manifest.sha256, report), {"content-type": REPORT_TYPE}
             address = f"/v1/campaigns/c1/reports/{report.report_id.hex()}"
             return (await client.put(address, content=body, headers=headers)).status_code
 

@@ -19,6 +19,7 @@ from blendp.service.http import endpoints, make_app
 from blendp.service.http.app import ENDPOINTS
 from blendp.service.http.endpoints import Guard
 from blendp.service.http.openapi import openapi
+from blendp.wire.media_types import BATCH_TYPE
 from tests.service.helpers import keep_rows, open_collector, published_campaign, terms_of
 
 CHECKS = (
@@ -33,6 +34,7 @@ CHECKS = (
     "ignored_auth",
 )
 EXAMPLES = 6
+schemathesis.serializer.alias(BATCH_TYPE, "application/octet-stream")
 _FROM_ANSWERS = {"responses": False}
 """Answers hold random keys and hashes; what is sent must not depend on them."""
 

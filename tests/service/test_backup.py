@@ -19,7 +19,7 @@ import pytest
 
 from blendp.errors import EngineError
 from blendp.service import backup as backup_module
-from blendp.service.backup import BACKUP_KEY, BACKUP_TYPE, FORMAT, make_backup, restore_backup
+from blendp.service.backup import BACKUP_KEY, FORMAT, make_backup, restore_backup
 from blendp.service.campaigns import find, payload
 from blendp.service.collector import Collector
 from blendp.service.private_files import PrivateFiles, make_private
@@ -28,6 +28,7 @@ from blendp.service.status import overview
 from blendp.service.store.reports import keep_reports
 from blendp.wire import Envelope, SigningKey
 from blendp.wire.envelope import SignatureError
+from blendp.wire.media_types import BACKUP_TYPE
 from tests.service.helpers import enrolment_body
 from tests.service.postgres import Postgres
 from tests.support import WHO

@@ -16,7 +16,8 @@ from blendp.service.clock import reading
 from blendp.service.collector import Collector
 from blendp.service.refusal import Refused
 from blendp.service.settings import Settings
-from blendp.wire.reports import BATCH_BINARY, write_binary_batch
+from blendp.wire.media_types import BATCH_TYPE
+from blendp.wire.reports import write_batch
 from tests.service.helpers import DAY, bearer, published_campaign, records_of, terms_of, with_client
 
 HOUR, DAY_SECONDS = 3600.0, 86_400.0
@@ -56,8 +57,8 @@ def test_reports_are_not_refused_for_good_by_a_clock_that_runs_fast(tmp_path: Pa
     machine = Machine()
     collector = machine.open(tmp_path)
     published = published_campaign(collector)
-    body = write_binary_batch(published.manifest.sha256, published.make(2))
-    headers = {"content-type": BATCH_BINARY}
+    body = write_batch(published.manifest.sha256, published.make(2))
+    headers = {"content-type": BATCH_TYPE}
 
     async def talk(client: httpx.AsyncClient) -> None:
         machine.day += days(60)

@@ -29,10 +29,10 @@ from blendp.service.status import export, overview, status
 from blendp.service.store import reports as reports_module
 from blendp.service.store.schema import enrolment, report
 from blendp.wire import Envelope, Manifest, Terms, VerifyKey
-from blendp.wire.campaign import MANIFEST_TYPE, RELEASE_TYPE, TERMS_TYPE
 from blendp.wire.canonical import sha256
 from blendp.wire.install import deletion_key, pseudonym
 from blendp.wire.keys import Trust
+from blendp.wire.media_types import MANIFEST_TYPE, RELEASE_TYPE, TERMS_TYPE
 from tests.service.helpers import (
     DAY,
     NONCE,

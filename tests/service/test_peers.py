@@ -12,7 +12,8 @@ from blendp.service.http import endpoints
 from blendp.service.limits import RateLimit, Shares
 from blendp.service.peers import UNKNOWN, Proxies, peer_of
 from blendp.service.settings import Settings
-from blendp.wire.reports import BATCH_BINARY, BATCH_JSON, write_binary_batch
+from blendp.wire.media_types import BATCH_TYPE
+from blendp.wire.reports import write_batch
 from tests.service.helpers import bearer, open_collector, published_campaign, records_of, terms_of, with_client
 from tests.service.test_api_errors import require_problem
 
@@ -148,10 +149,10 @@ def test_addresses_of_one_network_share_a_bucket(tmp_path: Path) -> None:
 def test_a_batch_costs_as_many_as_it_has_reports(tmp_path: Path) -> None:
     collector = open_collector(tmp_path, rate=20.0)
     published = published_campaign(collector)
-    body = write_binary_batch(published.manifest.sha256, published.make(500))
+    body = write_batch(published.manifest.sha256, published.make(500))
 
     async def talk(client: httpx.AsyncClient) -> None:
-        headers = {"content-type": BATCH_BINARY}
+        headers = {"content-type": BATCH_TYPE}
         first = await client.post("/v1/campaigns/c1/reports", content=body, headers=headers)
         assert first.json() == {"outcomes": ["accepted"] * 500}
         second = await client.post("/v1/campaigns/c1/reports", content=body, headers=headers)
@@ -166,7 +167,7 @@ def test_a_batch_that_cannot_be_read_costs_its_size(tmp_path: Path) -> None:
     published_campaign(collector)
 
     async def talk(client: httpx.AsyncClient) -> None:
-        headers = {"content-type": BATCH_JSON}
+        headers = {"content-type": BATCH_TYPE}
         first = await client.post("/v1/campaigns/c1/reports", content=b"[" * 500_000, headers=headers)
         require_problem(first, "malformed")
         require_problem(await client.get("/v1/keys"), "rate-limited")

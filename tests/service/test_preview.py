@@ -16,7 +16,8 @@ from blendp.service.collector import Collector
 from blendp.service.lifecycle import parameters_of
 from blendp.service.status import status
 from blendp.wire import Terms, UploadedReport
-from blendp.wire.reports import BATCH_BINARY, QUESTION_NUMBER, write_binary_batch
+from blendp.wire.media_types import BATCH_TYPE
+from blendp.wire.reports import QUESTION_NUMBER, write_batch
 from tests.service.helpers import (
     PEOPLE,
     Published,
@@ -55,11 +56,11 @@ def reports_of(published: Published, count: int, query: str | None = None) -> by
         )
         name = place.to_bytes(16, "big")
         made.append(UploadedReport(name, name, QUESTION_NUMBER[one.question], one.data))
-    return write_binary_batch(published.manifest.sha256, made)
+    return write_batch(published.manifest.sha256, made)
 
 
 async def send(client: httpx.AsyncClient, body: bytes) -> None:
-    answer = await client.post("/v1/campaigns/c1/reports", content=body, headers={"content-type": BATCH_BINARY})
+    answer = await client.post("/v1/campaigns/c1/reports", content=body, headers={"content-type": BATCH_TYPE})
     assert set(answer.json()["outcomes"]) == {"accepted"}
 
 
@@ -79,7 +80,7 @@ def test_a_preview_signs_nothing_and_shows_what_a_release_would(collector: Colle
         assert status(collector.store, on(), "c1") == before
         assert (await client.get("/v1/campaigns/c1/release")).status_code == 404
         more = [UploadedReport(b"x" * 16, b"x" * 16, one.question, one.data) for one in published.make(1)]
-        await send(client, write_binary_batch(published.manifest.sha256, more))
+        await send(client, write_batch(published.manifest.sha256, more))
         expected = (await client.get(address, headers=headers)).json()
         assert expected["clients"] == CLIENTS + 1
         made = (await client.post("/v1/campaigns/c1/release", headers=headers)).json()

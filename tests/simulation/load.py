@@ -10,7 +10,7 @@ from typing import Self
 
 from blendp.wire.reports import UploadedReport
 from tests.simulation.servers import Client, NoAnswer
-from tests.simulation.world import BINARY, JSON, NEW, SINGLE, World
+from tests.simulation.world import BATCH, NEW, SINGLE, World
 
 _FINE = ("accepted", "duplicate")
 
@@ -28,7 +28,7 @@ class Load:
         self.acknowledged: set[bytes] = set()
         self.answers = self.silences = 0
         self.strange: list[str] = []
-        self._threads = [threading.Thread(target=self._send, args=(number,)) for number in range(threads)]
+        self._threads = [threading.Thread(target=self._send) for _ in range(threads)]
 
     def __enter__(self) -> Self:
         for thread in self._threads:
@@ -58,13 +58,13 @@ class Load:
             self.sent |= {report.report_id: report for report in made}
         return made
 
-    def _send(self, number: int) -> None:
+    def _send(self) -> None:
         client = Client(self._port, timeout=20)
         waiting: list[UploadedReport] = []
         while self._going:
             reports = waiting or self._reports()
             try:
-                self.tell(client, reports, (JSON, BINARY)[number % 2])
+                self.tell(client, reports, BATCH)
                 waiting = []
             except NoAnswer:
                 self.silences += 1
@@ -99,7 +99,7 @@ class Load:
         client = Client(self._world.server.port)
         left = [report for report_id, report in self.sent.items() if report_id not in self.acknowledged]
         for start in range(0, len(left), 500):
-            self.tell(client, left[start : start + 500], BINARY)
+            self.tell(client, left[start : start + 500], BATCH)
         client.close()
         assert self.acknowledged == set(self.sent)
         assert not self.strange

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 import blendp
 from blendp.client import Collector, Consent, Device
 from blendp.wire import Envelope, VerifyKey
-from blendp.wire.campaign import RELEASE_TYPE
+from blendp.wire.media_types import RELEASE_TYPE
 from examples.fleet import Fleet, invented_records
 from tests.support import WHO, KnownKey
 

@@ -15,7 +15,7 @@ from tests.service.postgres import Postgres
 from tests.simulation.database import Databases
 from tests.simulation.named_cases import published, ready, released
 from tests.simulation.servers import Answer, Nursery
-from tests.simulation.world import BINARY, JSON, NEW, PEOPLE, REPLAY, SINGLE, World
+from tests.simulation.world import BATCH, NEW, PEOPLE, REPLAY, SINGLE, World
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def _world(nursery: Nursery, databases: Databases) -> Iterator[World]:
         made.close()
 
 
-def send_new(world: World, count: int = 1, form: str = BINARY) -> Answer:
+def send_new(world: World, count: int = 1, form: str = BATCH) -> Answer:
     """New reports, kept by the model if they are acknowledged."""
     made = [world.made(NEW, 0) for _ in range(count)]
     body, kind, path = world.body(form, made)
@@ -58,7 +58,7 @@ def assert_refused(answer: Answer, status: int, problem: str) -> None:
     assert int(answer.headers["retry-after"]) > 0
 
 
-def fill(world: World, form: str = BINARY) -> int:
+def fill(world: World, form: str = BATCH) -> int:
     """Send until the disk is full; how many were kept."""
     for kept in range(1000):
         answer = send_new(world, 1 if form == SINGLE else 20, form)
@@ -68,7 +68,7 @@ def fill(world: World, form: str = BINARY) -> int:
     raise AssertionError("The disk never was full.")
 
 
-@pytest.mark.parametrize("form", [SINGLE, JSON, BINARY])
+@pytest.mark.parametrize("form", [SINGLE, BATCH])
 def test_full_disk_is_told_and_forgotten_when_there_is_space_on_sqlite(on_sqlite: World, form: str) -> None:
     world = on_sqlite
     ready(world)
@@ -124,7 +124,7 @@ def test_full_disk_on_postgresql(on_postgresql: World) -> None:
     world = on_postgresql
     ready(world)
     world.control.full = True
-    for form in (SINGLE, JSON, BINARY):
+    for form in (SINGLE, BATCH):
         assert_refused(send_new(world, 1, form), 507, "storage-full")
     assert_refused(ask(world, "POST", f"{world.path}/release", token=world.token), 507, "storage-full")
     assert ask(world, "GET", "/health/ready").json["reason"] == "storage-full"
@@ -163,7 +163,7 @@ def test_files_that_may_not_grow(on_sqlite: World) -> None:
 
 def assert_gone(world: World) -> None:
     """What a collector says whose database is gone."""
-    for form in (SINGLE, JSON, BINARY):
+    for form in (SINGLE, BATCH):
         assert_refused(send_new(world, 1, form), 503, "busy")
     assert_refused(ask(world, "GET", "/health/ready"), 503, "busy")
     assert ask(world, "GET", "/health/live").status == 200
@@ -191,7 +191,7 @@ def test_database_goes_and_comes_back(on_postgresql: World, postgres: Postgres, 
     assert send_new(world, 3).status == 200
     wait_until(lambda: ask(world, "GET", "/health/ready").status == 200)
     world.check()
-    world.upload(BINARY, [REPLAY] * 3)
+    world.upload(BATCH, [REPLAY] * 3)
     assert world.server.pids == pids
     released(world)
     world.finish()
@@ -216,14 +216,14 @@ def test_database_goes_during_a_release(on_postgresql: World, postgres: Postgres
             start(postgres)
     world.model.state = "signing"
     world.check()
-    body, kind, path = world.body(BINARY, [world.made(NEW, 0)])
+    body, kind, path = world.body(BATCH, [world.made(NEW, 0)])
     assert_refused(world.server.client.ask("POST", path, body, kind), 503, "busy")
     assert_refused(
         world.server.client.ask("POST", f"{world.path}/deletions", world.deletion(1), "application/json"), 503, "busy"
     )
     world.model.state = "reporting"
     world.restart(graceful=False)
-    world.upload(BINARY, [NEW, REPLAY])
+    world.upload(BATCH, [NEW, REPLAY])
     released(world)
     world.finish()
 

@@ -21,7 +21,7 @@ from tests.service.postgres import Postgres
 from tests.simulation.database import Databases
 from tests.simulation.named_cases import published
 from tests.simulation.servers import Nursery
-from tests.simulation.world import BINARY, FORMS, KINDS, NEW, World
+from tests.simulation.world import BATCH, FORMS, KINDS, NEW, World
 
 SEQUENCES = int(os.environ.get("BLENDP_SIMULATIONS", "4"))
 STEPS = 30
@@ -47,7 +47,7 @@ class Operations(RuleBasedStateMachine):
         if stage != "opt-in":
             published(self.world)
         if stage in ("ready", "closing"):
-            self.world.upload(BINARY, [NEW] * 4)
+            self.world.upload(BATCH, [NEW] * 4)
         if stage == "closing":
             self.world.die_at(faults.AFTER_COMMIT)
             self.world.release()

@@ -25,7 +25,6 @@ from blendp.methods import Listed, conclude
 from blendp.render.release.files import release_card, rows_for_json
 from blendp.service.campaigns import SIGNED, keyed, pseudonym_key
 from blendp.service.collector import KEYS_FOLDER, Collector
-from blendp.service.opt_in import OPT_IN_TYPE
 from blendp.service.private_files import PrivateFiles
 from blendp.service.settings import Settings
 from blendp.service.tokens import enrolment_hash
@@ -33,18 +32,9 @@ from blendp.wire.campaign import Manifest, Terms
 from blendp.wire.envelope import Envelope
 from blendp.wire.install import deletion_key, pseudonym
 from blendp.wire.keys import Trust
+from blendp.wire.media_types import BATCH_TYPE, OPT_IN_TYPE, REPORT_TYPE
 from blendp.wire.problems import PROBLEMS
-from blendp.wire.reports import (
-    BATCH_BINARY,
-    BATCH_JSON,
-    ID_BYTES,
-    REPORT_JSON,
-    ReportForms,
-    UploadedReport,
-    write_binary_batch,
-    write_json_batch,
-    write_report,
-)
+from blendp.wire.reports import ID_BYTES, ReportForms, UploadedReport, write_batch, write_report
 from tests.simulation.database import Databases, Rows, rows_of
 from tests.simulation.servers import Answer, Client, NoAnswer, Nursery, Server
 from tests.support import WHO
@@ -52,7 +42,7 @@ from tests.support import WHO
 MIN_OPT_IN = MIN_CLIENTS = 3
 PEOPLE = 8
 PARAMETERS = {"epsilon": 8.0, "delta": 0.05, "opt_in_records": 2}
-SINGLE, JSON, BINARY = FORMS = ("single", "json", "binary")
+SINGLE, BATCH = FORMS = ("single", "batch")
 NEW, REPLAY, OTHER_BYTES, SAME_INSTALL, IMPOSSIBLE, MALFORMED = KINDS = (
     "new",
     "replay",
@@ -345,7 +335,7 @@ class World:
         """Send reports: new ones, or such as were sent before, changed or not."""
         if form == SINGLE:
             kinds = kinds[:1]
-        if form == BINARY:
+        if form == BATCH:
             kinds = [IMPOSSIBLE if kind == MALFORMED else kind for kind in kinds]
         self.send(form, [self.made(kind, pick + place) for place, kind in enumerate(kinds)], right_manifest)
 
@@ -377,18 +367,12 @@ class World:
         reports = [report for _, report in made]
         if form == SINGLE:
             body, path = write_report(manifest, reports[0]), f"{self.path}/reports/{reports[0].report_id.hex()}"
-            return body[:-1] if made[0][0] == MALFORMED else body, REPORT_JSON, path
-        if form == BINARY:
-            return write_binary_batch(manifest, reports), BATCH_BINARY, f"{self.path}/reports"
-        batch = json.loads(write_json_batch(manifest, reports))
-        for (kind, _), report in zip(made, batch["reports"], strict=True):
-            if kind == MALFORMED:
-                report["id"] = report["id"].upper() + "G"
-        return json.dumps(batch).encode(), BATCH_JSON, f"{self.path}/reports"
+            return body[:-1] if made[0][0] == MALFORMED else body, REPORT_TYPE, path
+        return write_batch(manifest, reports), BATCH_TYPE, f"{self.path}/reports"
 
     def send_rubbish(self, form: str) -> None:
         """A body that is none."""
-        kind = {SINGLE: REPORT_JSON, JSON: BATCH_JSON, BINARY: BATCH_BINARY}[form]
+        kind = {SINGLE: REPORT_TYPE, BATCH: BATCH_TYPE}[form]
         method, path = (
             ("PUT", f"{self.path}/reports/{'0' * 32}") if form == SINGLE else ("POST", f"{self.path}/reports")
         )
@@ -512,7 +496,7 @@ class World:
         for kind in kinds:
             self.sent.append(self.made(kind, 0)[1])
             try:
-                self.server.client.ask("PUT", f"{self.path}/reports/{'0' * 32}", b"", REPORT_JSON)
+                self.server.client.ask("PUT", f"{self.path}/reports/{'0' * 32}", b"", REPORT_TYPE)
             except NoAnswer:
                 continue
             raise AssertionError("Who answered?")
@@ -760,7 +744,7 @@ class World:
             if self.model.state == "released":
                 self.publish()
                 self.release()
-                self.upload(JSON, [REPLAY, NEW])
+                self.upload(BATCH, [REPLAY, NEW])
         finally:
             self.close()
 

@@ -16,10 +16,11 @@ from blendp.errors import ParameterError
 from blendp.headlist import HeadList
 from blendp.mechanisms import TwoStage
 from blendp.wire import Envelope, Manifest, ReportForms, Terms, VerifyKey
-from blendp.wire.campaign import MANIFEST_TYPE, TERMS_TYPE, require_campaign_id
+from blendp.wire.campaign import require_campaign_id
 from blendp.wire.canonical import require_day
 from blendp.wire.envelope import SignatureError
 from blendp.wire.keys import Trust
+from blendp.wire.media_types import MANIFEST_TYPE, TERMS_TYPE
 from blendp.wire.problems import RETRYABLE
 
 MAX_LISTED = 50

@@ -39,9 +39,9 @@ from blendp.wire import Manifest, ReportForms, Terms, UploadedReport
 from blendp.wire.canonical import canonical, require_day
 from blendp.wire.install import ENROLMENT_NONCE_BYTES, ENROLMENT_TOKEN, deletion_key, pseudonym
 from blendp.wire.keys import Trust
-from blendp.wire.reports import ID_BYTES, QUESTION_NUMBER, REPORT_JSON, write_report
+from blendp.wire.media_types import JSON_TYPE, OPT_IN_TYPE, REPORT_TYPE
+from blendp.wire.reports import ID_BYTES, QUESTION_NUMBER, write_report
 
-OPT_IN_JSON = "application/vnd.blendp.opt-in.v1+json"
 MAX_BODY = 1 << 20
 """The largest body that a collector takes; opt-in records beyond it are as if not there."""
 
@@ -197,7 +197,7 @@ class Device:
                 self._store.spend(entry)
                 report = self._report(done)
                 body = write_report(seen.manifest.sha256, report)
-                self._outbox.add(done, "report", "PUT", f"reports/{report.report_id.hex()}", REPORT_JSON, body)
+                self._outbox.add(done, "report", "PUT", f"reports/{report.report_id.hex()}", REPORT_TYPE, body)
             self._store.add_participation(done)
         return done
 
@@ -228,7 +228,7 @@ class Device:
             self._store.spend(self._entry(campaign, "opt-in", terms.budget))
             done = Participation(campaign, "opt-in", self._day, offer.server, token=token)
             self._store.add_participation(done)
-            self._outbox.add(done, "opt-in", "PUT", "opt-in", OPT_IN_JSON, body)
+            self._outbox.add(done, "opt-in", "PUT", "opt-in", OPT_IN_TYPE, body)
         return done
 
     def usable(self, campaign: str, records: Sequence[Record]) -> int:
@@ -367,7 +367,7 @@ class Device:
             self._outbox.add(done, "opt-in-deletion", "DELETE", "opt-in", None, None)
         else:
             body = canonical({"deletion_key": deletion_key(self._store.secret, done.campaign).hex()})
-            self._outbox.add(done, "deletion", "POST", "deletions", "application/json", body)
+            self._outbox.add(done, "deletion", "POST", "deletions", JSON_TYPE, body)
 
 
 def _plain(record: Record) -> dict[str, str | None]:

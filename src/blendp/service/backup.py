@@ -59,9 +59,9 @@ from blendp.service.store.schema import metadata, report
 from blendp.service.store.store import refusal_of
 from blendp.wire import Envelope, SigningKey, VerifyKey
 from blendp.wire.envelope import SignatureError
+from blendp.wire.media_types import BACKUP_TYPE
 
 FORMAT = "blendp/backup/1"
-BACKUP_TYPE = "application/vnd.blendp.backup.v1+json"
 BACKUP_KEY = "backup.key"
 
 _CARD, _DUMP, _KEYS = "backup.json", "database", "keys/"

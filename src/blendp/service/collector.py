@@ -141,16 +141,14 @@ class Collector:
             raise Refused("late", f"Reports were taken until {reporting.terms.reports_until}.")
         outcomes, rows, places = [""] * len(upload.rows), [], []
         for place, row in enumerate(upload.rows):
-            if row is None:
-                outcomes[place] = "malformed"
-            elif not reporting.forms.possible(row[2], row[3]):
+            if not reporting.forms.possible(row[2], row[3]):
                 outcomes[place] = "impossible"
             else:
                 places.append(place)
                 rows.append((row[0], keyed(row[1], reporting.pseudonym_key), row[2], row[3]))
         if len(rows) == len(outcomes):
             return await self._submit(reporting.number, rows)
-        self._note_refused(reporting.number, outcomes)
+        self.intake.note(reporting.number, "impossible", len(outcomes) - len(rows))
         if rows:
             for place, outcome in zip(places, await self._submit(reporting.number, rows), strict=True):
                 outcomes[place] = outcome
@@ -165,11 +163,6 @@ class Collector:
         if COME_BACK in outcomes:
             raise Refused("busy", "The result is being computed, which may fail: try again.", retry_after=30)
         return outcomes
-
-    def _note_refused(self, number: int, outcomes: list[str]) -> None:
-        for slug in ("malformed", "impossible"):
-            if count := outcomes.count(slug):
-                self.intake.note(number, slug, count)
 
     def forget_report(self, name: str, deletion_key: bytes) -> bool:
         """Delete the report of the install that holds this key, also one that is still on its way; False if none was

@@ -18,8 +18,6 @@ from prometheus_client import (
 
 disable_created_metrics()  # type: ignore[no-untyped-call]  # they tell the time of the first report of a kind
 
-METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-
 
 @cache
 def _know_own_number() -> None:

@@ -13,6 +13,7 @@ from blendp.client.http import distrust, server_url, trusted_authorities
 from blendp.errors import ParameterError
 from blendp.wire.campaign import Terms, require_campaign_id
 from blendp.wire.envelope import Envelope
+from blendp.wire.media_types import JSON_TYPE
 from blendp.wire.problems import PREFIX, PROBLEMS
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class OperatorClient:
         import httpx  # takes a moment to load, which only those who send have to wait for
 
         self._server = server_url("server", server, plain=_PLAIN)
-        headers = {"Accept": "application/json"}
+        headers = {"Accept": JSON_TYPE}
         if token is not None:
             headers["Authorization"] = f"Bearer {_one_word(token)}"
         self._client = httpx.Client(

@@ -33,7 +33,6 @@ from blendp.wire.campaign import Terms
 from blendp.wire.canonical import of_hex, require_day
 from blendp.wire.install import ENROLMENT_NONCE_BYTES
 
-OPT_IN_TYPE = "application/vnd.blendp.opt-in.v1+json"
 MAX_ENROLMENTS = 10_000
 """Tokens that are made at a time."""
 

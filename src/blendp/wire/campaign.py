@@ -21,10 +21,6 @@ from blendp.privacy import Budget
 from blendp.wire.canonical import canonical, read_canonical, require_day, sha256
 
 TERMS_FORMAT, MANIFEST_FORMAT = "blendp/terms/1", "blendp/manifest/1"
-TERMS_TYPE = "application/vnd.blendp.terms.v1+json"
-MANIFEST_TYPE = "application/vnd.blendp.manifest.v1+json"
-LIST_TYPE = "application/vnd.blendp.head-list.v1+json"
-RELEASE_TYPE = "application/vnd.blendp.release.v1+json"
 
 METHODS = ("blendp", "published")
 

@@ -15,9 +15,9 @@ from typing import Self
 from blendp.errors import ParameterError
 from blendp.wire.canonical import canonical, of_hex, read_canonical, require_day
 from blendp.wire.envelope import KEY_ID_BYTES, Envelope, SignatureError, SigningKey, VerifyKey
+from blendp.wire.media_types import KEY_TYPE
 
 KEY_FORMAT = "blendp/key/1"
-KEY_TYPE = "application/vnd.blendp.key.v1+json"
 
 
 @dataclass(frozen=True)

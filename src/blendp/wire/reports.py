@@ -1,18 +1,17 @@
-"""Clients' reports as they travel: one JSON report, a JSON batch, or a compact binary batch.
+"""Clients' reports as they travel: one JSON report, or a compact batch of many.
 
-JSON report (PUT under its id):    {"data", "manifest", "pseudonym", "question"}
-JSON batch:                        {"manifest", "reports": [{"data", "id", "pseudonym", "question"}, ...]}
-binary batch:                      "blR1" manifest section ...
-    section                        question:u8 width:u16 count:u32 then count times id:16 pseudonym:16 data:width
+report (PUT under its id):    {"data", "manifest", "pseudonym", "question"}
+batch:                        "blR1" manifest section ...
+    section                   question:u8 width:u16 count:u32 then count times id:16 pseudonym:16 data:width
 
 where:
     id         is 16 random bytes, drawn by the device; a retry has the same,
     pseudonym  is 16 bytes that stand for the install in this campaign alone,
-    question   is query, record or cell; 0, 1, 2 in the binary form,
+    question   is query, record or cell; 0, 1, 2 in a batch,
     data       is the randomised report, a number below the form's ``limit``, most significant byte first,
     manifest   is the SHA-256 of the manifest.
 
-Bytes are lower-case hexadecimal digits in JSON; numbers of the binary form are big-endian.
+Bytes are lower-case hexadecimal digits in JSON; numbers of a batch are big-endian.
 """
 
 from __future__ import annotations
@@ -31,10 +30,6 @@ from blendp.headlist import HeadList
 from blendp.mechanisms import SubsetSelection
 from blendp.wire.campaign import Terms
 from blendp.wire.canonical import of_hex
-
-REPORT_JSON = "application/vnd.blendp.report.v1+json"
-BATCH_JSON = "application/vnd.blendp.reports.v1+json"
-BATCH_BINARY = "application/vnd.blendp.reports.v1"
 
 ID_BYTES = PSEUDONYM_BYTES = 16
 HASH_BYTES = 32
@@ -58,24 +53,7 @@ class JsonReport(msgspec.Struct, forbid_unknown_fields=True):
     data: str
 
 
-class JsonBatchReport(msgspec.Struct, forbid_unknown_fields=True):
-    """A report of a batch."""
-
-    id: str
-    pseudonym: str
-    question: str
-    data: str
-
-
-class JsonBatch(msgspec.Struct, forbid_unknown_fields=True):
-    """Reports that are bound to one manifest."""
-
-    manifest: str
-    reports: list[JsonBatchReport]
-
-
 _report_decoder = msgspec.json.Decoder(JsonReport)
-_batch_decoder = msgspec.json.Decoder(JsonBatch)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +79,10 @@ Rows = list[tuple[bytes, bytes, int, bytes]]
 
 @dataclass(frozen=True)
 class Upload:
-    """What a body says: the manifest's hash and the reports, in the order of the body.
-
-    An item of ``rows`` is None where the body had a report that is not even of the form of one.
-    """
+    """What a body says: the manifest's hash and the reports, in the order of the body."""
 
     manifest: str
-    rows: list[tuple[bytes, bytes, int, bytes] | None]
+    rows: Rows
 
 
 @dataclass(frozen=True)
@@ -168,22 +143,12 @@ def read_report(report_id: str, body: bytes) -> Upload:
     return Upload(report.manifest, [row])
 
 
-def read_json_batch(body: bytes) -> Upload:
-    """A JSON batch; a report that is not of the form of one spoils no other."""
-    try:
-        batch = _batch_decoder.decode(body)
-    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise ParameterError("batch", body[:40], "a JSON batch of reports", str(error)) from error
-    _require_few(len(batch.reports))
-    return Upload(batch.manifest, [_row(report) for report in batch.reports])
-
-
-def read_binary_batch(body: bytes) -> Upload:
-    """A binary batch, cut without looking at single reports."""
+def read_batch(body: bytes) -> Upload:
+    """A batch, cut without looking at single reports."""
     start = len(_MAGIC) + HASH_BYTES
     if body[: len(_MAGIC)] != _MAGIC or len(body) < start:
         raise ParameterError("batch", body[:8], f"{_MAGIC!r}, a manifest hash and sections", _REMEDY)
-    rows: list[tuple[bytes, bytes, int, bytes] | None] = []
+    rows: Rows = []
     at, left = start, MAX_REPORTS
     while at < len(body):
         if len(body) - at < _SECTION.size:
@@ -221,26 +186,8 @@ def write_report(manifest: str, report: UploadedReport) -> bytes:
     )
 
 
-def write_json_batch(manifest: str, reports: Sequence[UploadedReport]) -> bytes:
-    """A JSON batch."""
-    return msgspec.json.encode(
-        {
-            "manifest": manifest,
-            "reports": [
-                {
-                    "data": report.data.hex(),
-                    "id": report.report_id.hex(),
-                    "pseudonym": report.pseudonym.hex(),
-                    "question": QUESTIONS[report.question],
-                }
-                for report in reports
-            ],
-        }
-    )
-
-
-def write_binary_batch(manifest: str, reports: Sequence[UploadedReport]) -> bytes:
-    """A binary batch, a section for each run of reports of one question and width."""
+def write_batch(manifest: str, reports: Sequence[UploadedReport]) -> bytes:
+    """A batch, a section for each run of reports of one question and width."""
     parts = [_MAGIC, bytes.fromhex(manifest)]
     start = 0
     for end in range(1, len(reports) + 1):
@@ -260,18 +207,6 @@ def data_matrix(data: Sequence[bytes], width: int) -> NDArray[np.uint8]:
 
 def _kind(report: UploadedReport) -> tuple[int, int]:
     return report.question, len(report.data)
-
-
-def _row(report: JsonBatchReport) -> tuple[bytes, bytes, int, bytes] | None:
-    try:
-        return (
-            of_hex(report.id, "id", ID_BYTES),
-            of_hex(report.pseudonym, "pseudonym", PSEUDONYM_BYTES),
-            _number(report.question),
-            of_hex(report.data, "data"),
-        )
-    except ParameterError:
-        return None
 
 
 def _number(question: str) -> int:

@@ -23,10 +23,10 @@ from blendp.client import make_report
 from blendp.headlist import HeadList
 from blendp.randomness import ReleaseRandom
 from blendp.service.operator_client import OperatorClient, OperatorError
-from blendp.service.opt_in import OPT_IN_TYPE
 from blendp.wire import Envelope, Manifest, SigningKey, Terms, UploadedReport, VerifyKey
 from blendp.wire.envelope import SignatureError
-from blendp.wire.reports import BATCH_BINARY, QUESTION_NUMBER, write_binary_batch
+from blendp.wire.media_types import BATCH_TYPE, OPT_IN_TYPE
+from blendp.wire.reports import QUESTION_NUMBER, write_batch
 from tests.support import WHO_OPTIONS
 from tests.unit.cli.test_serve import PATH, Service, blendp
 
@@ -83,9 +83,9 @@ def report(service: Service, name: str, count: int, query: str = "weather") -> N
             )
             name_of = number.to_bytes(16, "big")
             made.append(UploadedReport(name_of, name_of, QUESTION_NUMBER[one.question], one.data))
-        body = write_binary_batch(manifest.sha256, made)
+        body = write_batch(manifest.sha256, made)
         for outcome in ("accepted", "duplicate"):
-            answer = client.post("/reports", content=body, headers={"Content-Type": BATCH_BINARY})
+            answer = client.post("/reports", content=body, headers={"Content-Type": BATCH_TYPE})
             assert answer.json() == {"outcomes": [outcome] * count}
 
 

@@ -13,7 +13,7 @@ import httpx
 from blendp.client import Collector, Consent, Device, Http
 from blendp.headlist import HeadList
 from blendp.wire import Envelope, Manifest, SigningKey, Terms
-from blendp.wire.campaign import MANIFEST_TYPE, TERMS_TYPE
+from blendp.wire.media_types import MANIFEST_TYPE, TERMS_TYPE
 from blendp.wire.problems import PROBLEMS
 from blendp.wire.reports import read_report
 from tests.support import WHO, KnownKey

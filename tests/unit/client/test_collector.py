@@ -16,8 +16,8 @@ from blendp.client import Collector, Device, EquivocationError, Http, NetworkErr
 from blendp.errors import ParameterError
 from blendp.headlist import HeadList
 from blendp.wire import Envelope, Signature, SigningKey, Terms
-from blendp.wire.campaign import MANIFEST_TYPE, TERMS_TYPE
 from blendp.wire.keys import KeyStatement
+from blendp.wire.media_types import MANIFEST_TYPE, TERMS_TYPE
 from tests.unit.client.fake_collector import CAMPAIGN, LIST, MIRROR, RECORDS, TERMS, URL, Clock, FakeCollector, problem
 
 DAY = datetime.date(2026, 11, 6)

@@ -13,15 +13,7 @@ from blendp.errors import ParameterError
 from blendp.headlist import HeadList
 from blendp.wire import Envelope, Manifest, SigningKey, Terms, UploadedReport
 from blendp.wire.keys import KeyStatement
-from blendp.wire.reports import (
-    Upload,
-    read_binary_batch,
-    read_json_batch,
-    read_report,
-    write_binary_batch,
-    write_json_batch,
-    write_report,
-)
+from blendp.wire.reports import Upload, read_batch, read_report, write_batch, write_report
 from tests.support import WHO
 
 HASH, NAME = "ab" * 32, "01" * 16
@@ -33,22 +25,12 @@ STATEMENT = KeyStatement(KEYS[1].public.text, "2026-11-01", KEYS[0].public.id, "
 
 
 def _kept(upload: Upload) -> list[UploadedReport]:
-    return [UploadedReport(*row) for row in upload.rows if row is not None]
+    return [UploadedReport(*row) for row in upload.rows]
 
 
-def _binary(body: bytes) -> None:
-    upload = read_binary_batch(body)
-    assert read_binary_batch(write_binary_batch(upload.manifest, _kept(upload))) == upload
-    assert read_json_batch(write_json_batch(upload.manifest, _kept(upload))) == upload
-
-
-def _json_batch(body: bytes) -> None:
-    upload = read_json_batch(body)
-    kept = _kept(upload)
-    assert 0 < len(upload.rows) <= 10_000
-    if kept:
-        again = read_json_batch(write_json_batch(upload.manifest, kept))
-        assert again == Upload(upload.manifest, [row for row in upload.rows if row is not None])
+def _batch(body: bytes) -> None:
+    upload = read_batch(body)
+    assert read_batch(write_batch(upload.manifest, _kept(upload))) == upload
 
 
 def _report(body: bytes) -> None:
@@ -78,8 +60,7 @@ def _statement(data: bytes) -> None:
 
 
 DECODERS: dict[str, tuple[Callable[[bytes], None], bytes]] = {
-    "binary batch": (_binary, write_binary_batch(HASH, SOME)),
-    "json batch": (_json_batch, write_json_batch(HASH, SOME)),
+    "batch": (_batch, write_batch(HASH, SOME)),
     "report": (_report, write_report(HASH, SOME[0])),
     "envelope": (_envelope, Envelope.sealed("a/b", b"payload", KEYS).to_bytes()),
     "terms": (_terms, TERMS.to_bytes()),
@@ -87,7 +68,7 @@ DECODERS: dict[str, tuple[Callable[[bytes], None], bytes]] = {
     "list": (_list, LIST.to_bytes()),
     "statement": (_statement, STATEMENT.sealed(*KEYS).payload),
 }
-JSON = [name for name in DECODERS if name != "binary batch"]
+JSON = [name for name in DECODERS if name != "batch"]
 
 decoders = pytest.mark.parametrize("name", DECODERS)
 
@@ -122,7 +103,7 @@ def test_random_bytes(name: str, data: bytes) -> None:
 )
 def test_random_sections(manifest: bytes, sections: list[tuple[int, int, int, bytes]]) -> None:
     parts = (bytes([question, 0, width, 0, 0, 0, count]) + body for question, width, count, body in sections)
-    read_or_refused("binary batch", b"blR1" + manifest + b"".join(parts))
+    read_or_refused("batch", b"blR1" + manifest + b"".join(parts))
 
 
 def flipped(data: bytes, bit: int) -> bytes:

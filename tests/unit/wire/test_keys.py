@@ -11,7 +11,8 @@ import pytest
 from blendp.errors import ParameterError
 from blendp.wire import Envelope, Signature, SigningKey
 from blendp.wire.canonical import canonical
-from blendp.wire.keys import KEY_FORMAT, KEY_TYPE, KeyStatement, Trust
+from blendp.wire.keys import KEY_FORMAT, KeyStatement, Trust
+from blendp.wire.media_types import KEY_TYPE
 
 K = [SigningKey.of_raw(bytes([number]) * 32) for number in range(1, 6)]
 EVIL = SigningKey.of_raw(b"\xee" * 32)

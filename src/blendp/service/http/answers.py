@@ -10,9 +10,7 @@ from starlette.responses import Response
 from starlette.types import Scope, Send
 
 from blendp.service.refusal import Refused
-
-PROBLEM_TYPE = "application/problem+json"
-ENVELOPE_TYPE = "application/vnd.dsse.envelope.v1+json"
+from blendp.wire.media_types import JSON_TYPE, PROBLEM_TYPE
 
 SAFE = {
     "cache-control": "no-store",
@@ -49,7 +47,7 @@ async def send(response: Response, scope: Scope, send_message: Send) -> None:
 
 
 def answer(
-    value: Any, status: int = 200, *, media_type: str = "application/json", headers: Mapping[str, str] | None = None
+    value: Any, status: int = 200, *, media_type: str = JSON_TYPE, headers: Mapping[str, str] | None = None
 ) -> Response:
     """A value as JSON, or bytes as they are."""
     body = value if isinstance(value, bytes) else msgspec.json.encode(value)

@@ -24,6 +24,7 @@ from blendp.service.peers import UNKNOWN, peer_of
 from blendp.service.refusal import Refused
 from blendp.service.tokens import enrolment_hash
 from blendp.wire.campaign import require_campaign_id
+from blendp.wire.media_types import JSON_TYPE
 
 PUBLIC, ENROLMENT = "public", "enrolment"
 """Who may call: everybody; holders of an enrolment token (the handler looks at it); else the name of a scope."""
@@ -103,7 +104,7 @@ class Endpoint:
     accepts: dict[str, Any] = field(default_factory=dict)
     gives: dict[int, str] = field(default_factory=lambda: {200: "Done"})
     refuses: tuple[str, ...] = ()
-    answer_type: str = "application/json"
+    answer_type: str = JSON_TYPE
     query: dict[str, dict[str, Any]] = field(default_factory=dict)
     always: bool = False
 

@@ -9,13 +9,13 @@ import msgspec
 
 from blendp._version import __version__
 from blendp.normalise import RULES
-from blendp.service.http.answers import PROBLEM_TYPE
 from blendp.service.http.endpoints import PUBLIC, Endpoint
 from blendp.service.http.shapes import Anything
 from blendp.service.opt_in import MAX_ENROLMENTS
 from blendp.wire.campaign import MAX_GRACE_DAYS, METHODS, MIN_GRACE_DAYS
+from blendp.wire.media_types import PROBLEM_TYPE
 from blendp.wire.problems import PROBLEMS
-from blendp.wire.reports import MAX_REPORTS, QUESTIONS
+from blendp.wire.reports import QUESTIONS
 
 _ALWAYS = ("rate-limited", "internal", "busy", "head-too-large", "misdirected")
 _WITH_BODY = ("malformed", "over-size", "unsupported-media-type", "request-timeout")
@@ -36,7 +36,6 @@ _PRECISE: dict[str, dict[str, dict[str, Any]]] = {
         "question": {"enum": list(QUESTIONS)},
         "data": {"pattern": "^([0-9a-f]{2})*$"},
     },
-    "JsonBatch": {"manifest": _HASH, "reports": {"minItems": 1, "maxItems": MAX_REPORTS}},
     "JsonDeletion": {"deletion_key": _HASH},
     "JsonRecords": {"terms": _HASH, "nonce": {"pattern": "^[0-9a-f]{32}$"}},
     "JsonDay": {"day": _DAY},

@@ -19,14 +19,13 @@ from blendp.service.http import shapes
 from blendp.service.http.answers import answer
 from blendp.service.http.endpoints import Call, Endpoint, in_thread
 from blendp.service.journal import tell
-from blendp.service.metrics import METRICS_TYPE
 from blendp.service.refusal import Refused
 from blendp.service.status import export, status
 from blendp.service.tokens import operator_id
 from blendp.wire.campaign import require_campaign_id
 from blendp.wire.canonical import require_day, sha256
+from blendp.wire.media_types import JSON_TYPE, METRICS_TYPE
 
-_JSON = "application/json"
 _CAMPAIGN = "/v1/campaigns/{campaign}"
 _LARGEST_NUMBER = 2_147_483_647
 _AUDIT_QUERY: dict[str, dict[str, Any]] = {
@@ -248,7 +247,7 @@ ENDPOINTS = (
         create,
         "Create a campaign: fix and sign its terms",
         shapes.Created,
-        accepts={_JSON: JsonTerms},
+        accepts={JSON_TYPE: JsonTerms},
         gives={201: "Created"},
         refuses=("malformed", "conflict", "invalid-parameter", "storage-full"),
     ),
@@ -259,7 +258,7 @@ ENDPOINTS = (
         enrol,
         "Make one-time tokens for opt-in people; they are shown this once",
         shapes.Tokens,
-        accepts={_JSON: JsonCount},
+        accepts={JSON_TYPE: JsonCount},
         gives={201: "The tokens"},
         refuses=("not-found", "malformed", "late", "wrong-state", "invalid-parameter", "storage-full"),
     ),
@@ -351,7 +350,7 @@ ENDPOINTS = (
         accept_clock,
         "Confirm that the system's clock is right: name the day that it says",
         shapes.ClockReading,
-        accepts={_JSON: JsonDay},
+        accepts={JSON_TYPE: JsonDay},
         refuses=("conflict", "invalid-parameter", "storage-full"),
     ),
     Endpoint("GET", "/metrics", "read", metrics, "Numbers for Prometheus", answer_type=METRICS_TYPE),

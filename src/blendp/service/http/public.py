@@ -13,28 +13,18 @@ from blendp.errors import ParameterError
 from blendp.service.campaigns import Found, Reporting, envelope, find, payload
 from blendp.service.collector import Collector
 from blendp.service.http import shapes
-from blendp.service.http.answers import ENVELOPE_TYPE, IMMUTABLE, REVALIDATED, answer, problem
+from blendp.service.http.answers import IMMUTABLE, REVALIDATED, answer, problem
 from blendp.service.http.documents import Document, sent
 from blendp.service.http.endpoints import ENROLMENT, PUBLIC, Call, Endpoint, in_thread
-from blendp.service.opt_in import OPT_IN_TYPE, JsonRecords
+from blendp.service.opt_in import JsonRecords
 from blendp.service.refusal import Refused
 from blendp.service.status import overview
 from blendp.service.store.reports import ACCEPTED, DUPLICATE
-from blendp.wire.campaign import LIST_TYPE
 from blendp.wire.canonical import of_hex
 from blendp.wire.install import DELETION_KEY_BYTES
+from blendp.wire.media_types import BATCH_TYPE, ENVELOPE_TYPE, LIST_TYPE, OPT_IN_TYPE, REPORT_TYPE
 from blendp.wire.problems import PROBLEMS
-from blendp.wire.reports import (
-    BATCH_BINARY,
-    BATCH_JSON,
-    REPORT_JSON,
-    JsonBatch,
-    JsonReport,
-    Upload,
-    read_binary_batch,
-    read_json_batch,
-    read_report,
-)
+from blendp.wire.reports import JsonReport, Upload, read_batch, read_report
 
 STATUS_OF = {ACCEPTED: 201, DUPLICATE: 200}
 
@@ -128,8 +118,7 @@ async def put_report(call: Call) -> Response:
 async def post_reports(call: Call) -> Response:
     """Take in a batch of reports."""
     reporting = await _reporting(call)
-    read = read_json_batch if call.media_type == BATCH_JSON else read_binary_batch
-    upload = _read(call, reporting, lambda: read(call.body))
+    upload = _read(call, reporting, lambda: read_batch(call.body))
     call.charge(len(upload.rows) - 1)
     return answer({"outcomes": await call.collector.receive(reporting, upload)})
 
@@ -208,7 +197,7 @@ ENDPOINTS = (
         put_report,
         "Send one report under its id; the same again is a success",
         shapes.Outcome,
-        accepts={REPORT_JSON: JsonReport},
+        accepts={REPORT_TYPE: JsonReport},
         gives={201: "Accepted: on the disk", 200: "Duplicate: it was there, byte for byte"},
         refuses=(*_OF_REPORTS, "conflict", "over-quota", "deleted", "impossible"),
     ),
@@ -219,7 +208,7 @@ ENDPOINTS = (
         post_reports,
         "Send many reports; the answer tells the outcome of each, in order",
         shapes.Outcomes,
-        accepts={BATCH_JSON: JsonBatch, BATCH_BINARY: None},
+        accepts={BATCH_TYPE: None},
         gives={200: "The outcomes: accepted, duplicate, or the last part of a problem type"},
         refuses=_OF_REPORTS,
     ),
