@@ -109,8 +109,8 @@ def counts_of_union(
     total = max(float(people.sum()), 1.0)
     dispersion, query_dispersion = (min(max(x / m**2 / total, 1 / m), 1.0) for x in (of_cells, of_queries))
     _rest(people, noise, users)
-    least = mechanism.min_people / 2
-    return OptInCounts(candidates, users, people, noise, dispersion, query_dispersion, min_people=least)
+    min_people = mechanism.min_people / 2
+    return OptInCounts(candidates, users, people, noise, dispersion, query_dispersion, min_people=min_people)
 
 
 def counts_of_hold_out(noisy: NoisyCounts) -> OptInCounts:

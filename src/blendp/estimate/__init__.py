@@ -1,10 +1,10 @@
 """From released counts and reports to probabilities: unbiased estimates first, the projection a named last step."""
 
-from blendp.estimate.blend import CONFIDENCE, Blend, blend
+from blendp.estimate.agreement import CrossCheck, cross_check
+from blendp.estimate.blending import CONFIDENCE, Blend, blend
 from blendp.estimate.client import client_estimate
-from blendp.estimate.cross_check import CrossCheck, cross_check
 from blendp.estimate.group import GroupEstimate, Level
-from blendp.estimate.hybrid import Guard, Influence, hybrid_blend, influence
+from blendp.estimate.hybrid import Influence, InfluenceGuard, hybrid_blend, influence
 from blendp.estimate.opt_in import counts_estimate, opt_in_estimate
 from blendp.estimate.posterior import Posterior, opt_in_posterior
 from blendp.estimate.simplex import project_on_simplex
@@ -17,8 +17,8 @@ __all__ = [
     "Blend",
     "CrossCheck",
     "GroupEstimate",
-    "Guard",
     "Influence",
+    "InfluenceGuard",
     "Level",
     "Posterior",
     "Split",

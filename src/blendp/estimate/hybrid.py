@@ -8,7 +8,7 @@ Two things guard against clients who are not like the opt-in group:
 
 * the *influence cap*: a client estimate farther than c standard errors of the difference from what the opt-in group
   says is moved to that distance, so that lying clients cannot move a result farther than that,
-* *random effects*: where the groups differ throughout (:mod:`~blendp.estimate.cross_check`), p_O = p_C + d with
+* *random effects*: where the groups differ throughout (:mod:`~blendp.estimate.agreement`), p_O = p_C + d with
   Var(d) = kappa^2 p^2, the opt-in group speaks for itself only: its variance grows by (1 - psi) kappa^2 p^2 and the
   clients' by psi kappa^2 p^2, psi the share of opt-in people in the population.
 """
@@ -22,13 +22,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blendp.arrays import Array
-from blendp.estimate.blend import CONFIDENCE, Blend
+from blendp.estimate.blending import CONFIDENCE, Blend
 from blendp.estimate.posterior import Posterior
 from blendp.estimate.split import Split, reconcile
 
 
 @dataclass(frozen=True)
-class Guard:
+class InfluenceGuard:
     """How far the clients may pull an estimate, and how much the groups differ.
 
     where:
@@ -52,7 +52,7 @@ class _Parts:
     v_y: Array
 
     @classmethod
-    def of(cls, posterior: Posterior, split: Split, guard: Guard) -> Self:
+    def of(cls, posterior: Posterior, split: Split, guard: InfluenceGuard) -> Self:
         """Grow the variances by what is between the groups."""
         rows = split.query_of_cell[:-1]
         share_opt_in = posterior.users / max(posterior.users + split.users, 1)
@@ -87,7 +87,7 @@ class _Parts:
         return max(float((new - old).max()) for old, new in zip(before, after, strict=True))
 
 
-def hybrid_blend(posterior: Posterior, split: Split, guard: Guard) -> tuple[Blend, Blend]:
+def hybrid_blend(posterior: Posterior, split: Split, guard: InfluenceGuard) -> tuple[Blend, Blend]:
     """The blend of all cells and of all queries, <*,*> last in both."""
     if len(split.query_of_cell) == 1:
         certain = Blend.normal(np.ones(1), np.zeros(1), np.zeros(1))
@@ -129,7 +129,7 @@ class Influence:
     capped: float
 
 
-def influence(posterior: Posterior, split: Split, guard: Guard, share: float) -> Influence:
+def influence(posterior: Posterior, split: Split, guard: InfluenceGuard, share: float) -> Influence:
     """The maximal gain of a targeted attack (Cao, Jia and Gong, 2021): every liar names one record and its query.
 
     client gain = beta [(1 - q)/(p - q) - f],     f about 0

@@ -80,10 +80,10 @@ class Posterior:
         """
         steps = np.cumsum(self._weight, axis=1) - self._weight / 2
         asked = np.atleast_2d(levels)
-        found = np.empty_like(asked, dtype=np.float64)
+        quantiles = np.empty_like(asked, dtype=np.float64)
         for cell in range(len(self.grid)):
-            found[:, cell] = np.interp(asked[:, cell], steps[cell], self.grid[cell])
-        return found if levels.ndim == 2 else found[0]
+            quantiles[:, cell] = np.interp(asked[:, cell], steps[cell], self.grid[cell])
+        return quantiles if levels.ndim == 2 else quantiles[0]
 
     def times_normal(self, mean: Array, variance: Array) -> Posterior:
         """With one more, independent, normal observation of every cell; an infinite variance says nothing.
@@ -104,8 +104,8 @@ class Posterior:
     def flattened(self, share: Array) -> Posterior:
         """With this share of its information: a normal density of variance v gets the variance v/share."""
         reach = _REACH * np.sqrt(self.variance / share)
-        least = np.maximum(self.mean - reach, _MIN_PEOPLE / max(self.users, 1))
-        low, high = np.minimum(self.grid[:, 0], least), np.maximum(self.grid[:, -1], self.mean + reach)
+        lowest = np.maximum(self.mean - reach, _MIN_PEOPLE / max(self.users, 1))
+        low, high = np.minimum(self.grid[:, 0], lowest), np.maximum(self.grid[:, -1], self.mean + reach)
         wide = self._regridded(low, high, share < 1)
         spread = np.log(wide.grid)
         return Posterior(self.users, wide.grid, (wide.log_weight - spread) * share[:, None] + spread)
@@ -124,12 +124,12 @@ class Posterior:
         """The logarithm of the density times x at other points: linear between those of the grid, normal beyond."""
         first, last = self.grid[rows, :1], self.grid[rows, -1:]
         inside = np.clip(x, first, last)
-        place = np.log(inside / first) / np.log(last / first) * (self.grid.shape[1] - 1)
-        left = np.clip(place.astype(np.int64), 0, self.grid.shape[1] - 2)
+        position = np.log(inside / first) / np.log(last / first) * (self.grid.shape[1] - 1)
+        left = np.clip(position.astype(np.int64), 0, self.grid.shape[1] - 2)
         below, above = (np.take_along_axis(self.log_weight[rows], left + step, axis=1) for step in (0, 1))
         mean, variance = self.mean[rows, None], self.variance[rows, None]
         beyond, edge = (np.log(y) - (y - mean) ** 2 / (2 * variance) for y in (x, inside))
-        return np.asarray(below + (place - left) * (above - below) + beyond - edge)
+        return np.asarray(below + (position - left) * (above - below) + beyond - edge)
 
 
 def opt_in_posterior(counts: OptInCounts, candidates: OptInCounts, prior: str = "power-law") -> Posterior:
@@ -140,9 +140,9 @@ def opt_in_posterior(counts: OptInCounts, candidates: OptInCounts, prior: str = 
     listed[counts.head_list.record_cells] = True
     exponent = np.where(listed, prior_exponent(candidates) if prior == "power-law" else 0.0, WILDCARD_EXPONENT)
     spread = np.sqrt(counts.dispersion * np.maximum(people, 1.0) + noise)
-    least = np.where(listed, counts.min_people, _MIN_PEOPLE)
-    low = np.maximum(people - 7 * spread, least)
-    high = np.maximum(people, least) + 9 * spread
+    min_people = np.where(listed, counts.min_people, _MIN_PEOPLE)
+    low = np.maximum(people - 7 * spread, min_people)
+    high = np.maximum(people, min_people) + 9 * spread
     grid = _geometric(low, high, _POINTS)
     variance = counts.dispersion * grid + noise[:, None]
     log_weight = -((people[:, None] - grid) ** 2) / (2 * variance) - np.log(variance) / 2
@@ -189,8 +189,8 @@ def _geometric(low: Array, high: Array, points: int) -> Array:
 
 def _likelihood(total: int, expected: Array, noise: AsymmetricLaplace) -> Array:
     """P(z = total | L) on a grid of L: a record that occurs N >= 1 times, N Poisson, and its noise."""
-    most = int(expected[-1] + 12 * math.sqrt(expected[-1])) + 12
-    n = np.arange(1, most + 1)
+    max_people = int(expected[-1] + 12 * math.sqrt(expected[-1])) + 12
+    n = np.arange(1, max_people + 1)
     log_factorial = np.cumsum(np.log(n))
     poisson = np.exp(n * np.log(expected)[:, None] - expected[:, None] - log_factorial)
     return np.asarray(poisson @ noise.probability(total - n))

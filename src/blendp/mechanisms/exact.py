@@ -77,13 +77,13 @@ class ExactTail:
     bits: Callable[[int, int], int]
     edges: NDArray[np.uint64]
 
-    def above(self, words: NDArray[np.uint64], random: Random) -> NDArray[np.int64]:
+    def above(self, uniforms: NDArray[np.uint64], random: Random) -> NDArray[np.int64]:
         """How many x >= 1 have U < P(X >= x), for the uniform U that start with these words."""
-        after = np.searchsorted(self.edges, words, side="right")
+        after = np.searchsorted(self.edges, uniforms, side="right")
         result = (len(self.edges) - after).astype(np.int64)
-        still_open = np.flatnonzero(self.edges[np.maximum(after, 1) - 1] == words)
+        still_open = np.flatnonzero(self.edges[np.maximum(after, 1) - 1] == uniforms)
         for i in still_open:
-            result[i] = self._settled(int(words[i]), random)
+            result[i] = self._settled(int(uniforms[i]), random)
         return result
 
     def _settled(self, word: int, random: Random) -> int:
@@ -127,9 +127,9 @@ def below_tail(trials: int, tail: FloorBits, random: Random) -> int:
         if not trials:
             return 0
         trials = _heads(trials, random)
-    words = random.words(trials) >> np.uint64(zeros) if zeros < WORD_BITS else np.zeros(trials, np.uint64)
-    below = int((words < np.uint64(edge)).sum())
-    ties = int((words == np.uint64(edge)).sum())
+    uniforms = random.words(trials) >> np.uint64(zeros) if zeros < WORD_BITS else np.zeros(trials, np.uint64)
+    below = int((uniforms < np.uint64(edge)).sum())
+    ties = int((uniforms == np.uint64(edge)).sum())
     for _ in range(ties):
         below += settle(edge, tail, random)
     return below
@@ -137,9 +137,9 @@ def below_tail(trials: int, tail: FloorBits, random: Random) -> int:
 
 def _heads(coins: int, random: Random) -> int:
     """How many of so many fair coins show heads: the set bits among so many random bits."""
-    words = random.words((coins + 63) // 64)
-    spare = 64 * len(words) - coins
+    flips = random.words((coins + 63) // 64)
+    spare = 64 * len(flips) - coins
     if spare:
-        words = words.copy()
-        words[-1] >>= np.uint64(spare)
-    return int(np.bitwise_count(words).sum())
+        flips = flips.copy()
+        flips[-1] >>= np.uint64(spare)
+    return int(np.bitwise_count(flips).sum())

@@ -7,7 +7,7 @@ import numpy as np
 from blendp.curator import OptInCounts, add_noise, counts_of_hold_out, counts_of_list, counts_of_union
 from blendp.errors import ParameterError
 from blendp.estimate import (
-    Guard,
+    InfluenceGuard,
     Split,
     Tally,
     blend,
@@ -46,7 +46,7 @@ def conclude_split(kind: type[Kind], listed: Listed, split: Split, query_share: 
     """Cross-check and blend with reports by subset selection, some about the query and some about the record."""
     parameters, posterior = listed.parameters, listed.posterior
     check = cross_check(posterior, split, np.random.Generator(np.random.PCG64(random.key())))
-    guard = Guard(parameters.influence_cap, check.kappa)
+    guard = InfluenceGuard(parameters.influence_cap, check.kappa)
     cells, queries = hybrid_blend(posterior, split, guard)
     return kind(
         parameters=parameters,

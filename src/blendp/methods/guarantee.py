@@ -80,7 +80,7 @@ class Guarantee:
         )
 
     @property
-    def words(self) -> str:
+    def statement(self) -> str:
         """For people."""
         if self.client_epsilon_exact <= self.epsilon:
             exactly = f"e^{min(math.ceil(self.client_epsilon_exact * 1e4) / 1e4, self.epsilon):g}"
@@ -97,7 +97,7 @@ class Guarantee:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values, for JSON."""
-        return {**asdict(self), "words": self.words}
+        return {**asdict(self), "statement": self.statement}
 
 
 def _list_facts(list_maker: ThresholdList | AsymmetricList | WeightedUnion, parameters: Parameters) -> dict[str, Any]:

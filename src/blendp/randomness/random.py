@@ -45,8 +45,8 @@ class Random(ABC):
 
     def _below_once(self, limits: NDArray[np.uint64], count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Values, and the positions whose word has to be drawn again."""
-        words = self.words((count + 1) // 2).view(np.uint32)[:count]
-        product = words * limits
+        drawn = self.words((count + 1) // 2).view(np.uint32)[:count]
+        product = drawn * limits
         low = product & np.uint64(0xFFFFFFFF)
         suspects = np.flatnonzero(low < limits)
         bounds = limits if limits.ndim == 0 else limits[suspects]
@@ -60,11 +60,11 @@ class Random(ABC):
         """
         if size * 8 > population:
             while True:
-                words = self.words(population)
+                keys = self.words(population)
                 if size == population:
                     return np.arange(size, dtype=np.int64)
-                order = np.argpartition(words, (size - 1, size))
-                if words[order[size - 1]] != words[order[size]]:
+                order = np.argpartition(keys, (size - 1, size))
+                if keys[order[size - 1]] != keys[order[size]]:
                     return np.sort(order[:size]).astype(np.int64)
         chosen = np.empty(0, dtype=np.int64)
         while len(chosen) < size:

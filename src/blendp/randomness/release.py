@@ -57,12 +57,12 @@ class ReleaseRandom(Random):
         """``count`` independent uniform 64-bit words."""
         if self._process != _this_process():
             self._rekey()
-        words = np.empty(count, dtype="<u8")
-        stream = words.data.cast("B")
+        drawn = np.empty(count, dtype="<u8")
+        stream = drawn.data.cast("B")
         for start in range(0, len(stream), len(_ZEROS)):
             part = stream[start : start + len(_ZEROS)]
             self._stream.update_into(_ZEROS[: len(part)], part)
-        return words
+        return drawn
 
     def __reduce__(self) -> NoReturn:
         """Refuse copies and pickles."""

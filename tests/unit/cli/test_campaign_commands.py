@@ -414,7 +414,7 @@ def test_checks_of_a_method_that_makes_none_are_told() -> None:
     assert rows["groups"].startswith("not compared")
     assert rows["cautions"] == "none"
     flagged = {"query": "a\x1b[31mb", "url": None, "opt_in": None, "client": 0.5, "z": None}
-    agreement = {"words": "They differ.", "flagged": [flagged], "flagged_records": 3}
+    agreement = {"statement": "They differ.", "flagged": [flagged], "flagged_records": 3}
     text = "\n".join(words for _, words in check_rows({**checks, "agreement": agreement}))
     assert "opt-in people say nothing, clients 50.00 % (z = unknown)" in text
     assert "and 2 more" in text

@@ -22,7 +22,7 @@ QUIET = AsymmetricList(Budget(50, 1e-5), falling_share=0.4, wildcard_share=0.4)
 """Noise that is 0 but for one draw in a million."""
 
 
-def held(people: list[int]) -> NDArray[np.int64]:
+def own_cells(people: list[int]) -> NDArray[np.int64]:
     return np.repeat(np.arange(len(people)), people)[:, None]
 
 
@@ -34,22 +34,22 @@ def counts(people: list[float], noise: list[float] | None = None, head_list: Hea
 def test_totals_stand_in_their_cells_and_the_rest_in_the_last() -> None:
     mechanism = AsymmetricList(Budget(4, 1e-5))
     totals = np.array([54, 11, 10, 9, 31, 12])
-    made = counts_of_list(LIST, totals, held(PEOPLE), mechanism, SimulationRandom(1))
-    assert np.allclose(made.people[RECORDS], totals - mechanism.noise.mean)
-    assert np.allclose(made.noise_variance[RECORDS], mechanism.noise.variance)
+    counts = counts_of_list(LIST, totals, own_cells(PEOPLE), mechanism, SimulationRandom(1))
+    assert np.allclose(counts.people[RECORDS], totals - mechanism.noise.mean)
+    assert np.allclose(counts.noise_variance[RECORDS], mechanism.noise.variance)
     assert mechanism.wildcard_noise is not None
-    assert np.allclose(made.noise_variance[WILD], mechanism.wildcard_noise.variance)
-    assert made.users == sum(PEOPLE)
-    assert made.people.sum() == pytest.approx(sum(PEOPLE))
-    assert made.noise_variance[-1] == pytest.approx(made.noise_variance[:-1].sum())
-    assert made.selected_above == mechanism.min_total - mechanism.noise.mean
-    assert made.record_noise is mechanism.noise
-    assert (made.dispersion, made.query_dispersion) == (1, 1)
+    assert np.allclose(counts.noise_variance[WILD], mechanism.wildcard_noise.variance)
+    assert counts.users == sum(PEOPLE)
+    assert counts.people.sum() == pytest.approx(sum(PEOPLE))
+    assert counts.noise_variance[-1] == pytest.approx(counts.noise_variance[:-1].sum())
+    assert counts.selected_above == mechanism.min_total - mechanism.noise.mean
+    assert counts.record_noise is mechanism.noise
+    assert (counts.dispersion, counts.query_dispersion) == (1, 1)
 
 
 def test_wildcards_count_people_whose_record_is_not_listed() -> None:
-    made = counts_of_list(LIST, np.array([50, 3, 2, 9, 30, 1]), held(PEOPLE), QUIET, SimulationRandom(1))
-    assert np.allclose(made.people, PEOPLE, atol=1e-3)
+    counts = counts_of_list(LIST, np.array([50, 3, 2, 9, 30, 1]), own_cells(PEOPLE), QUIET, SimulationRandom(1))
+    assert np.allclose(counts.people, PEOPLE, atol=1e-3)
 
 
 def test_whoever_has_a_listed_record_is_never_counted_again() -> None:
@@ -57,9 +57,9 @@ def test_whoever_has_a_listed_record_is_never_counted_again() -> None:
     behind them are not counted in any wildcard. The trimmed ones move there by their released totals alone.
     """
     totals = np.array([90, 13, 12, 19, 60, 11])
-    made = counts_of_list(LIST, totals, held(PEOPLE), QUIET, SimulationRandom(1))
-    assert np.allclose(made.people[WILD], [1, 5, 4], atol=1e-6)
-    trimmed = made.trimmed(3)
+    counts = counts_of_list(LIST, totals, own_cells(PEOPLE), QUIET, SimulationRandom(1))
+    assert np.allclose(counts.people[WILD], [1, 5, 4], atol=1e-6)
+    trimmed = counts.trimmed(3)
     assert trimmed.head_list == HeadList.of_records([("a", "1"), ("c", "1"), ("c", "2")])
     # a* = 1 + the total 13 of a2; c* = 4 + the total 11 of c3; b leaves altogether
     assert np.allclose(trimmed.people[:-1], [90, 14, 19, 60, 15], atol=1e-6)
@@ -71,7 +71,7 @@ def test_the_wildcard_noise_reaches_the_wildcards_only_once() -> None:
     noise = mechanism.wildcard_noise
     assert noise is not None
     none = np.zeros(6, dtype=np.int64)
-    drawn = np.array([counts_of_list(LIST, none, held(PEOPLE), mechanism, random).people for _ in range(4_000)])
+    drawn = np.array([counts_of_list(LIST, none, own_cells(PEOPLE), mechanism, random).people for _ in range(4_000)])
     assert np.abs(drawn[:, WILD].mean(axis=0) - [1, 5, 4]).max() < 4.5 * np.sqrt(noise.variance / 4_000)
     assert drawn[:, WILD].var(axis=0) == pytest.approx(np.full(3, noise.variance), rel=0.12)
     assert np.ptp(drawn[:, RECORDS]) == 0
@@ -80,9 +80,9 @@ def test_the_wildcard_noise_reaches_the_wildcards_only_once() -> None:
 def test_a_list_without_wildcards_counts_none() -> None:
     one_level = HeadList.of_records([("a", None), ("b", None)], levels=1)
     mechanism = AsymmetricList(Budget(4, 1e-5), wildcards=False)
-    made = counts_of_list(one_level, np.array([20, 30]), held([20, 30, 50]), mechanism, SimulationRandom(1))
-    assert np.allclose(made.people[:2], np.array([20, 30]) - mechanism.noise.mean)
-    assert made.people.sum() == pytest.approx(100)
+    counts = counts_of_list(one_level, np.array([20, 30]), own_cells([20, 30, 50]), mechanism, SimulationRandom(1))
+    assert np.allclose(counts.people[:2], np.array([20, 30]) - mechanism.noise.mean)
+    assert counts.people.sum() == pytest.approx(100)
 
 
 def test_trimming_folds_people_and_their_noise() -> None:
@@ -109,15 +109,15 @@ def test_the_noise_after_trimming_is_as_stated() -> None:
     """Against simulation: totals of records that pass for sure, one of them trimmed away for sure."""
     mechanism, random = AsymmetricList(Budget(2, 1e-5)), SimulationRandom(5)
     people = [500, 100, 20, 100, 30, 400, 300, 100, 40, 410]
-    made = []
+    samples = []
     for _ in range(3_000):
         totals = np.array(people)[RECORDS] + mechanism.noise.draw(6, random)
-        made.append(counts_of_list(LIST, totals, held(people), mechanism, random).trimmed(3))
-    assert len({one.head_list.sha256 for one in made}) == 1
-    seen = np.array([one.people for one in made])
-    stated = made[0].noise_variance
+        samples.append(counts_of_list(LIST, totals, own_cells(people), mechanism, random).trimmed(3))
+    assert len({one.head_list.sha256 for one in samples}) == 1
+    seen = np.array([one.people for one in samples])
+    stated = samples[0].noise_variance
     true = np.array([500, 120, 400, 300, 140, 540])
-    assert np.abs((seen.mean(axis=0) - true) / np.sqrt(stated / len(made))).max() < 4.5
+    assert np.abs((seen.mean(axis=0) - true) / np.sqrt(stated / len(samples))).max() < 4.5
     assert seen.var(axis=0) == pytest.approx(stated, rel=0.15)
 
 
@@ -126,19 +126,19 @@ def test_the_counts_of_a_union_are_in_people() -> None:
     mechanism = WeightedUnion(Budget(50, 1e-5), m)
     # 2000 people: half with four times a1, half with a1, a2, c1 and something else
     cells = np.array([[0, 0, 0, 0], [0, 1, 5, 9]] * 1_000)
-    made = counts_of_union(LIST, cells, mechanism, SimulationRandom(2))
+    counts = counts_of_union(LIST, cells, mechanism, SimulationRandom(2))
     noise = mechanism.count_noise.variance / m**2
-    assert np.allclose(made.noise_variance[:-1], noise)
-    assert made.noise_variance[-1] == pytest.approx(9 * noise)
+    assert np.allclose(counts.noise_variance[:-1], noise)
+    assert counts.noise_variance[-1] == pytest.approx(9 * noise)
     true = np.array([1_250, 250, 0, 0, 0, 250, 0, 0, 0, 250])
-    assert np.abs(made.people - true).max() < 5 * np.sqrt(9 * noise)
-    assert made.people.sum() == pytest.approx(2_000)
+    assert np.abs(counts.people - true).max() < 5 * np.sqrt(9 * noise)
+    assert counts.people.sum() == pytest.approx(2_000)
     # cells: (16 + 1 + 1 + 1)/16 a pair; queries: (16 + 4 + 1)/16; people in listed cells: 1.75 a pair
-    assert made.dispersion == pytest.approx(19 / 16 / 1.75, abs=0.02)
-    assert made.query_dispersion == pytest.approx(21 / 16 / 1.75, abs=0.02)
-    assert made.selected_above is None
-    assert made.record_noise is None
-    assert made.min_people == mechanism.min_people / 2
+    assert counts.dispersion == pytest.approx(19 / 16 / 1.75, abs=0.02)
+    assert counts.query_dispersion == pytest.approx(21 / 16 / 1.75, abs=0.02)
+    assert counts.selected_above is None
+    assert counts.record_noise is None
+    assert counts.min_people == mechanism.min_people / 2
 
 
 @pytest.mark.parametrize(("row", "dispersion"), [([0, 0, 0], 1.0), ([0, 1, 5], 1 / 3)], ids=["alike", "unlike"])
@@ -146,9 +146,9 @@ def test_the_dispersion_is_between_one_record_and_all(row: list[int], dispersion
     """1 where all records of a person are one, 1/m where they are all different; noise cannot lead out of that."""
     mechanism = WeightedUnion(Budget(1, 1e-5), 3)
     for seed in range(20):
-        made = counts_of_union(LIST, np.array([row] * 30), mechanism, SimulationRandom(seed))
-        assert 1 / 3 <= made.dispersion <= 1
-        assert 1 / 3 <= made.query_dispersion <= 1
+        counts = counts_of_union(LIST, np.array([row] * 30), mechanism, SimulationRandom(seed))
+        assert 1 / 3 <= counts.dispersion <= 1
+        assert 1 / 3 <= counts.query_dispersion <= 1
     sure = counts_of_union(LIST, np.array([row] * 300_000), mechanism, SimulationRandom(1))
     assert sure.dispersion == pytest.approx(dispersion, abs=0.01)
 
@@ -172,9 +172,9 @@ def test_the_variance_with_several_records_of_a_person_is_the_stated_one() -> No
         claimed.append(estimate.cells.variance)
         claimed_queries.append(estimate.queries.variance)
     truth = np.bincount(LIST.query_of_cell, weights=taste)
-    for made, said, true in ((cells, claimed, taste), (queries, claimed_queries, truth)):
-        spread = np.var(made, axis=0)
-        assert np.abs((np.mean(made, axis=0) - true) / np.sqrt(spread / len(made))).max() < 4.5
+    for drawn, said, true in ((cells, claimed, taste), (queries, claimed_queries, truth)):
+        spread = np.var(drawn, axis=0)
+        assert np.abs((np.mean(drawn, axis=0) - true) / np.sqrt(spread / len(drawn))).max() < 4.5
         ratio = np.mean(said, axis=0)[:-1] / spread[:-1]
         assert 0.85 < ratio.min() < ratio.max() < 1.3
         assert 1 < np.mean(said, axis=0)[:-1].sum() / spread[:-1].sum() < 1.2
@@ -183,13 +183,13 @@ def test_the_variance_with_several_records_of_a_person_is_the_stated_one() -> No
 def test_the_counts_of_people_who_were_held_out() -> None:
     noise = DiscreteLaplace.for_counts(4, 2)
     noisy = NoisyCounts(LIST, np.array([50, 4, 2, 2, 6, 9, 30, 1, 4, 100]), np.ones(10, dtype=np.int64), 103, 2, noise)
-    made = counts_of_hold_out(noisy)
-    assert made.users == 103
-    assert made.people[:-1].tolist() == [25, 2, 1, 1, 3, 4.5, 15, 0.5, 2]
-    assert made.people.sum() == pytest.approx(103)
-    assert np.allclose(made.noise_variance[:-1], noise.variance / 4)
-    assert made.noise_variance[-1] == pytest.approx(9 * noise.variance / 4)
-    assert made.selected_above is None
+    counts = counts_of_hold_out(noisy)
+    assert counts.users == 103
+    assert counts.people[:-1].tolist() == [25, 2, 1, 1, 3, 4.5, 15, 0.5, 2]
+    assert counts.people.sum() == pytest.approx(103)
+    assert np.allclose(counts.noise_variance[:-1], noise.variance / 4)
+    assert counts.noise_variance[-1] == pytest.approx(9 * noise.variance / 4)
+    assert counts.selected_above is None
 
 
 def test_arrays_of_another_list_are_refused_and_all_are_frozen() -> None:

@@ -100,8 +100,8 @@ def test_reports_of_one_person_that_are_alike_widen_the_error() -> None:
     p, generator = population(MIXED, 0.8, seed=3), np.random.default_rng(4)
     values, clustered, naive = [], [], []
     for run in range(1_500):
-        held = generator.choice(len(p), size=users, p=p)
-        reports = randomiser.draw(np.repeat(held, per_user), SimulationRandom(run)).reshape(users, per_user)
+        own_cells = generator.choice(len(p), size=users, p=p)
+        reports = randomiser.draw(np.repeat(own_cells, per_user), SimulationRandom(run)).reshape(users, per_user)
         estimate = client_estimate(Tally.of_reports(reports, cells), randomiser)
         values.append(estimate.cells.probability)
         clustered.append(estimate.cells.variance)

@@ -8,7 +8,17 @@ from numpy.typing import NDArray
 
 from blendp.arrays import Array
 from blendp.curator import OptInCounts
-from blendp.estimate import Arm, Blend, Guard, Influence, Posterior, Split, hybrid_blend, influence, opt_in_posterior
+from blendp.estimate import (
+    Arm,
+    Blend,
+    Influence,
+    InfluenceGuard,
+    Posterior,
+    Split,
+    hybrid_blend,
+    influence,
+    opt_in_posterior,
+)
 from blendp.estimate.hybrid import capped
 from blendp.headlist import HeadList
 from blendp.mechanisms import SubsetSelection
@@ -95,15 +105,15 @@ def test_queries_are_sums_and_weights_are_weights(
     other = p if alike else generator.dirichlet(np.full(LIST.cells, 0.4))
     posterior = posterior_of(people_of(p, opt_in, generator), opt_in)
     split = clients_of(other, clients, generator, share)
-    cells, queries = hybrid_blend(posterior, split, Guard(cap, kappa))
+    cells, queries = hybrid_blend(posterior, split, InfluenceGuard(cap, kappa))
     assert np.abs(np.bincount(ROWS, weights=cells.probability) - queries.probability).max() < 1e-12
     assert cells.probability.sum() == pytest.approx(1)
     assert queries.probability.sum() == pytest.approx(1)
-    for made in (cells, queries):
-        assert ((made.weight_opt_in >= 0) & (made.weight_opt_in <= 1)).all()
-        assert (made.variance > 0).all()
+    for level in (cells, queries):
+        assert ((level.weight_opt_in >= 0) & (level.weight_opt_in <= 1)).all()
+        assert (level.variance > 0).all()
         inside = np.less if cap or kappa else np.less_equal  # unguarded, clients may push an estimate off the posterior
-        assert (inside(made.low, made.probability) & inside(made.probability, made.high)).all()
+        assert (inside(level.low, level.probability) & inside(level.probability, level.high)).all()
     same(cells, queries, -1)
 
 
@@ -113,39 +123,41 @@ def test_no_source_alone_knows_more_than_the_blend(clients: int, share: float) -
     """Where they agree: then the variance is at most that of the opt-in group, and of the clients, alone."""
     posterior = posterior_of(P[:-1] * 20_000, 20_000)
     split = exact(P, clients, share)
-    cells, queries = hybrid_blend(posterior, split, Guard(3.0))
+    cells, queries = hybrid_blend(posterior, split, InfluenceGuard(3.0))
     _, v = split.cells.observe(P[:-1])
     _, v_y = split.queries.observe(np.bincount(ROWS, weights=P)[:-1].astype(np.float64))
-    for made, own, theirs in (
+    for level, own, theirs in (
         (cells, posterior.variance, v),
         (queries, np.bincount(ROWS[:-1], weights=posterior.variance), np.bincount(ROWS[:-1], weights=v)),
     ):
         slack = 1.02  # v is taken at the opt-in mean, and densities are not quite normal
-        assert (made.variance[:-1] <= slack * own).all()
-        assert (made.variance[:-1] <= slack * theirs).all()
+        assert (level.variance[:-1] <= slack * own).all()
+        assert (level.variance[:-1] <= slack * theirs).all()
     assert (queries.variance[:-1] <= 1.02 * v_y).all()
     assert np.abs(cells.probability - P).max() < 0.01
 
 
 def test_without_clients_the_opt_in_group_stands_alone() -> None:
     posterior = posterior_of(P[:-1] * 300, 300)
-    cells, queries = hybrid_blend(posterior, clients_of(P, 0, np.random.default_rng(1)), Guard(3.0))
+    cells, queries = hybrid_blend(posterior, clients_of(P, 0, np.random.default_rng(1)), InfluenceGuard(3.0))
     assert np.array_equal(cells.probability[:-1], posterior.mean)
     assert np.array_equal(cells.variance[:-1], posterior.variance)
     assert cells.weight_opt_in == pytest.approx(np.ones(10), rel=1e-12)
     assert queries.weight_opt_in == pytest.approx(np.ones(4), rel=1e-12)
     for ends, level in ((cells.low, 0.025), (cells.high, 0.975)):
         assert ends[:-1] == pytest.approx(posterior.quantile(np.full(9, level)), rel=1e-12)
-    assert influence(posterior, clients_of(P, 0, np.random.default_rng(1)), Guard(), 0.1) == Influence(0.1, 0, 0, 0)
+    assert influence(posterior, clients_of(P, 0, np.random.default_rng(1)), InfluenceGuard(), 0.1) == Influence(
+        0.1, 0, 0, 0
+    )
 
 
 def test_an_empty_list_is_certain() -> None:
     empty = HeadList.of_records([])
     posterior = posterior_of(np.zeros(0), 100, empty)
     split = clients_of(np.ones(1), 50, np.random.default_rng(1), rows=empty.query_of_cell)
-    for made in hybrid_blend(posterior, split, Guard(3.0)):
-        assert (made.probability.tolist(), made.variance.tolist()) == ([1], [0])
-    assert influence(posterior, split, Guard(), 0.1) == Influence(0.1, 0, 0, 0)
+    for level in hybrid_blend(posterior, split, InfluenceGuard(3.0)):
+        assert (level.probability.tolist(), level.variance.tolist()) == ([1], [0])
+    assert influence(posterior, split, InfluenceGuard(), 0.1) == Influence(0.1, 0, 0, 0)
 
 
 @pytest.mark.statistical
@@ -159,18 +171,18 @@ def test_the_blend_is_centred_and_its_intervals_hold(opt_in: int, clients: int, 
     generator = np.random.default_rng(4)
     truth = {"cells": P, "queries": np.bincount(ROWS, weights=P)}
     scores: dict[str, list[Array]] = {"cells": [], "queries": []}
-    held: dict[str, list[NDArray[np.bool_]]] = {"cells": [], "queries": []}
+    covered: dict[str, list[NDArray[np.bool_]]] = {"cells": [], "queries": []}
     for _ in range(300):
         posterior = posterior_of(people_of(P, opt_in, generator), opt_in)
-        made = hybrid_blend(posterior, clients_of(P, clients, generator, 0.6, epsilon), Guard())
-        for name, level in zip(truth, made, strict=True):
+        blends = hybrid_blend(posterior, clients_of(P, clients, generator, 0.6, epsilon), InfluenceGuard())
+        for name, level in zip(truth, blends, strict=True):
             scores[name].append((level.probability - truth[name]) / level.std_error)
-            held[name].append((level.low <= truth[name]) & (truth[name] <= level.high))
+            covered[name].append((level.low <= truth[name]) & (truth[name] <= level.high))
     for name, z in scores.items():
         listed = np.array(z)[:, :-1]
         assert abs(listed.mean()) < 0.2, name
         assert 0.85 < listed.std() < 1.08, name
-        assert 0.93 < np.array(held[name])[:, :-1].mean() < 0.98, name
+        assert 0.93 < np.array(covered[name])[:, :-1].mean() < 0.98, name
 
 
 def test_the_cap_moves_what_is_farther_than_it_allows() -> None:
@@ -189,7 +201,7 @@ def test_liars_move_the_blend_by_no_more_than_is_stated(
     liars: float, opt_in: int, clients: int, cap: float | None
 ) -> None:
     """The most that a target or its query rises; and the statement is no empty one: somebody comes near it."""
-    generator, guard = np.random.default_rng(5), Guard(cap)
+    generator, guard = np.random.default_rng(5), InfluenceGuard(cap)
     rises: list[list[float]] = []
     stated = []
     for _ in range(12):
@@ -216,13 +228,13 @@ def test_liars_move_the_blend_by_no_more_than_is_stated(
 
 def test_the_cap_bounds_what_any_number_of_liars_can_do() -> None:
     posterior, split = posterior_of(P[:-1] * 20_000, 20_000), exact(P, 400_000, 0.5)
-    few, many, most = (influence(posterior, split, Guard(3.0), share) for share in (0.01, 0.1, 0.5))
-    assert few.blended < many.blended < most.blended
-    assert most.capped == pytest.approx(many.capped, rel=1e-6)
+    few, many, half = (influence(posterior, split, InfluenceGuard(3.0), share) for share in (0.01, 0.1, 0.5))
+    assert few.blended < many.blended < half.blended
+    assert half.capped == pytest.approx(many.capped, rel=1e-6)
     deviation = np.sqrt(np.bincount(ROWS[:-1], weights=posterior.variance)).max()
-    assert most.capped < 2 * 3 * deviation
-    assert most.blended > 20 * most.capped
-    free = influence(posterior, split, Guard(), 0.1)
+    assert half.capped < 2 * 3 * deviation
+    assert half.blended > 20 * half.capped
+    free = influence(posterior, split, InfluenceGuard(), 0.1)
     assert free.capped == free.blended == many.blended
 
 
@@ -231,7 +243,7 @@ def test_a_conflict_does_not_lead_a_weight_out_of_its_range() -> None:
     posterior = posterior_of(np.full(9, 5.0), 1_000)
     high = np.full(10, 0.02)
     high[-1] = 1 - high[:-1].sum()
-    cells, queries = hybrid_blend(posterior, exact(high, 600, 0.0), Guard())
+    cells, queries = hybrid_blend(posterior, exact(high, 600, 0.0), InfluenceGuard())
     assert (cells.variance[:-1] > 0.9 * posterior.variance).any()
     assert cells.weight_opt_in.max() <= 1
     assert queries.weight_opt_in.max() <= 1
@@ -250,7 +262,7 @@ def test_random_effects_give_the_clients_their_weight(kappa: float, clients: int
     theirs[-1] = 1 - theirs[:-1].sum()
     posterior = posterior_of(p[:-1] * users, users, ONE_LEVEL)
     split = exact(theirs, clients, rows=ONE_LEVEL.query_of_cell)
-    cells, _ = hybrid_blend(posterior, split, Guard(None, kappa))
+    cells, _ = hybrid_blend(posterior, split, InfluenceGuard(None, kappa))
     x, v = split.cells.observe(posterior.mean)
     psi, between = users / (users + clients), (kappa * posterior.mean) ** 2
     weight = (v + psi * between) / (v + posterior.variance + between)
@@ -270,6 +282,6 @@ def test_groups_that_differ_much_are_still_weighed() -> None:
     theirs[-1] = 1 - theirs[:-1].sum()
     posterior = posterior_of(p[:-1] * users, users, ONE_LEVEL)
     split = exact(theirs, 2_000_000, rows=ONE_LEVEL.query_of_cell)
-    cells, _ = hybrid_blend(posterior, split, Guard(3.0, 0.5))
+    cells, _ = hybrid_blend(posterior, split, InfluenceGuard(3.0, 0.5))
     assert cells.probability[:-1] == pytest.approx(theirs[:-1], rel=0.05)
     assert (cells.weight_opt_in[:-1] < 0.1).all()

@@ -18,7 +18,7 @@ def noisy(counts: list[int], head_list: HeadList = LIST) -> NoisyCounts:
     return NoisyCounts(head_list, np.array(counts), np.ones(len(counts), dtype=np.int64), max(sum(counts), 0), 1, NOISE)
 
 
-def held(p: NDArray[np.float64], users: int, generator: np.random.Generator) -> NDArray[np.int64]:
+def own_cells(p: NDArray[np.float64], users: int, generator: np.random.Generator) -> NDArray[np.int64]:
     return generator.choice(len(p), size=(users, 1), p=p)
 
 
@@ -31,7 +31,7 @@ def test_unbiased_with_unbiased_variance(users: int, size: int | None) -> None:
     generator, random = np.random.default_rng(1), SimulationRandom(1)
     values, variances, target = [], [], None
     for _ in range(4_000):
-        counts = add_noise(LIST, held(p, users, generator), NOISE, random)
+        counts = add_noise(LIST, own_cells(p, users, generator), NOISE, random)
         if size is not None:
             marked = NoisyCounts(LIST, np.array([9, 0, 0, 8, 0, 7, 0, 0, 0, 0]), counts.terms, users, 1, NOISE)
             chosen = trim(marked, size).head_list
@@ -61,8 +61,8 @@ def test_a_wrong_noise_variance_would_be_seen() -> None:
     """Power: the continuous Laplace variance 2 b^2 is 38 % above the discrete one at b = 1/2, and is rejected."""
     p, users = np.array([0.0, 0, 0, 0, 0, 0, 0, 0, 0, 1.0]), 200
     generator, random = np.random.default_rng(1), SimulationRandom(2)
-    made = [opt_in_estimate(add_noise(LIST, held(p, users, generator), NOISE, random)) for _ in range(4_000)]
-    spread = np.var([e.cells.probability[0] for e in made])
+    estimates = [opt_in_estimate(add_noise(LIST, own_cells(p, users, generator), NOISE, random)) for _ in range(4_000)]
+    spread = np.var([e.cells.probability[0] for e in estimates])
     assert spread == pytest.approx(NOISE.variance / users**2, rel=0.12)
     assert spread != pytest.approx(2 * NOISE.scale**2 / users**2, rel=0.12)
 
@@ -73,7 +73,7 @@ def test_several_records_of_a_person_are_never_trusted_too_much() -> None:
     generator, random, noise = np.random.default_rng(3), SimulationRandom(3), DiscreteLaplace.for_counts(4, 2)
     alike, unlike, claimed = [], [], []
     for _ in range(2_500):
-        one, two = held(p, 100, generator), held(p, 100, generator)
+        one, two = own_cells(p, 100, generator), own_cells(p, 100, generator)
         estimate = opt_in_estimate(add_noise(LIST, np.hstack([one, one]), noise, random))
         alike.append(estimate.cells.probability)
         claimed.append(estimate.cells.variance)

@@ -116,16 +116,16 @@ def test_both_arms_and_their_union_are_unbiased_with_the_stated_variance(epsilon
         unbiased([x for x, _ in seen], [v for _, v in seen], truth[:-1], 0.18)
         noise = getattr(splits[0], name).randomiser.noise / getattr(splits[0], name).users
         assert levels[0].floor == pytest.approx(np.full(len(truth), noise))
-    made = [split_estimate(split) for split in splits]
+    estimates = [split_estimate(split) for split in splits]
     # arms are taken as independent cell by cell, so the variance of the union is on the wide side by a little
     for name, truth in (("cells", p), ("queries", p_q)):
-        levels = [getattr(one, name) for one in made]
+        levels = [getattr(one, name) for one in estimates]
         unbiased([one.probability for one in levels], [one.variance for one in levels], truth, 0.3)
         assert (
             np.mean([one.variance for one in levels], axis=0).max()
             <= np.mean([getattr(split, name).level.variance for split in splits], axis=0).max()
         )
-    for one in made[:50]:
+    for one in estimates[:50]:
         assert np.abs(np.bincount(ROWS, weights=one.cells.probability) - one.queries.probability).max() < 1e-12
 
 
@@ -148,9 +148,9 @@ def test_an_arm_without_clients_says_nothing() -> None:
     assert np.isfinite(alone.queries.variance).all()
     assert np.bincount(ROWS, weights=alone.cells.probability) == pytest.approx(alone.queries.probability)
     only_queries = drawn(p, 500, 1.0, 2.0, generator)
-    made = split_estimate(only_queries)
-    assert np.isnan(made.cells.probability).all()
-    assert np.array_equal(made.queries.probability, only_queries.queries.level.probability)
+    estimate = split_estimate(only_queries)
+    assert np.isnan(estimate.cells.probability).all()
+    assert np.array_equal(estimate.queries.probability, only_queries.queries.level.probability)
     x, v = only_queries.cells.observe(p[:-1])
     assert np.isfinite(x).all()
     assert np.isinf(v).all()

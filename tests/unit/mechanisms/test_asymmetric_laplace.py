@@ -109,8 +109,8 @@ def test_moments_and_tails_are_those_of_the_law(falling: float, rising: float) -
     assert p.sum() == pytest.approx(1, abs=1e-12)
     assert (p * x).sum() == pytest.approx(noise.mean, rel=1e-9, abs=1e-12)
     assert (p * (x - noise.mean) ** 2).sum() == pytest.approx(noise.variance, rel=1e-12)
-    for least in (-3, -1, 0, 1, 5):
-        assert float(noise.at_least(least)) == pytest.approx(p[x >= least].sum(), rel=1e-11)
+    for bound in (-3, -1, 0, 1, 5):
+        assert float(noise.at_least(bound)) == pytest.approx(p[x >= bound].sum(), rel=1e-11)
 
 
 def test_the_mean_of_rates_that_nearly_agree_keeps_its_digits() -> None:

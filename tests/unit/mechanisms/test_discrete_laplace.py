@@ -108,8 +108,8 @@ def test_moments_and_tails_are_those_of_the_law(scale: float) -> None:
     p = noise.probability(x)
     assert p.sum() == pytest.approx(1, abs=1e-12)
     assert (p * x**2).sum() == pytest.approx(noise.variance, rel=1e-12)
-    for least in (-3, 0, 1, 5):
-        assert float(noise.at_least(least)) == pytest.approx(p[x >= least].sum(), abs=1e-12)
+    for bound in (-3, 0, 1, 5):
+        assert float(noise.at_least(bound)) == pytest.approx(p[x >= bound].sum(), abs=1e-12)
 
 
 def test_one_persons_records_move_the_noisy_count_by_at_most_epsilon() -> None:

@@ -266,10 +266,10 @@ def test_estimates_are_unbiased_with_the_stated_variance(inner: float, values: t
     joint = random_joint(values, np.random.default_rng(14))
     codes, reports = np.indices(values).reshape(len(values), -1), joint.ravel() @ randomiser.channel()
     for j, m in enumerate(values):
-        held = np.eye(m)[codes[j]]
+        indicators = np.eye(m)[codes[j]]
         right = np.where(np.eye(m) == 1, randomiser.hit[j], randomiser.stray[j])
-        assert randomiser.channel() @ held == pytest.approx(right[codes[j]], abs=1e-14)
-        frequency, estimates = joint.ravel() @ held, randomiser.estimate(j, held, 1)
+        assert randomiser.channel() @ indicators == pytest.approx(right[codes[j]], abs=1e-14)
+        frequency, estimates = joint.ravel() @ indicators, randomiser.estimate(j, indicators, 1)
         assert reports @ estimates == pytest.approx(frequency, abs=1e-12)
         spread = reports @ (estimates - frequency) ** 2
         assert spread == pytest.approx(randomiser.variance(j, frequency, 1), rel=1e-10)

@@ -133,14 +133,14 @@ def test_a_word_on_an_edge_is_settled_by_further_bits(several: int) -> None:
 def test_reaching_has_the_probability_of_the_tail() -> None:
     """Every position by itself, common and rare together; positions are independent."""
     noise = RoundedGaussian(Fraction(12))
-    least = np.array([1, 2, 5, 20, 25, 30, 25, 36, 44, 25, 1000])
+    thresholds = np.array([1, 2, 5, 20, 25, 30, 25, 36, 44, 25, 1000])
     repeats = 40_000
-    p = noise.at_least(least)
-    found = noise.draw_reaching(np.tile(least, repeats), KnownKey(6))
-    assert (np.diff(found) > 0).all()
-    reached = np.zeros(repeats * len(least), dtype=bool)
-    reached[found] = True
-    hits = reached.reshape(repeats, len(least)).astype(np.float64)
+    p = noise.at_least(thresholds)
+    positions = noise.draw_reaching(np.tile(thresholds, repeats), KnownKey(6))
+    assert (np.diff(positions) > 0).all()
+    reached = np.zeros(repeats * len(thresholds), dtype=bool)
+    reached[positions] = True
+    hits = reached.reshape(repeats, len(thresholds)).astype(np.float64)
     z = (hits.sum(axis=0) - repeats * p) / np.sqrt(repeats * p * (1 - p) + 1e-9)
     assert np.abs(z).max() < 4.5
     assert hits[:, -1].sum() == 0
@@ -148,15 +148,17 @@ def test_reaching_has_the_probability_of_the_tail() -> None:
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("least", [1, 10, 22, 30])
-def test_how_many_reach_is_binomial(least: int) -> None:
+@pytest.mark.parametrize("threshold", [1, 10, 22, 30])
+def test_how_many_reach_is_binomial(threshold: int) -> None:
     noise, random = RoundedGaussian(Fraction(12)), KnownKey(8)
     size, repeats = 60, 2_500
-    p = float(noise.at_least(least))
-    found = np.bincount([len(noise.draw_reaching(np.full(size, least), random)) for _ in range(repeats)], minlength=61)
-    assert goodness(found, stats.binom.pmf(np.arange(size + 1), size, p)) > 1e-4
+    p = float(noise.at_least(threshold))
+    sizes = np.bincount(
+        [len(noise.draw_reaching(np.full(size, threshold), random)) for _ in range(repeats)], minlength=61
+    )
+    assert goodness(sizes, stats.binom.pmf(np.arange(size + 1), size, p)) > 1e-4
     for wrong in (0.7, 1.3):
-        assert goodness(found, stats.binom.pmf(np.arange(size + 1), size, p * wrong)) < 1e-8
+        assert goodness(sizes, stats.binom.pmf(np.arange(size + 1), size, p * wrong)) < 1e-8
 
 
 def test_a_survivor_on_the_edge_is_settled_by_further_bits() -> None:
@@ -186,11 +188,11 @@ class Counting(SimulationRandom):
 def test_rare_events_cost_two_bits() -> None:
     random = Counting(1)
     noise = RoundedGaussian(Fraction(50))
-    least = np.tile(np.arange(190, 290), 10_000)
-    found = noise.draw_reaching(least, random)
-    assert random.drawn < len(least) / 25
-    expected = float(noise.at_least(least).sum())
-    assert abs(len(found) - expected) < 5 * math.sqrt(expected)
+    thresholds = np.tile(np.arange(190, 290), 10_000)
+    positions = noise.draw_reaching(thresholds, random)
+    assert random.drawn < len(thresholds) / 25
+    expected = float(noise.at_least(thresholds).sum())
+    assert abs(len(positions) - expected) < 5 * math.sqrt(expected)
 
 
 @pytest.mark.parametrize("sigma", ["1/16", "1/4", "3/5", "199/100", "2", "35/2"])
@@ -200,8 +202,8 @@ def test_moments_and_tails_are_those_of_the_law(sigma: str) -> None:
     p = noise.probability(x)
     assert p.sum() == pytest.approx(1, abs=1e-12)
     assert (p * x**2).sum() == pytest.approx(noise.variance, rel=1e-9)
-    for least in (-3, 0, 1, 5):
-        assert float(noise.at_least(least)) == pytest.approx(p[x >= least].sum(), abs=1e-12)
+    for bound in (-3, 0, 1, 5):
+        assert float(noise.at_least(bound)) == pytest.approx(p[x >= bound].sum(), abs=1e-12)
 
 
 @pytest.mark.parametrize(("sigma", "shift"), [("3/2", 1), ("6", 4), ("30", 30)])

@@ -49,16 +49,17 @@ def test_any_set_of_a_long_list_survives(items: int, data: st.DataObject) -> Non
 
 @pytest.mark.parametrize(("items", "size"), [(70, 30), (101, 40), (2, 1), (5, 0)])
 def test_shares_are_all_the_sets_the_likeliest_first(items: int, size: int) -> None:
-    told = list(Ranks().shares(items, size))
+    shares = list(Ranks().shares(items, size))
     likely = size * (items - items // 2) // items
-    assert told[0][0] == likely
-    assert [number for number, _ in told] == sorted(
-        (number for number, _ in told), key=lambda number: abs(2 * (number - likely) - 1)
+    assert shares[0][0] == likely
+    assert [number for number, _ in shares] == sorted(
+        (number for number, _ in shares), key=lambda number: abs(2 * (number - likely) - 1)
     )
     assert all(
-        share == math.comb(items // 2, size - number) * math.comb(items - items // 2, number) for number, share in told
+        share == math.comb(items // 2, size - number) * math.comb(items - items // 2, number)
+        for number, share in shares
     )
-    assert sum(share for _, share in told) == math.comb(items, size)
+    assert sum(share for _, share in shares) == math.comb(items, size)
 
 
 @pytest.mark.parametrize(
@@ -87,8 +88,8 @@ class Counted(int):
     work = 0
 
     def _done(self, other: int, value: int) -> Counted:
-        words = max(self.bit_length(), int(other).bit_length()) // 64 + 1
-        Counted.work += words * (min(self.bit_length(), int(other).bit_length()) // 64 + 1)
+        longer = max(self.bit_length(), int(other).bit_length()) // 64 + 1
+        Counted.work += longer * (min(self.bit_length(), int(other).bit_length()) // 64 + 1)
         return Counted(value)
 
     def __add__(self, other: int) -> Counted:

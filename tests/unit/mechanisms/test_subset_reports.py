@@ -24,9 +24,9 @@ def rows(randomiser: SubsetSelection, numbers: list[int]) -> NDArray[np.uint8]:
 
 def random_rows(randomiser: SubsetSelection, count: int, seed: int) -> NDArray[np.uint8]:
     """Uniform ranks, and the first and last."""
-    words = np.random.default_rng(seed).bytes(count * (randomiser.report_bytes + 8))
-    step = len(words) // count
-    numbers = [int.from_bytes(words[i * step : (i + 1) * step], "big") % randomiser.subsets for i in range(count)]
+    data = np.random.default_rng(seed).bytes(count * (randomiser.report_bytes + 8))
+    step = len(data) // count
+    numbers = [int.from_bytes(data[i * step : (i + 1) * step], "big") % randomiser.subsets for i in range(count)]
     return rows(randomiser, [*numbers, 0, randomiser.subsets - 1])
 
 
@@ -152,8 +152,8 @@ def test_no_report() -> None:
 @pytest.mark.parametrize(("epsilon", "items"), [(4.0, 1), (4.0, 51), (4.0, 150), (1.0, 60), (1.0, 300)])
 def test_impossible_ranks_are_told_and_refused(epsilon: float, items: int) -> None:
     randomiser = SubsetSelection(epsilon, items)
-    last, most = randomiser.subsets - 1, 256**randomiser.report_bytes - 1
-    numbers = [0, last, last + 1, last // 2, min(last + 256, most), most]
+    last, max_number = randomiser.subsets - 1, 256**randomiser.report_bytes - 1
+    numbers = [0, last, last + 1, last // 2, min(last + 256, max_number), max_number]
     data = rows(randomiser, numbers)
     assert randomiser.possible(data).tolist() == [number <= last for number in numbers]
     with pytest.raises(ParameterError, match=rf"{data[2].tobytes().hex()}.*a rank below C\({items}, {randomiser.size}"):

@@ -49,11 +49,11 @@ def distance(totals: ArrayLike, mean: NDArray[np.float64], covariance: NDArray[n
     return float(away @ np.linalg.solve(covariance[:-1, :-1], away))
 
 
-def law_of_supports(randomiser: SubsetSelection, held: list[int]) -> dict[tuple[int, ...], float]:
+def law_of_supports(randomiser: SubsetSelection, own_items: list[int]) -> dict[tuple[int, ...], float]:
     """The exact joint law of the supports, person by person."""
     reports, channel = randomiser.all_subsets().astype(int), randomiser.channel()
     law = {(0,) * randomiser.items: 1.0}
-    for x in held:
+    for x in own_items:
         after: dict[tuple[int, ...], float] = defaultdict(float)
         for (before, weight), (report, probability) in product(law.items(), zip(reports, channel[x], strict=True)):
             after[tuple((before + report).tolist())] += weight * probability
@@ -77,15 +77,15 @@ def test_the_code_draws_exactly_the_channel_it_states(
     monkeypatch.setattr(subset_selection, "_FEW", few)
     inside, outside = randomiser.cell_probabilities()
     reports = randomiser.all_subsets()
-    for held in range(randomiser.items):
+    for own in range(randomiser.items):
         drawn = [Fraction(0)] * len(reports)
 
-        def draw(random: Random, held: int = held) -> int:
-            return rank(randomiser, randomiser.draw([held], random)[0])
+        def draw(random: Random, own: int = own) -> int:
+            return rank(randomiser, randomiser.draw([own], random)[0])
 
         for report, probability in branches(draw):
             drawn[report] += probability
-        assert drawn == [inside if row[held] else outside for row in reports]
+        assert drawn == [inside if row[own] else outside for row in reports]
         assert sum(drawn) == 1
     assert np.allclose(randomiser.channel().sum(axis=1), 1, atol=1e-14)
     assert worst_log_ratio(randomiser.channel()) == pytest.approx(randomiser.loss(), abs=1e-12)
@@ -170,15 +170,15 @@ def test_both_sources_draw_the_same_channel(
 ) -> None:
     """Every report, with enough draws to tell it from the channel of an epsilon a fifth less or a quarter more."""
     randomiser, random = SubsetSelection(epsilon, items), source(3)
-    for held, few in ((0, 100), (items // 2, 0), (items - 1, 100)):
+    for own, few in ((0, 100), (items // 2, 0), (items - 1, 100)):
         monkeypatch.setattr(subset_selection, "_FEW", few)
-        drawn = randomiser.draw(np.full(60_000, held), random)
+        drawn = randomiser.draw(np.full(60_000, own), random)
         ranks = {tuple(row): i for i, row in enumerate(randomiser.all_subsets().tolist())}
         counts = np.bincount([ranks[tuple(row)] for row in drawn.tolist()], minlength=len(ranks))
-        assert goodness(counts, randomiser.channel()[held]) > 1e-4
+        assert goodness(counts, randomiser.channel()[own]) > 1e-4
         for scale in (0.8, 1.25):
             other = of_size(scale * epsilon, items, randomiser.size)
-            assert goodness(counts, other.channel()[held]) < 1e-9
+            assert goodness(counts, other.channel()[own]) < 1e-9
 
 
 @pytest.mark.parametrize(
@@ -186,31 +186,31 @@ def test_both_sources_draw_the_same_channel(
 )
 def test_supports_are_the_sums_of_the_reports_draw_for_draw(epsilon: float, items: int) -> None:
     randomiser = SubsetSelection(epsilon, items)
-    held = np.arange(20_000) ** 2 % items
-    before = held.copy()
-    reports = randomiser.draw(held, SimulationRandom(1))
-    totals = randomiser.supports(held, SimulationRandom(1))
-    assert np.array_equal(held, before)
-    assert reports.shape == (len(held), items)
+    own_items = np.arange(20_000) ** 2 % items
+    before = own_items.copy()
+    reports = randomiser.draw(own_items, SimulationRandom(1))
+    totals = randomiser.supports(own_items, SimulationRandom(1))
+    assert np.array_equal(own_items, before)
+    assert reports.shape == (len(own_items), items)
     assert (reports.sum(axis=1) == randomiser.size).all()
     assert np.array_equal(reports.sum(axis=0), totals)
     assert totals.dtype == np.int64
-    kept = reports[np.arange(len(held)), held].mean()
-    assert kept == pytest.approx(randomiser.hit, abs=4.5 * math.sqrt(0.25 / len(held)))
+    kept = reports[np.arange(len(own_items)), own_items].mean()
+    assert kept == pytest.approx(randomiser.hit, abs=4.5 * math.sqrt(0.25 / len(own_items)))
 
 
 def test_comparing_and_looking_up_give_the_same_reports(monkeypatch: pytest.MonkeyPatch) -> None:
-    randomiser, held = SubsetSelection(1.0, 30), np.arange(5000) % 30
+    randomiser, own_items = SubsetSelection(1.0, 30), np.arange(5000) % 30
     monkeypatch.setattr(subset_selection, "_FEW", 0)
-    looked_up = randomiser.draw(held, SimulationRandom(1))
+    looked_up = randomiser.draw(own_items, SimulationRandom(1))
     monkeypatch.setattr(subset_selection, "_FEW", 100)
-    assert np.array_equal(looked_up, randomiser.draw(held, SimulationRandom(1)))
+    assert np.array_equal(looked_up, randomiser.draw(own_items, SimulationRandom(1)))
 
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("by_counts", [False, True], ids=["people", "counts"])
 @pytest.mark.parametrize(
-    ("epsilon", "items", "size", "held"),
+    ("epsilon", "items", "size", "own_items"),
     [
         (2.0, 3, 2, [0, 0, 2]),
         (1.5, 4, 2, [1, 3, 3]),
@@ -220,21 +220,25 @@ def test_comparing_and_looking_up_give_the_same_reports(monkeypatch: pytest.Monk
         (3.0, 4, 1, [0, 1, 1, 3]),
     ],
 )
-def test_joint_law_of_the_supports(epsilon: float, items: int, size: int, held: list[int], by_counts: bool) -> None:
+def test_joint_law_of_the_supports(
+    epsilon: float, items: int, size: int, own_items: list[int], by_counts: bool
+) -> None:
     """Both ways to the supports have the law that follows from the channel, and would not pass with another."""
     randomiser, random, generator = of_size(epsilon, items, size), SimulationRandom(4), np.random.default_rng(4)
-    holders = np.bincount(held, minlength=items)
+    holders = np.bincount(own_items, minlength=items)
 
     def totals() -> NDArray[np.int64]:
-        return randomiser.supports_of_counts(holders, generator) if by_counts else randomiser.supports(held, random)
+        return (
+            randomiser.supports_of_counts(holders, generator) if by_counts else randomiser.supports(own_items, random)
+        )
 
-    law = law_of_supports(randomiser, held)
+    law = law_of_supports(randomiser, own_items)
     seen = Counter(tuple(totals().tolist()) for _ in range(10_000))
     assert seen.keys() <= law.keys()
     counts = np.array([seen[outcome] for outcome in law])
     assert goodness(counts, np.array(list(law.values()))) > 1e-4
     for scale in (0.8, 1.25):
-        other = law_of_supports(of_size(scale * epsilon, items, size), held)
+        other = law_of_supports(of_size(scale * epsilon, items, size), own_items)
         assert goodness(counts, np.array([other[outcome] for outcome in law])) < 1e-9
 
 
@@ -243,13 +247,13 @@ def test_joint_law_of_the_supports(epsilon: float, items: int, size: int, held: 
 def test_large_supports_have_the_stated_mean_and_covariance(epsilon: float, items: int) -> None:
     """And not those of an epsilon a fifth less or a quarter more."""
     randomiser = SubsetSelection(epsilon, items)
-    held = np.minimum(np.random.default_rng(5).geometric(0.5, 60_000) - 1, items - 1)
-    holders = np.bincount(held, minlength=items)
+    own_items = np.minimum(np.random.default_rng(5).geometric(0.5, 60_000) - 1, items - 1)
+    holders = np.bincount(own_items, minlength=items)
     for totals in (
-        randomiser.supports(held, SimulationRandom(6)),
+        randomiser.supports(own_items, SimulationRandom(6)),
         randomiser.supports_of_counts(holders, np.random.default_rng(6)),
     ):
-        assert totals.sum() == len(held) * randomiser.size
+        assert totals.sum() == len(own_items) * randomiser.size
         assert 1e-4 < stats.chi2.sf(distance(totals, *moments(randomiser, holders)), items - 1) < 1 - 1e-4
         for scale in (0.8, 1.25):
             mean, covariance = moments(of_size(scale * epsilon, items, randomiser.size), holders)
@@ -321,9 +325,9 @@ def test_only_cryptographic_randomness_is_released() -> None:
 def test_every_report_has_one_code_and_every_code_one_report(epsilon: float, items: int) -> None:
     randomiser = SubsetSelection(epsilon, items)
     assert randomiser.subsets == math.comb(items, randomiser.size)
-    for place, row in enumerate(randomiser.all_subsets() if items < 100 else []):
+    for index, row in enumerate(randomiser.all_subsets() if items < 100 else []):
         subset = tuple(np.flatnonzero(row).tolist())
-        data = place.to_bytes(randomiser.report_bytes, "big")
+        data = index.to_bytes(randomiser.report_bytes, "big")
         assert randomiser.decode(data) == subset
         assert randomiser.encode(subset[::-1]) == data
     for beyond in {randomiser.subsets, 256**randomiser.report_bytes - 1} - {256**randomiser.report_bytes}:
@@ -378,12 +382,12 @@ def test_impossible_lists_are_refused(items: int) -> None:
         SubsetSelection(1.0, items)
 
 
-@pytest.mark.parametrize("held", [[10], [-1], [0.5], [[1]], [True]])
-def test_items_off_the_list_are_refused(held: list[int]) -> None:
+@pytest.mark.parametrize("own_items", [[10], [-1], [0.5], [[1]], [True]])
+def test_items_off_the_list_are_refused(own_items: list[int]) -> None:
     randomiser = SubsetSelection(1.0, 10)
     for use in (randomiser.draw, randomiser.supports):
-        with pytest.raises(ParameterError, match=r"held.*from 0 to 9"):
-            use(held, SimulationRandom(1))
+        with pytest.raises(ParameterError, match=r"own_items.*from 0 to 9"):
+            use(own_items, SimulationRandom(1))
 
 
 @pytest.mark.parametrize("counts", [[1, 2], [1, -1, 0], [0.5, 1, 1], [10**9, 0, 0], [2**62, 2**62, 2**62]])

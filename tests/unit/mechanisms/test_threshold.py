@@ -23,9 +23,9 @@ def test_thresholds_of_the_paper() -> None:
     assert ThresholdList(Budget(4, 1e-7)).threshold == pytest.approx(9.059, abs=1e-3)
     for epsilon, delta, m in [(4.0, 1e-5, 1), (1.0, 1e-6, 2), (2.0, 1e-4, 3)]:
         b = 2 * m / epsilon
-        made = ThresholdList(Budget(epsilon, delta), m)
-        assert made.noise.scale == pytest.approx(b)
-        assert made.threshold == pytest.approx(b * (math.log(math.exp(epsilon / 2) + m - 1) - math.log(delta)))
+        mechanism = ThresholdList(Budget(epsilon, delta), m)
+        assert mechanism.noise.scale == pytest.approx(b)
+        assert mechanism.threshold == pytest.approx(b * (math.log(math.exp(epsilon / 2) + m - 1) - math.log(delta)))
 
 
 def divergences(

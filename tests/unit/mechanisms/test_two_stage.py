@@ -42,17 +42,17 @@ def test_the_code_draws_exactly_the_channel_it_states(
     stated = randomiser.cell_probabilities()
     rows = np.repeat(np.arange(len(cells)), cells)
     few = {0, cells[0] - 1, len(rows) - 1, len(rows) // 2}
-    for held in range(len(rows)) if len(rows) < 40 else few:
+    for own_cell in range(len(rows)) if len(rows) < 40 else few:
         drawn = [Fraction(0)] * len(rows)
 
-        def draw(random: Random, held: int = held) -> int:
-            return int(randomiser.draw(np.array([held]), random)[0])
+        def draw(random: Random, own_cell: int = own_cell) -> int:
+            return int(randomiser.draw(np.array([own_cell]), random)[0])
 
         for report, probability in branches(draw):
             drawn[report] += probability
         for report in range(len(rows)):
             own, sibling, stranger = stated[rows[report]]
-            right = own if report == held else sibling if rows[report] == rows[held] else stranger
+            right = own if report == own_cell else sibling if rows[report] == rows[own_cell] else stranger
             assert drawn[report] == right
         assert sum(drawn) == 1
     channel = randomiser.channel()
@@ -69,10 +69,10 @@ def test_both_sources_draw_the_same_channel(source: Callable[[int], Random]) -> 
     other = TwoStage(Budget(4 * 1.03, 1e-5), cells)
     each = 300_000
     told_apart = []
-    for held in range(int(cells.sum())):
-        counts = np.bincount(randomiser.draw(np.full(each, held), random), minlength=int(cells.sum()))
-        assert goodness(counts, randomiser.channel()[held]) > 1e-4
-        told_apart.append(goodness(counts, other.channel()[held]))
+    for own_cell in range(int(cells.sum())):
+        counts = np.bincount(randomiser.draw(np.full(each, own_cell), random), minlength=int(cells.sum()))
+        assert goodness(counts, randomiser.channel()[own_cell]) > 1e-4
+        told_apart.append(goodness(counts, other.channel()[own_cell]))
     assert max(told_apart) < 1e-20
 
 

@@ -40,17 +40,19 @@ def test_the_code_draws_exactly_the_channel_it_states(cells: list[int], epsilon:
     randomiser = tight(epsilon, cells, share)
     stated, rows = randomiser.cell_probabilities(), np.repeat(np.arange(len(cells)), cells)
     few = {0, cells[0] - 1, len(rows) - 1, len(rows) // 2}
-    for held in range(len(rows)) if len(rows) < 16 else few:
+    for own_cell in range(len(rows)) if len(rows) < 16 else few:
         drawn = [Fraction(0)] * len(rows)
 
-        def draw(random: Random, held: int = held) -> int:
-            return int(randomiser.draw(np.array([held]), random)[0])
+        def draw(random: Random, own_cell: int = own_cell) -> int:
+            return int(randomiser.draw(np.array([own_cell]), random)[0])
 
         for report, probability in branches(draw):
             drawn[report] += probability
         for report in range(len(rows)):
             own, sibling, stranger = stated[rows[report]]
-            assert drawn[report] == (own if report == held else sibling if rows[report] == rows[held] else stranger)
+            assert drawn[report] == (
+                own if report == own_cell else sibling if rows[report] == rows[own_cell] else stranger
+            )
         assert sum(drawn) == 1
 
 
@@ -119,13 +121,13 @@ def test_estimates_are_unbiased_with_unbiased_variance_and_smaller_than_the_publ
     spreads = []
     for randomiser in (tight(4.0, cells.tolist()), TwoStage(Budget(4), cells)):
         drawn = generator.multinomial(5_000, p @ randomiser.channel(), size=4_000)
-        made = [client_estimate(Tally.of_counts(counts, cells), randomiser) for counts in drawn]
+        estimates = [client_estimate(Tally.of_counts(counts, cells), randomiser) for counts in drawn]
         for level, truth in (("cells", p), ("queries", np.bincount(rows, weights=p))):
-            values = np.array([getattr(e, level).probability for e in made])
-            claimed = np.mean([getattr(e, level).variance for e in made], axis=0)
+            values = np.array([getattr(e, level).probability for e in estimates])
+            claimed = np.mean([getattr(e, level).variance for e in estimates], axis=0)
             spread = values.var(axis=0, ddof=1)
-            assert np.abs((values.mean(axis=0) - truth) / np.sqrt(spread / len(made))).max() < 4.5
+            assert np.abs((values.mean(axis=0) - truth) / np.sqrt(spread / len(estimates))).max() < 4.5
             assert np.abs(claimed / spread - 1).max() < 0.11
-        spreads.append(np.mean([e.cells.variance for e in made], axis=0))
+        spreads.append(np.mean([e.cells.variance for e in estimates], axis=0))
     several = cells[rows] > 1
     assert (spreads[0][several] < spreads[1][several]).all()

@@ -260,7 +260,7 @@ def sane(made: Outcome) -> None:
     assert made.cell_probability.sum() == pytest.approx(1)
     assert made.identity_gap < 1e-12
     assert str(made)
-    assert made.guarantee.words
+    assert made.guarantee.statement
 
 
 @pytest.mark.parametrize("randomiser", ["split", "two-stage", "two-stage-tight"])

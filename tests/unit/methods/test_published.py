@@ -108,7 +108,7 @@ def test_a_one_level_log_gives_trends() -> None:
     assert {row.query for row in made.trends()} == {"q0", "q1", "q2", "q3", "q4", None}
     assert [row.query for row in made.records()] == [row.query for row in made.trends()]
     assert made.guarantee.client_epsilon_exact == pytest.approx(4, abs=1e-3)
-    assert "e^4, plus at most 5e-06" in made.guarantee.words
+    assert "e^4, plus at most 5e-06" in made.guarantee.statement
 
 
 def marks(log: EmbeddedLog, opted: int) -> np.ndarray:

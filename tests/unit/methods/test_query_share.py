@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from blendp.curator import OptInCounts
-from blendp.estimate import Arm, Guard, Posterior, Split, hybrid_blend, opt_in_posterior
+from blendp.estimate import Arm, InfluenceGuard, Posterior, Split, hybrid_blend, opt_in_posterior
 from blendp.headlist import HeadList
 from blendp.mechanisms import SubsetSelection
 from blendp.methods.query_share import SHARES, best_query_share, predicted_error
@@ -63,7 +63,7 @@ def test_the_prediction_comes_true(share: float) -> None:
             Arm(cells, clients - asked, cells.supports_of_counts(generator.multinomial(clients - asked, p), generator)),
             rows,
         )
-        of_cells, of_queries = hybrid_blend(posterior, split, Guard())
+        of_cells, of_queries = hybrid_blend(posterior, split, InfluenceGuard())
         listed = head_list.record_cells
         said.append(predicted_error(share, posterior, queries, cells, head_list, clients))
         stated.append(of_cells.std_error[listed].sum() + of_queries.std_error[:-1].sum())

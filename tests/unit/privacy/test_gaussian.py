@@ -33,9 +33,9 @@ def test_delta_to_ten_digits_and_never_too_small(epsilon: float, delta: float) -
     mu = Fraction(gaussian_mu(epsilon, delta))
     e = Fraction(epsilon)
     exact = exact_normal.upper_tail(e / mu - mu / 2) - exact_normal.exp(e) * exact_normal.upper_tail(e / mu + mu / 2)
-    found = gaussian_delta(float(mu), epsilon)
-    assert exact <= Fraction(found) <= Fraction(delta)
-    assert found == pytest.approx(float(exact), rel=1e-7)
+    computed = gaussian_delta(float(mu), epsilon)
+    assert exact <= Fraction(computed) <= Fraction(delta)
+    assert computed == pytest.approx(float(exact), rel=1e-7)
 
 
 @pytest.mark.parametrize(("mu", "epsilon"), [(1.0, 1.0), (0.3, 0.5), (2.0, 4.0)])

@@ -36,8 +36,8 @@ def test_a_derived_source_is_a_function_of_key_purpose_and_data() -> None:
     key = bytes(range(32))
     first = DerivedRandom(key, "list", b"ab", b"c")
     require_release(first)
-    words = first.words(8).tolist()
-    assert DerivedRandom(key, "list", b"ab", b"c").words(8).tolist() == words
+    drawn = first.words(8).tolist()
+    assert DerivedRandom(key, "list", b"ab", b"c").words(8).tolist() == drawn
     others = [
         DerivedRandom(bytes(32), "list", b"ab", b"c"),
         DerivedRandom(key, "release", b"ab", b"c"),
@@ -48,8 +48,8 @@ def test_a_derived_source_is_a_function_of_key_purpose_and_data() -> None:
         DerivedRandom(key, "list", b"ab", b"b"),
     ]
     seen = [tuple(other.words(8).tolist()) for other in others]
-    assert len({*seen, tuple(words)}) == 8
-    assert not set(words) & {word for some in seen for word in some}
+    assert len({*seen, tuple(drawn)}) == 8
+    assert not set(drawn) & {word for some in seen for word in some}
 
 
 def test_a_derived_source_has_a_whole_key_and_hides_it() -> None:
@@ -131,16 +131,16 @@ def in_a_fork(draw: Callable[[], list[int]]) -> list[int]:
     with os.fdopen(read, "rb") as pipe:
         answer = pipe.read()
     os.waitpid(child, 0)
-    words: list[int] = json.loads(answer)
-    return words
+    sequence: list[int] = json.loads(answer)
+    return sequence
 
 
 def insisting(random: ReleaseRandom) -> list[int]:
     """Four words, asked for again after every interrupt."""
     while True:
         try:
-            words: list[int] = random.words(4).tolist()
-            return words
+            sequence: list[int] = random.words(4).tolist()
+            return sequence
         except KeyboardInterrupt:
             continue
 
@@ -153,7 +153,7 @@ def test_a_forked_process_never_draws_its_parents_words(failures: int) -> None:
     random.words(1)
     drawn = [in_a_fork(lambda: insisting(random)) for _ in range(2)]
     drawn.append(random.words(4).tolist())
-    assert len({word for words in drawn for word in words}) == 12
+    assert len({word for sequence in drawn for word in sequence}) == 12
 
 
 class Slow(ReleaseRandom):
@@ -175,10 +175,10 @@ def two_threads(random: Slow) -> list[int]:
     first = threading.Thread(target=random.words, args=(1,), name="first", daemon=True)
     first.start()
     random.entered.wait(10)
-    words: list[int] = random.words(4).tolist()
+    drawn: list[int] = random.words(4).tolist()
     random.asked.set()
     first.join(10)
-    return words
+    return drawn
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")

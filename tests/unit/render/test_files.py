@@ -46,7 +46,7 @@ def test_the_five_files_say_the_same(release: Release, tmp_path: Path) -> None:
     assert card["parameters"]["epsilon"] == 4.0
     assert card["users"] == {"opt_in": 900, "opt_in_head_list": 900, "opt_in_estimate": 0, "client": 2100}
     assert card["head_list"]["sha256"] == release.head_list.sha256
-    assert "factor of at most e^4" in card["guarantee"]["words"]
+    assert "factor of at most e^4" in card["guarantee"]["statement"]
     assert card["identity_gap"] < 1e-12
     assert 0 <= card["query_reporters"] < 1
     assert 0 < card["cross_check"]["p_value"] <= 1

@@ -82,7 +82,7 @@ def check_rows(checks: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if agreement is None:
         yield "groups", "not compared: this method does not"
     else:
-        yield "groups", agreement["words"]
+        yield "groups", agreement["statement"]
         for number, one in enumerate(agreement["flagged"]):
             yield "" if number else "flagged", _flagged(one)
         left = agreement["flagged_records"] - len(agreement["flagged"])

@@ -15,7 +15,7 @@ from blendp.errors import ParameterError
 from blendp.mechanisms.exact import WORD_BITS, ExactTail, floor_bits, geometric_edges, power_bits
 from blendp.randomness import Random, ReleaseRandom, require_release
 
-_LARGEST_SCALE = 20_000
+_MAX_SCALE = 20_000
 
 
 @dataclass(frozen=True)
@@ -37,11 +37,11 @@ class AsymmetricLaplace:
     def __post_init__(self) -> None:
         """Refuse rates whose table would not fit."""
         for name, rate in (("falling rate", self.falling), ("rising rate", self.rising)):
-            if not Fraction(1, _LARGEST_SCALE) <= rate <= 100:
+            if not Fraction(1, _MAX_SCALE) <= rate <= 100:
                 raise ParameterError(
                     name,
                     float(rate),
-                    f"from 1/{_LARGEST_SCALE} to 100",
+                    f"from 1/{_MAX_SCALE} to 100",
                     "A rate is a share of epsilon: raise epsilon, or give this side a larger share.",
                 )
 
@@ -114,8 +114,8 @@ class AsymmetricLaplace:
         X >= x when U < P(X >= x), and X <= -x when 1 - U < P(X <= -x), for x >= 1: both cannot be, as the two
         probabilities sum to less than 1.
         """
-        words = random.words(count)
-        return self._tail.above(words, random) - self._lower_tail.above(~words, random)
+        uniforms = random.words(count)
+        return self._tail.above(uniforms, random) - self._lower_tail.above(~uniforms, random)
 
 
 def _side_bits(rate: Fraction, other: Fraction, x: int, bits: int) -> int:

@@ -17,9 +17,6 @@ from blendp.mechanisms.exact import WORD_BITS, ExactTail, below_tail, geometric_
 from blendp.privacy import Budget
 from blendp.randomness import Random, ReleaseRandom, require_release
 
-_SURE = 1 - 1e-8
-_CHUNK = 1024
-
 
 @dataclass(frozen=True)
 class AsymmetricList:
@@ -100,35 +97,6 @@ class AsymmetricList:
         counts = np.asarray(counts, dtype=np.int64)
         return np.where(counts > 0, self.noise.at_least(self.min_total - counts), 0.0)
 
-    def expected_size(self, rates: NDArray[np.float64]) -> float:
-        """How many records are listed on average, when their counts are Poisson with these means.
-
-            sum over records of sum over n >= 1 of P(N = n) P(X >= T - n)
-
-        The inner sum runs over six standard deviations below the mean and above the centre of its terms, which lies
-        between rate and rate e^(e_+) and is T where that is between; what is left out is below 1e-7 of it. Records
-        that are listed with a probability above 1 - 1e-8 count as 1.
-        """
-        rates = np.sort(np.asarray(rates, dtype=np.float64).ravel())
-        if len(rates) and not (rates[0] >= 0 and math.isfinite(rates[-1])):
-            raise ParameterError(
-                "rates", float(rates[-1] if rates[0] >= 0 else rates[0]), "finite and at least 0", "Give mean counts."
-            )
-        rates = rates[rates > 0]
-        lowest = np.clip(np.floor(rates - 6 * np.sqrt(rates)), 1, 2.0**62).astype(np.int64)
-        total = float(len(rates))
-        rates = rates[self.listing_probability(lowest) < _SURE]
-        total -= len(rates)
-        centre = np.minimum(rates * math.exp(self.noise.falling), np.maximum(self.min_total, rates))
-        highest = np.ceil(centre + 6 * np.sqrt(centre) + 12).astype(np.int64)
-        log_factorial = np.cumsum(np.log(np.maximum(np.arange(highest[-1] + 1 if len(highest) else 1), 1)))
-        for start in range(0, len(rates), _CHUNK):
-            part = rates[start : start + _CHUNK, None]
-            n = np.arange(lowest[start], highest[start + len(part) - 1] + 1)
-            poisson = np.exp(np.log(part) * n - part - log_factorial[n])
-            total += float(poisson.sum(axis=0) @ self.listing_probability(n))
-        return total
-
     def release(self, counts: NDArray[np.int64], random: ReleaseRandom) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The indices of the listed records, ascending, and their noisy totals, for a list that is released."""
         require_release(random)
@@ -174,11 +142,6 @@ class AsymmetricList:
 
         step = bits(1, 2 * WORD_BITS)
         return ExactTail(bits, geometric_edges(step, step, bits))
-
-    def release_wildcards(self, counts: NDArray[np.int64], random: ReleaseRandom) -> NDArray[np.int64]:
-        """The noisy counts of the wildcards, for data that is released."""
-        require_release(random)
-        return self.draw_wildcards(counts, random)
 
     def draw_wildcards(self, counts: NDArray[np.int64], random: Random) -> NDArray[np.int64]:
         """The noisy counts of the wildcards.

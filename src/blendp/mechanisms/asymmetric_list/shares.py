@@ -37,8 +37,8 @@ def best_falling_share(epsilon: float, delta: float, wildcard_share: Fraction) -
     n epsilon matters, and the share is that of 0.05.
     """
     epsilon = max(epsilon, _FINEST)
-    most = math.floor(_STEPS * (1 - wildcard_share - _MIN_RISING))
-    steps = np.arange(1, most + 1)
+    max_step = math.floor(_STEPS * (1 - wildcard_share - _MIN_RISING))
+    steps = np.arange(1, max_step + 1)
     both = epsilon * float(1 - wildcard_share)
     falling = epsilon * steps / _STEPS
     upper = np.expm1(falling - both) / math.expm1(-both)

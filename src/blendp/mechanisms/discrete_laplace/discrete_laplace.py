@@ -15,7 +15,7 @@ from blendp.errors import ParameterError
 from blendp.mechanisms.exact import WORD_BITS, ExactTail, floor_bits, geometric_edges, power_bits
 from blendp.randomness import Random, ReleaseRandom, require_release
 
-_LARGEST_SCALE = 20_000
+_MAX_SCALE = 20_000
 
 
 @dataclass(frozen=True)
@@ -34,11 +34,11 @@ class DiscreteLaplace:
 
     def __post_init__(self) -> None:
         """Refuse scales whose table would not fit."""
-        if not Fraction(1, _LARGEST_SCALE) <= self.rate <= 100:
+        if not Fraction(1, _MAX_SCALE) <= self.rate <= 100:
             raise ParameterError(
                 "noise scale",
                 float(1 / self.rate) if self.rate > 1e-300 else math.inf,
-                f"from 0.01 to {_LARGEST_SCALE}",
+                f"from 0.01 to {_MAX_SCALE}",
                 "The scale is 2 x records per user / epsilon: raise epsilon or take fewer records from each user.",
             )
 
@@ -99,5 +99,5 @@ class DiscreteLaplace:
 
         X >= x when U < P(X >= x), and X <= -x when 1 - U is, for x >= 1: both cannot be, as P(X >= 1) < 1/2.
         """
-        words = random.words(count)
-        return self._tail.above(words, random) - self._tail.above(~words, random)
+        uniforms = random.words(count)
+        return self._tail.above(uniforms, random) - self._tail.above(~uniforms, random)

@@ -169,10 +169,10 @@ class HiddenSampling:
         upper, lower = [], []
         for j in range(len(self.values)):
             if j != i:
-                least, most = self._box(i, j, low, high)
+                min_law, max_law = self._box(i, j, low, high)
                 other, gap = float(self._others[j]), float(self._truths[j] - self._others[j])
-                lower.append(other + gap * least)
-                upper.append(other + gap * most)
+                lower.append(other + gap * min_law)
+                upper.append(other + gap * max_law)
         ratio = 1.0
         while (larger := self._larger_ratio(i, upper, lower, ratio)) > ratio:
             ratio = larger
@@ -207,21 +207,21 @@ class HiddenSampling:
         name = f"low and high [{i}, {j}]"
         if (i, j) not in low or (i, j) not in high:
             raise ParameterError(name, None, "given for all ordered pairs", "Give the bounds 0 and 1 if unknown.")
-        least, most = (np.asarray(side[i, j], dtype=np.float64) for side in (low, high))
+        min_law, max_law = (np.asarray(side[i, j], dtype=np.float64) for side in (low, high))
         shape = (self.values[i], self.values[j])
-        if least.shape != shape or most.shape != shape:
+        if min_law.shape != shape or max_law.shape != shape:
             raise ParameterError(
-                name, (least.shape, most.shape), f"of shape {shape}", "Give a row for every value of the first."
+                name, (min_law.shape, max_law.shape), f"of shape {shape}", "Give a row for every value of the first."
             )
-        ordered = (least >= -_SLACK) & (least <= most) & (most <= 1 + _SLACK)
-        if not ordered.all() or (least.sum(axis=1) > 1 + _SLACK).any() or (most.sum(axis=1) < 1 - _SLACK).any():
+        ordered = (min_law >= -_SLACK) & (min_law <= max_law) & (max_law <= 1 + _SLACK)
+        if not ordered.all() or (min_law.sum(axis=1) > 1 + _SLACK).any() or (max_law.sum(axis=1) < 1 - _SLACK).any():
             raise ParameterError(
                 name,
-                (least, most),
+                (min_law, max_law),
                 "bounds 0 <= low <= high <= 1 that leave room for rows with sum 1",
                 "Give the law of the second attribute for every value of the first.",
             )
-        return least.clip(0, 1), most.clip(0, 1)
+        return min_law.clip(0, 1), max_law.clip(0, 1)
 
     def release(self, codes: ArrayLike, random: ReleaseRandom) -> NDArray[np.int64]:
         """One report for every record, to be sent from devices."""

@@ -1,5 +1,5 @@
 """Gaussian noise on integers, rounded."""
 
-from blendp.mechanisms.rounded_gaussian.rounded_gaussian import LARGEST_TABLE, RoundedGaussian
+from blendp.mechanisms.rounded_gaussian.rounded_gaussian import MAX_TABLE_SIGMA, RoundedGaussian
 
-__all__ = ["LARGEST_TABLE", "RoundedGaussian"]
+__all__ = ["MAX_TABLE_SIGMA", "RoundedGaussian"]

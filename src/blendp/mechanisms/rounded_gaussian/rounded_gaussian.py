@@ -16,10 +16,10 @@ from blendp.mechanisms.exact import WORD_BITS, ExactTail, below_tail, floor_bits
 from blendp.privacy.gaussian import normal_tail
 from blendp.randomness import Random, ReleaseRandom, require_release
 
-LARGEST_TABLE = 100_000
+MAX_TABLE_SIGMA = 100_000
 """The largest sigma for which a table of edges is made (about 10 sigma of them, some seconds)."""
 
-_SMALLEST, _LARGEST = Fraction(1, 16), 10**9
+_MIN_SIGMA, _MAX_SIGMA = Fraction(1, 16), 10**9
 _FEW = 4  # so few draws do not pay for a table
 _STEPPED = 8  # from this sigma on, the table is made in steps
 _FIXED = 192  # bits after the point of the numbers that make it
@@ -45,7 +45,7 @@ class RoundedGaussian:
 
     def __post_init__(self) -> None:
         """Refuse scales that cannot be sampled."""
-        if not _SMALLEST <= self.sigma <= _LARGEST:
+        if not _MIN_SIGMA <= self.sigma <= _MAX_SIGMA:
             raise ParameterError(
                 "sigma",
                 float(self.sigma),
@@ -94,10 +94,10 @@ class RoundedGaussian:
 
         X >= x when U < P(X >= x), and X <= -x when 1 - U is, for x >= 1: both cannot be, as P(X >= 1) < 1/2.
         """
-        words = random.words(count)
-        if count >= _FEW and self.sigma <= LARGEST_TABLE:
-            return self._tail.above(words, random) - self._tail.above(~words, random)
-        return np.array([self._inverse(word, random) for word in words.tolist()], dtype=np.int64)
+        uniforms = random.words(count)
+        if count >= _FEW and self.sigma <= MAX_TABLE_SIGMA:
+            return self._tail.above(uniforms, random) - self._tail.above(~uniforms, random)
+        return np.array([self._inverse(word, random) for word in uniforms.tolist()], dtype=np.int64)
 
     def _inverse(self, word: int, random: Random) -> int:
         """X for the uniform number that starts with this word, by bisection, without a table."""
@@ -117,15 +117,15 @@ class RoundedGaussian:
             word = (word << WORD_BITS) | random.key()
             bits += WORD_BITS
 
-    def draw_reaching(self, least: NDArray[np.int64], random: Random) -> NDArray[np.int64]:
-        """The positions, ascending, at which a fresh X is at least what ``least`` (1 or more) asks.
+    def draw_reaching(self, thresholds: NDArray[np.int64], random: Random) -> NDArray[np.int64]:
+        """The positions, ascending, at which a fresh X is at least its threshold (1 or more).
 
         Positions are grouped by the leading zero bits of their probability: how many of a group have a uniform number
         that starts with so many zeros is drawn first, then which, then the other bits of these few. A rare event costs
         about two random bits.
         """
         edges = self._tail.edges[::-1]
-        at = np.minimum(least, len(edges)) - 1  # the last edge is 0, like all that follow
+        at = np.minimum(thresholds, len(edges)) - 1  # the last edge is 0, like all that follow
         zeros = (WORD_BITS - np.frexp(edges.astype(np.float64))[1]).astype(np.uint8)[at]
         order = np.argsort(zeros, kind="stable")
         starts = np.concatenate([[0], np.cumsum(np.bincount(zeros, minlength=1))]).tolist()
@@ -135,12 +135,12 @@ class RoundedGaussian:
             thin = level >= _THINNED
             if thin:
                 group = group[random.subset(len(group), _how_many_start_with(level, len(group), random))]
-            words = random.words(len(group))
+            uniforms = random.words(len(group))
             if thin:  # the thinning has drawn the zeros
-                words = words >> np.uint64(level) if level < WORD_BITS else np.zeros_like(words)
-            passed = words < edges[at[group]]
-            for tie in np.flatnonzero(words == edges[at[group]]).tolist():
-                passed[tie] = self._settled(int(words[tie]), int(least[group[tie]]), random)
+                uniforms = uniforms >> np.uint64(level) if level < WORD_BITS else np.zeros_like(uniforms)
+            passed = uniforms < edges[at[group]]
+            for tie in np.flatnonzero(uniforms == edges[at[group]]).tolist():
+                passed[tie] = self._settled(int(uniforms[tie]), int(thresholds[group[tie]]), random)
             reached.append(group[passed])
         return np.sort(np.concatenate(reached))
 
@@ -174,8 +174,8 @@ def _upper_tail(z: Fraction) -> Decimal:
     context = getcontext()
     term = total = Decimal(z.numerator) / z.denominator
     square, n = term * term, 1
-    least = Decimal(10) ** -context.prec
-    while term > least or square > n:  # from here on every term is less than half the one before
+    negligible = Decimal(10) ** -context.prec
+    while term > negligible or square > n:  # from here on every term is less than half the one before
         n += 2
         term = term * square / n
         total += term
@@ -235,12 +235,12 @@ def _series(square: Fraction) -> list[int]:
 
     The integral is the alternating sum over j of 1/(j! (8 sigma^2)^j (2k + 2j + 1)).
     """
-    bound, smallest = Fraction(24) / square, Fraction(1, 1 << (_FIXED + 2))
+    bound, negligible = Fraction(24) / square, Fraction(1, 1 << (_FIXED + 2))
     powers = [Fraction(1)]
-    while powers[-1] > smallest:
+    while powers[-1] > negligible:
         powers.append(powers[-1] / (8 * square * len(powers)))
     series, power, k = [], Fraction(1), 0
-    while power / math.factorial(2 * k + 1) > smallest:
+    while power / math.factorial(2 * k + 1) > negligible:
         integral = sum((-1) ** j * each / (2 * k + 2 * j + 1) for j, each in enumerate(powers))
         series.append(math.floor(integral * 2**_FIXED / math.factorial(2 * k)))
         power, k = power * bound, k + 1

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blendp.errors import ParameterError, require_count, require_number
-from blendp.mechanisms.rounded_gaussian import LARGEST_TABLE, RoundedGaussian
+from blendp.mechanisms.rounded_gaussian import MAX_TABLE_SIGMA, RoundedGaussian
 from blendp.privacy import Budget
 from blendp.privacy.gaussian import ROUNDING, gaussian_delta, gaussian_mu
 from blendp.randomness import Random, ReleaseRandom, require_release
@@ -107,11 +107,11 @@ class WeightedUnion:
                 "delta", delta, f"small beside epsilon ({self.budget.epsilon:g})", "Lower delta or raise epsilon."
             )
         rho, mu, noise = best
-        if noise.sigma > LARGEST_TABLE:
+        if noise.sigma > MAX_TABLE_SIGMA:
             raise ParameterError(
                 "epsilon",
                 self.budget.epsilon,
-                f"so large that the list's noise (now {float(noise.sigma):.0f}) is below {LARGEST_TABLE}",
+                f"so large that the list's noise (now {float(noise.sigma):.0f}) is below {MAX_TABLE_SIGMA}",
                 "Raise epsilon, delta or the list share.",
             )
         object.__setattr__(self, "mu", mu)
@@ -222,13 +222,6 @@ class WeightedUnion:
         kept = high[totals[high] + self.list_noise.draw(len(high), random) >= self.min_total]
         raised = low[self.list_noise.draw_reaching(self.min_total - totals[low], random)]
         return np.sort(np.concatenate([kept, raised]))
-
-    def release_counts(
-        self, cells: NDArray[np.int64], query_of_cell: NDArray[np.int64], cell_count: int, random: ReleaseRandom
-    ) -> UnionCounts:
-        """The noisy counts and dispersions of the list's cells, for a result that is released."""
-        require_release(random)
-        return self.draw_counts(cells, query_of_cell, cell_count, random)
 
     def draw_counts(
         self, cells: NDArray[np.int64], query_of_cell: NDArray[np.int64], cell_count: int, random: Random

@@ -71,9 +71,9 @@ def _blocks(data: Bytes, length: int) -> Iterator[Bytes]:
 
 def _words(data: Bytes) -> Words:
     """Rows of at most 8 bytes, the most significant first, as words."""
-    words = np.zeros((len(data), _WORD_BYTES), dtype=np.uint8)
-    words[:, _WORD_BYTES - data.shape[1] :] = data
-    return words.view(">u8").ravel().astype(np.uint64)
+    padded = np.zeros((len(data), _WORD_BYTES), dtype=np.uint8)
+    padded[:, _WORD_BYTES - data.shape[1] :] = data
+    return padded.view(">u8").ravel().astype(np.uint64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,12 +107,12 @@ class _Part:
         at = np.flatnonzero(chosen)
         return _Part(self.start, self.items, self.sizes[at], self.ranks.take(at, axis=1))
 
-    def words(self) -> Words:
+    def word_ranks(self) -> Words:
         """The ranks, all of them words."""
-        words = np.zeros(len(self.sizes), dtype=np.uint64)
+        word_ranks = np.zeros(len(self.sizes), dtype=np.uint64)
         for limb in self.ranks[: _WORD_BYTES // _LIMB_BYTES][::-1]:
-            words = (words << np.uint64(_LIMB_BITS)) + limb.astype(np.uint64)
-        return words
+            word_ranks = (word_ranks << np.uint64(_LIMB_BITS)) + limb.astype(np.uint64)
+        return word_ranks
 
     def rank(self, row: int) -> int:
         """One rank."""
@@ -260,20 +260,20 @@ class _Splitter:
         self._nth[sizes] = np.arange(len(sizes))
         self._scale = np.array([1 / row[size] for size in sizes])
         keys: list[float] = []
-        starts, seconds, counts, most = [], [], [], 0
+        starts, seconds, counts, max_front = [], [], [], 0
         for nth, (size, table) in enumerate(self._shares.items()):
             table.reach(row[size] - row[size] // _UNCOVERED - 1)
             keys += [nth + start / row[size] for start in (*table.starts, table.end)]
             starts += [*table.starts, 0]
             seconds += [*table.seconds, 1]
             counts += [*table.counts, 0]
-            most = max(most, *(first[size - count] for count in table.counts))
+            max_front = max(max_front, *(first[size - count] for count in table.counts))
         self._keys = np.array([*keys, len(sizes), math.inf])
         self._starts = _limbs_of_numbers([*starts, 0], max(row[size] for size in sizes))
         self._seconds = _limbs_of_numbers([*seconds, 1], max(seconds))
         self._divisors = _value(self._seconds)
         self._counts = np.array([*counts, 0])
-        self._digits = _limb_count(most)
+        self._digits = _limb_count(max_front)
         self._widths = tuple(_limb_count(math.comb(half, half // 2)) for half in halves(self.items))
 
     def split(self, part: _Part, totals: Numbers) -> Iterator[_Part]:
@@ -281,7 +281,7 @@ class _Splitter:
         is_word = self._is_word.take(part.sizes)
         if is_word.any():
             ready = part.rows(is_word)
-            _count_words(ready.words(), ready.sizes, self._columns, totals[part.start : part.start + part.items])
+            _count_words(ready.word_ranks(), ready.sizes, self._columns, totals[part.start : part.start + part.items])
         if not is_word.all():
             yield from self._halves(part.rows(~is_word))
 
@@ -336,33 +336,33 @@ class _Splitter:
         return front, back, (shares_of_whole > _NEAR_WHOLE) & (shares_of_whole < 1 - _NEAR_WHOLE)
 
 
-def _count_words(words: Words, sizes: Numbers, columns: Words, totals: Numbers) -> None:
+def _count_words(word_ranks: Words, sizes: Numbers, columns: Words, totals: Numbers) -> None:
     """Add the sets of these ranks, all of them words, to the totals."""
     if _SEARCH * int(sizes.max()) < len(totals):
-        _count_by_search(words, sizes, columns, totals)
+        _count_by_search(word_ranks, sizes, columns, totals)
     else:
-        _count_by_walk(words, sizes, columns, totals)
+        _count_by_walk(word_ranks, sizes, columns, totals)
 
 
-def _count_by_search(words: Words, sizes: Numbers, columns: Words, totals: Numbers) -> None:
+def _count_by_search(word_ranks: Words, sizes: Numbers, columns: Words, totals: Numbers) -> None:
     """The largest item of a report is the last c with C(c, left) <= rank, and so on below it: for few items."""
     reached = np.cumsum(np.bincount(sizes)[::-1])[::-1]
-    words = words.copy() if reached[0] == reached[-1] else words.take(np.argsort(-sizes))
+    word_ranks = word_ranks.copy() if reached[0] == reached[-1] else word_ranks.take(np.argsort(-sizes))
     for left in range(len(reached) - 1, 0, -1):
-        active = words[: reached[left]]
+        active = word_ranks[: reached[left]]
         largest = np.searchsorted(columns[left], active, side="right") - 1
         totals += np.bincount(largest, minlength=len(totals))
         active -= columns[left][largest]
 
 
-def _count_by_walk(words: Words, sizes: Numbers, columns: Words, totals: Numbers) -> None:
+def _count_by_walk(word_ranks: Words, sizes: Numbers, columns: Words, totals: Numbers) -> None:
     """From the last item down: with so many ``left``, the next is ``item`` when rank >= C(item, left)."""
-    words, left = words.copy(), sizes.copy()
+    word_ranks, left = word_ranks.copy(), sizes.copy()
     for item, steps in reversed(list(enumerate(np.ascontiguousarray(columns.T)))):
         step = steps.take(left)
-        inside = words >= step
+        inside = word_ranks >= step
         totals[item] += np.count_nonzero(inside)
-        words -= step * inside
+        word_ranks -= step * inside
         left -= inside
 
 
@@ -399,9 +399,9 @@ def _limb_count(number: int) -> int:
     return max(1, -(-number.bit_length() // _LIMB_BITS))
 
 
-def _limbs_of_numbers(numbers: list[int], most: int) -> Limbs:
+def _limbs_of_numbers(numbers: list[int], max_number: int) -> Limbs:
     """Numbers as columns of as many limbs as the largest possible needs."""
-    width = _limb_count(most) * _LIMB_BYTES
+    width = _limb_count(max_number) * _LIMB_BYTES
     data = b"".join(number.to_bytes(width, "little") for number in numbers)
     rows = np.frombuffer(data, dtype="<u2").reshape(len(numbers), -1)
     return np.ascontiguousarray(rows.T, dtype=np.float64)

@@ -141,39 +141,42 @@ class SubsetSelection:
         """
         return max(1, (self.report_bits + 7) // 8)
 
-    def release(self, held: ArrayLike, random: ReleaseRandom) -> NDArray[np.bool_]:
+    def release(self, own_items: ArrayLike, random: ReleaseRandom) -> NDArray[np.bool_]:
         """One report for every held item, to be sent from devices: row i tells which items are in report i."""
         require_release(random)
-        return self.draw(held, random)
+        return self.draw(own_items, random)
 
-    def draw(self, held: ArrayLike, random: Random) -> NDArray[np.bool_]:
+    def draw(self, own_items: ArrayLike, random: Random) -> NDArray[np.bool_]:
         """One report for every held item: row i tells which items are in report i."""
-        own = self._own(held)
+        own = self._own(own_items)
         reports = np.zeros((len(own), self.items), dtype=np.bool_)
         for block, members in self._blocks(own, random):
             reports[np.arange(block.start, block.stop), members] = True
         return reports
 
-    def supports(self, held: ArrayLike, random: Random) -> NDArray[np.int64]:
+    def supports(self, own_items: ArrayLike, random: Random) -> NDArray[np.int64]:
         """How many of the reports contain each item, one report for every held item.
 
-        It is ``draw(held, random).sum(axis=0)``, draw for draw, but the reports are made and counted in blocks that
-        fit the processor's cache.
+        It is ``draw(own_items, random).sum(axis=0)``, draw for draw, but the reports are made and counted in blocks
+        that fit the processor's cache.
         """
         totals = np.zeros(self.items, dtype=np.int64)
-        for _, members in self._blocks(self._own(held), random):
+        for _, members in self._blocks(self._own(own_items), random):
             totals += np.bincount(members.ravel(), minlength=self.items)
         return totals
 
-    def _own(self, held: ArrayLike) -> NDArray[np.int64]:
+    def _own(self, own_items: ArrayLike) -> NDArray[np.int64]:
         """The held items as an array, checked."""
-        own = np.asarray(held)
+        own = np.asarray(own_items)
         if not own.size:
             own = own.astype(np.int64)
         fine = own.ndim == 1 and np.issubdtype(own.dtype, np.integer)
         if not fine or (own.size and not 0 <= int(own.min()) <= int(own.max()) < self.items):
             raise ParameterError(
-                "held", own, f"a list of items from 0 to {self.items - 1}", "Give each person's place on the list."
+                "own_items",
+                own,
+                f"a list of items from 0 to {self.items - 1}",
+                "Give each person's position on the list.",
             )
         return own.astype(np.int64, copy=False)
 

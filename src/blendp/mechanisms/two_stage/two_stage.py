@@ -82,8 +82,8 @@ class TwoStage:
         distinct, which = np.unique(cells, return_inverse=True)
         coins = [self._url_coin(int(k)) for k in distinct]
         object.__setattr__(self, "url_coins", np.array(coins, dtype=np.uint64)[which])
-        least = np.array([_fair(len(cells)), *(_fair(int(k)) for k in cells)])
-        if (np.array([self.query_coin, *self.url_coins.tolist()]) < least).any():
+        fair_coins = np.array([_fair(len(cells)), *(_fair(int(k)) for k in cells)])
+        if (np.array([self.query_coin, *self.url_coins.tolist()]) < fair_coins).any():
             raise ParameterError(
                 "epsilon",
                 self.budget.epsilon,

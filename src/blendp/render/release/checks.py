@@ -39,13 +39,13 @@ def alarms(outcome: Outcome) -> list[str]:
         return []
     flagged = [outcome.head_list.labels[i] for i in check.flagged]
     if check.p_value is None or not (check.differ or flagged):
-        return [] if check.p_value is not None else [check.words]
+        return [] if check.p_value is not None else [check.statement]
     if not flagged:
-        return [check.words]
+        return [check.statement]
     named = ", ".join(plain_label(query, url, 60) for query, url in flagged[:_MAX_NAMED])
     more = f" and {len(flagged) - _MAX_NAMED:,} more" if len(flagged) > _MAX_NAMED else ""
     which = "record is" if len(flagged) == 1 else "records are"
-    return [f"{check.words} {len(flagged):,} {which} flagged: {named}{more}."]
+    return [f"{check.statement} {len(flagged):,} {which} flagged: {named}{more}."]
 
 
 def _agreement(outcome: Outcome) -> dict[str, Any] | None:
@@ -62,7 +62,7 @@ def _agreement(outcome: Outcome) -> dict[str, Any] | None:
         "differ": check.differ,
         "p_value": check.p_value,
         "kappa": check.kappa,
-        "words": check.words,
+        "statement": check.statement,
         "flagged_records": len(check.flagged),
         "flagged": flagged,
     }

@@ -46,7 +46,7 @@ def release_of_document(document: Mapping[str, Any], head_list: HeadList) -> Rel
 def _read(document: Mapping[str, Any], head_list: HeadList) -> Release:
     card, groups = document["card"], document["groups"]
     people = card["users"]
-    guarantee = {name: value for name, value in card["guarantee"].items() if name != "words"}
+    guarantee = {name: value for name, value in card["guarantee"].items() if name != "statement"}
     check = card["cross_check"]
     queries: dict[str | None, int] = {entry.query: i for i, entry in enumerate(head_list.entries)}
     queries[None] = head_list.queries

@@ -156,7 +156,7 @@ def _agreement(outcome: Outcome, digits: int) -> dict[str, Any] | None:
         }
         for line in outcome.influence
     ]
-    return {"words": check.words, "flagged": flagged, "liars": liars}
+    return {"statement": check.statement, "flagged": flagged, "liars": liars}
 
 
 def load_plots_meanwhile() -> None:

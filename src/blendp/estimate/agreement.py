@@ -37,7 +37,7 @@ SIGNIFICANT = 0.01
 """Groups are taken to differ when the p-value is below this."""
 
 _MEDIAN_OF_SQUARE = 0.4549364231195724
-_MOST = 3.0
+_MAX_KAPPA = 3.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +68,7 @@ class CrossCheck:
         return np.flatnonzero(np.abs(self.z) > _two_sided(SIGNIFICANT / len(self.z)))
 
     @property
-    def words(self) -> str:
+    def statement(self) -> str:
         """For people."""
         if self.p_value is None:
             return "The two groups could not be compared: one of them is missing, or the list is empty."
@@ -97,7 +97,7 @@ class CrossCheck:
             "differ": self.differ,
             "flagged_cells": self.flagged.tolist(),
             "z": self.z.tolist(),
-            "words": self.words,
+            "statement": self.statement,
         }
 
 
@@ -160,7 +160,7 @@ def _kappa(difference: Array, variance: Array, expected: Array) -> float:
     def too_small(kappa: float) -> bool:
         return float(_middle(difference, variance + (kappa * expected) ** 2)) > _MEDIAN_OF_SQUARE
 
-    low, high = 0.0, _MOST
+    low, high = 0.0, _MAX_KAPPA
     if not too_small(low):
         return 0.0
     for _ in range(50):

@@ -7,7 +7,7 @@ from scipy import stats
 from blendp.arrays import Array
 from blendp.curator import OptInCounts
 from blendp.estimate import Arm, CrossCheck, Posterior, Split, cross_check, opt_in_posterior
-from blendp.estimate.cross_check import SIGNIFICANT
+from blendp.estimate.agreement import SIGNIFICANT
 from blendp.headlist import HeadList
 from blendp.mechanisms import SubsetSelection
 
@@ -51,35 +51,35 @@ def other_people(kappa: float, generator: np.random.Generator) -> Array:
 def test_false_alarms_are_as_rare_as_said(share: float) -> None:
     generator = np.random.default_rng(1)
     runs = 200
-    made = [
+    checks = [
         cross_check(posterior_of(P, generator), clients_of(P, generator, share=share), generator) for _ in range(runs)
     ]
-    p_values = np.array([one.p_value for one in made], dtype=np.float64)
+    p_values = np.array([one.p_value for one in checks], dtype=np.float64)
     for level in (0.05, 0.2, 0.5):
         low, high = stats.binom.interval(0.999, runs, level)
         assert low <= (p_values < level).sum() <= high
     assert stats.kstest(p_values, "uniform").pvalue > 1e-3
-    z = np.concatenate([one.z for one in made])
+    z = np.concatenate([one.z for one in checks])
     assert abs(z.mean()) < 0.05
     assert z.std() == pytest.approx(1, abs=0.04)
-    assert sum(one.kappa > 0 for one in made) <= stats.binom.ppf(0.999, runs, SIGNIFICANT)
-    assert sum(len(one.flagged) > 0 for one in made) <= stats.binom.ppf(0.999, runs, SIGNIFICANT)
+    assert sum(one.kappa > 0 for one in checks) <= stats.binom.ppf(0.999, runs, SIGNIFICANT)
+    assert sum(len(one.flagged) > 0 for one in checks) <= stats.binom.ppf(0.999, runs, SIGNIFICANT)
 
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("kappa", [0.2, 0.5])
 def test_groups_that_differ_throughout_are_found_and_how_much(kappa: float) -> None:
     generator = np.random.default_rng(2)
-    made = []
+    kappas = []
     for _ in range(20):
         check = cross_check(
             posterior_of(P, generator), clients_of(other_people(kappa, generator), generator), generator
         )
         assert check.differ
-        assert "do not tell the same story" in check.words
-        made.append(check.kappa)
-    assert np.mean(np.array(made) > 0) >= 0.8
-    assert np.median(made) == pytest.approx(kappa, rel=0.25)
+        assert "do not tell the same story" in check.statement
+        kappas.append(check.kappa)
+    assert np.mean(np.array(kappas) > 0) >= 0.8
+    assert np.median(kappas) == pytest.approx(kappa, rel=0.25)
 
 
 @pytest.mark.statistical
@@ -116,7 +116,7 @@ def test_where_there_is_nothing_to_compare(users: int, clients: int, share: floa
     check = cross_check(posterior_of(P, generator, users), clients_of(P, generator, clients, share), generator)
     assert (check.p_value, check.kappa, check.statistic, check.differ) == (None, 0, 0, False)
     assert len(check.flagged) == 0
-    assert "could not be compared" in check.words
+    assert "could not be compared" in check.statement
     assert check.to_dict()["p_value"] is None
 
 
@@ -133,12 +133,12 @@ def test_an_empty_list_has_nothing_to_compare() -> None:
 
 def test_a_check_says_what_it_found() -> None:
     quiet = CrossCheck(np.array([0.1, -0.5]), 0.26, 0.8, 0.0)
-    assert "tell the same story, as far as can be seen" in quiet.words
-    assert "80 %" in quiet.words
+    assert "tell the same story, as far as can be seen" in quiet.statement
+    assert "80 %" in quiet.statement
     loud = CrossCheck(np.array([0.1, -7.0]), 49.0, 0.001, 0.0)
     assert loud.flagged.tolist() == [1]
     assert loud.differ
-    told = CrossCheck(np.array([4.0, -7.0]), 65.0, 0.001, 0.3).to_dict()
-    assert told["flagged_cells"] == [0, 1]
-    assert told["differ"] is True
-    assert "30 %" in told["words"]
+    document = CrossCheck(np.array([4.0, -7.0]), 65.0, 0.001, 0.3).to_dict()
+    assert document["flagged_cells"] == [0, 1]
+    assert document["differ"] is True
+    assert "30 %" in document["statement"]

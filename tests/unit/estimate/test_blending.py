@@ -34,15 +34,15 @@ def levels(p: float, client_variance: float, runs: int, seed: int) -> tuple[Leve
 @pytest.mark.parametrize("client_variance", [2.1e-7, 1e-6])
 def test_little_bias_and_nearly_the_best_error(p: float, client_variance: float) -> None:
     opt_in, client = levels(p, client_variance, 200_000, seed=1)
-    made = blend(opt_in, client, PEOPLE)
+    blended = blend(opt_in, client, PEOPLE)
     v_o = p * (1 - p) / PEOPLE + NOISE.variance / PEOPLE**2
     best = 1 / (1 / v_o + 1 / client_variance)
-    error = made.probability - p
+    error = blended.probability - p
     assert abs(error.mean()) < 0.1 * np.sqrt(best)
     assert abs(error.mean()) < 0.02 * p or p < 1e-3
     assert (error**2).mean() < 1.1 * best
-    assert ((made.weight_opt_in > 0) & (made.weight_opt_in < 1)).all()
-    assert (made.variance > 0).all()
+    assert ((blended.weight_opt_in > 0) & (blended.weight_opt_in < 1)).all()
+    assert (blended.variance > 0).all()
 
 
 @pytest.mark.statistical
@@ -51,9 +51,9 @@ def test_little_bias_and_nearly_the_best_error(p: float, client_variance: float)
 def test_intervals_cover(p: float, client_variance: float) -> None:
     """Nominal 95 %: also for records that hardly one opt-in user holds, and when the clients know little."""
     opt_in, client = levels(p, client_variance, 200_000, seed=2)
-    made = blend(opt_in, client, PEOPLE)
+    blended = blend(opt_in, client, PEOPLE)
     z = NormalDist().inv_cdf(0.975)
-    covered = (np.abs(made.probability - p) < z * made.std_error).mean()
+    covered = (np.abs(blended.probability - p) < z * blended.std_error).mean()
     assert covered > 0.915
     if p * PEOPLE > 5:
         assert 0.93 < covered < 0.97
@@ -70,7 +70,7 @@ def test_the_printed_weight_explodes() -> None:
     printed, mended = blend(plugged, client, n, "journal"), blend(opt_in, client, n)
     assert (plugged.variance < 0).mean() > 0.01
     assert np.abs(printed.weight_opt_in).max() > 20
-    squares = [((made.probability - p) ** 2).mean() for made in (printed, mended)]
+    squares = [((blended.probability - p) ** 2).mean() for blended in (printed, mended)]
     assert squares[0] > 10 * squares[1]
 
 
@@ -92,25 +92,25 @@ def test_where_one_group_is_silent_the_other_has_all_the_weight() -> None:
 
 @pytest.mark.parametrize("variance", ["mended", "journal", "conference"])
 def test_where_no_error_is_known_the_clients_estimate_stands(variance: str) -> None:
-    made = blend(one(0.3, np.inf), one(0.2, np.inf), 1, variance)
-    assert (made.probability[0], made.variance[0], made.weight_opt_in[0]) == (0.2, np.inf, 0)
-    made = blend(one(0.3, np.inf), NOTHING, 1, variance)
-    assert (made.probability[0], made.variance[0], made.weight_opt_in[0]) == (0.3, np.inf, 1)
+    blended = blend(one(0.3, np.inf), one(0.2, np.inf), 1, variance)
+    assert (blended.probability[0], blended.variance[0], blended.weight_opt_in[0]) == (0.2, np.inf, 0)
+    blended = blend(one(0.3, np.inf), NOTHING, 1, variance)
+    assert (blended.probability[0], blended.variance[0], blended.weight_opt_in[0]) == (0.3, np.inf, 1)
     assert np.isnan(blend(NOTHING, NOTHING, 0, variance).probability[0])
 
 
 def test_few_clients_without_a_hit_are_not_certain() -> None:
     """Five reports of something else give a sample variance of 0; the floor keeps them from winning."""
-    made = blend(one(0.01, 1e-5, 1e-7), one(-0.02, 0.0, 1e-2), 1_000)
-    assert made.weight_opt_in[0] > 0.99
-    assert made.std_error[0] > 0
+    blended = blend(one(0.01, 1e-5, 1e-7), one(-0.02, 0.0, 1e-2), 1_000)
+    assert blended.weight_opt_in[0] > 0.99
+    assert blended.std_error[0] > 0
 
 
 def test_printed_rule_is_theorem_4_7() -> None:
-    made = blend(one(0.3, 2e-4), one(0.2, 1e-4), 100, "journal")
-    assert made.weight_opt_in[0] == pytest.approx(1 / 3)
-    assert made.probability[0] == pytest.approx(0.3 / 3 + 0.2 * 2 / 3)
-    assert made.variance[0] == pytest.approx(2e-4 / 9 + 1e-4 * 4 / 9)
+    blended = blend(one(0.3, 2e-4), one(0.2, 1e-4), 100, "journal")
+    assert blended.weight_opt_in[0] == pytest.approx(1 / 3)
+    assert blended.probability[0] == pytest.approx(0.3 / 3 + 0.2 * 2 / 3)
+    assert blended.variance[0] == pytest.approx(2e-4 / 9 + 1e-4 * 4 / 9)
     assert blend(NOTHING, one(0.2, 1e-4), 0, "journal").probability[0] == 0.2
     assert blend(one(0.3, 1e-4), NOTHING, 9, "conference").probability[0] == 0.3
     assert np.isnan(blend(one(0.3, -1e-4), one(0.2, -2e-4), 9, "conference").std_error[0])
