@@ -24,7 +24,7 @@ Surveys of several questions whose answers hang together::
 
     answers = blendp.read_answers("answers.csv", questionnaire=questionnaire)
     survey = blendp.run_survey(answers, blendp.SurveyParameters(epsilon=1), opt_in=0.05)
-    print(survey)                                                   # survey.rows(), survey.words, survey.cautions
+    print(survey)                                                   # survey.rows(), survey.statement, survey.cautions
     blendp.write_survey(survey, "survey")                           # the files that `blendp survey run` writes
 
 * :class:`Questionnaire` lists each :class:`Attribute` and its possible answers; :func:`read_answers` and

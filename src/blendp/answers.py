@@ -177,23 +177,23 @@ class Answers:
     def counts(self, *attributes: int) -> NDArray[np.int64]:
         """How many people gave each combination of answers to these questions: one axis a question, in this order."""
         chosen = self._require_attributes(attributes)
-        shape = tuple(self.sizes[place] for place in chosen)
+        shape = tuple(self.sizes[attribute] for attribute in chosen)
         cells = math.prod(shape)
         if cells > MAX_CELLS:
             raise ParameterError(
                 "attributes", attributes, f"questions with at most {MAX_CELLS} combinations", "Count fewer at once."
             )
         number = self.codes[:, chosen[0]].astype(np.int64)
-        for place in chosen[1:]:
-            number *= self.sizes[place]
-            number += self.codes[:, place]
+        for attribute in chosen[1:]:
+            number *= self.sizes[attribute]
+            number += self.codes[:, attribute]
         return np.bincount(number, minlength=cells).astype(np.int64, copy=False).reshape(shape)
 
     def frequencies(self) -> list[NDArray[np.float64]]:
         """The share of people who gave each answer, for every question."""
         if not self.people:
             raise ParameterError("people", 0, "at least 1", "Give the answers of somebody: nobody has no shares.")
-        return [self.counts(place) / self.people for place in range(len(self.sizes))]
+        return [self.counts(attribute) / self.people for attribute in range(len(self.sizes))]
 
     def take(self, rows: NDArray[np.int64]) -> Answers:
         """The answers of these people, in this order; a person named twice comes twice."""
@@ -207,8 +207,8 @@ class Answers:
             raise ParameterError("rows", wrong, f"from 0 to {self.people - 1}", "Give the numbers of people.")
         rows = rows.astype(np.int64, copy=False)
         codes = np.empty((len(rows), len(self.sizes)), dtype=np.int32, order="F")
-        for place in range(len(self.sizes)):
-            codes[:, place] = self.codes[:, place][rows]
+        for attribute in range(len(self.sizes)):
+            codes[:, attribute] = self.codes[:, attribute][rows]
         codes.setflags(write=False)
         opt_in = None if self.opt_in is None else self.opt_in[rows]
         return Answers(self.questionnaire, codes, opt_in, self.inferred, self.only_complete)
@@ -219,10 +219,10 @@ class Answers:
 
     def _require_attributes(self, attributes: Iterable[int]) -> list[int]:
         try:
-            chosen = [operator.index(place) for place in attributes]
+            chosen = [operator.index(attribute) for attribute in attributes]
         except TypeError:
             chosen = []
-        if not chosen or not all(0 <= place < len(self.sizes) for place in chosen):
+        if not chosen or not all(0 <= attribute < len(self.sizes) for attribute in chosen):
             raise ParameterError(
                 "attributes",
                 tuple(attributes),
@@ -271,8 +271,8 @@ def _items(value: Any, parameter: str, *keys: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise _unlike(parameter, value, f"an object with the keys {', '.join(keys)}")
     if set(value) != set(keys):
-        held = tuple(key[:40] for key in list(value)[:_SHOWN])
-        raise _unlike(f"keys of {parameter}", held, f"{' and '.join(keys)}, no fewer and no others")
+        own_keys = tuple(key[:40] for key in list(value)[:_SHOWN])
+        raise _unlike(f"keys of {parameter}", own_keys, f"{' and '.join(keys)}, no fewer and no others")
     return value
 
 

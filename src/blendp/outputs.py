@@ -45,14 +45,14 @@ def _refuse_directory(target: Path, overwrite: bool, own_files: Collection[str])
     if target.absolute() == Path.cwd():
         raise OutputExistsError(f"{target} is the current directory: name a new one for the results.")
     try:
-        held = {path.name for path in target.iterdir()}
+        file_names = {path.name for path in target.iterdir()}
     except FileNotFoundError:
         return
     except NotADirectoryError:
         raise OutputExistsError(f"{target} is a file: name a directory.") from None
-    if foreign := sorted(held - set(own_files)):
+    if foreign := sorted(file_names - set(own_files)):
         raise OutputExistsError(f"{target} holds files that blendp did not write ({foreign[0]}): name another.")
-    if held and not overwrite:
+    if file_names and not overwrite:
         raise OutputExistsError(f"{target} holds an earlier result: {_REMEDY}")
 
 
@@ -62,29 +62,29 @@ def whole(target: Path, *, overwrite: bool, own_files: Collection[str] = ()) -> 
 
     With ``own_files`` the output is a directory, which exists already; without, a file. Missing parents are made.
     """
-    place = Path(os.path.realpath(target))
-    name = FolderName(f".{place.name}.", ".partial")
-    sweep(place.parent, name, lambda leftover: _restore(leftover, place))
+    destination = Path(os.path.realpath(target))
+    name = FolderName(f".{destination.name}.", ".partial")
+    sweep(destination.parent, name, lambda leftover: _restore(leftover, destination))
     refuse_existing(target, overwrite=overwrite, own_files=own_files)
     with _blamed_on(target, name):
-        place.parent.mkdir(parents=True, exist_ok=True)
-        held = hold_folder(place.parent, name)
+        destination.parent.mkdir(parents=True, exist_ok=True)
+        folder = hold_folder(destination.parent, name)
         try:
-            made = held.path / place.name
+            output = folder.path / destination.name
             if own_files:
-                made.mkdir()
-            yield made
-            _to_disk(made)
+                output.mkdir()
+            yield output
+            _to_disk(output)
             for turn in range(_TURNS):
                 refuse_existing(target, overwrite=overwrite, own_files=own_files)
-                if _put(made, place, held.path / f"{_OLD}{turn:02}", overwrite):
+                if _put(output, destination, folder.path / f"{_OLD}{turn:02}", overwrite):
                     break
             else:
                 raise OutputExistsError(f"{target} is written to by others all the time: name another.")
-            _folder_to_disk(place.parent)
+            _folder_to_disk(destination.parent)
         finally:
-            _restore(held.path, place)
-            held.remove()
+            _restore(folder.path, destination)
+            folder.remove()
 
 
 @contextmanager
@@ -98,35 +98,35 @@ def _blamed_on(target: Path, name: FolderName) -> Iterator[None]:
         raise
 
 
-def _put(made: Path, target: Path, old: Path, overwrite: bool) -> bool:
+def _put(output: Path, target: Path, old: Path, overwrite: bool) -> bool:
     """Put what was made in the target's place; False if another look at the target is due."""
     try:
-        if made.is_dir():
-            made.rename(target)
+        if output.is_dir():
+            output.rename(target)
         elif overwrite:
-            made.replace(target)
+            output.replace(target)
         else:
-            _put_new_file(made, target)
+            _put_new_file(output, target)
     except OSError as error:
         if error.errno not in _TAKEN:
             raise
         if not overwrite:
             return False
-        if not _exchange(made, target):
+        if not _exchange(output, target):
             with suppress(FileNotFoundError):
                 target.rename(old)
             return False
     return True
 
 
-def _put_new_file(made: Path, target: Path) -> None:
+def _put_new_file(output: Path, target: Path) -> None:
     """Give a file its name unless something has it: a link can do that in one step, where there are links."""
     try:
-        target.hardlink_to(made)
+        target.hardlink_to(output)
     except FileExistsError:
         raise
     except OSError:
-        made.replace(target)
+        output.replace(target)
 
 
 def _exchange(one: Path, other: Path) -> bool:
@@ -149,11 +149,11 @@ def _restore(leftover: Path, target: Path) -> None:
         olds[-1].rename(target)
 
 
-def _to_disk(made: Path) -> None:
+def _to_disk(output: Path) -> None:
     """Have the system write an output to the disk, so that a power cut finds it whole too."""
-    if not made.is_dir():
-        _sync(made)
-    for folder, _, files in os.walk(made):
+    if not output.is_dir():
+        _sync(output)
+    for folder, _, files in os.walk(output):
         for file in files:
             _sync(Path(folder) / file)
         _folder_to_disk(Path(folder))

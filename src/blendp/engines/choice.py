@@ -49,9 +49,9 @@ def require_draw(per_user: int, key: int) -> None:
         raise ParameterError("key", key, "a whole number below 2**64", "Draw a key of 64 random bits.")
 
 
-def number_of_place(place: str, key: int | str) -> str:
+def number_of_place(position: str, key: int | str) -> str:
     """SQL of the embedded database for the number of a row that has a place of its own."""
-    return f"hash(xor(hash({place}), {key}::UBIGINT))"
+    return f"hash(xor(hash({position}), {key}::UBIGINT))"
 
 
 _BY_CONTENT = """
@@ -84,7 +84,7 @@ def different_rows(rows: str, reason: str) -> str:
 def user_keys(user: str, key: int, from_hex: str) -> str:
     """SQL for the columns k1 .. k4 of a user."""
     digits = f"md5(concat('{key:016x}', {user}))"
-    parts = (from_hex.format(f"substr({digits}, {place}, 8)") for place in (1, 9, 17, 25))
+    parts = (from_hex.format(f"substr({digits}, {start}, 8)") for start in (1, 9, 17, 25))
     return ", ".join(f"{part} & {_MASK} AS k{i}" for i, part in enumerate(parts, start=1))
 
 

@@ -91,8 +91,8 @@ class Contributions:
         users, spellings = connection.execute(counts).fetchall()[0]
         opt_in = None
         if rule.opt_in:
-            told = "SELECT bool_and(opts_in) AS opts_in FROM people GROUP BY user_id ORDER BY user_id"
-            opt_in = np.array(connection.execute(told).fetchnumpy()["opts_in"], dtype=bool)
+            choices = "SELECT bool_and(opts_in) AS opts_in FROM people GROUP BY user_id ORDER BY user_id"
+            opt_in = np.array(connection.execute(choices).fetchnumpy()["opts_in"], dtype=bool)
             opt_in.setflags(write=False)
         if per_user == 1 and spellings == users:
             turns = {"bounded": _ONE_EACH}
@@ -106,9 +106,9 @@ class Contributions:
             connection.execute(_BOUNDED.format(table=table, turns=drawn, query=query, url=url, per_user=per_user))
         both = " UNION ALL ".join(f"SELECT query, url FROM {table}" for table in turns)
         connection.execute(_RECORDS.format(occurrences=both))
-        held = [_held(connection, table, users, per_user) for table in turns]
+        record_ids = [_held(connection, table, users, per_user) for table in turns]
         (distinct,) = connection.execute("SELECT count(*) FROM records").fetchall()[0]
-        return cls(rule.levels, quality, opt_in, held[0], RecordTable(distinct, connection), *held[1:])
+        return cls(rule.levels, quality, opt_in, record_ids[0], RecordTable(distinct, connection), *record_ids[1:])
 
     @property
     def users(self) -> int:
@@ -131,20 +131,20 @@ class Contributions:
 
 def _held(connection: duckdb.DuckDBPyConnection, table: str, users: int, per_user: int) -> NDArray[np.int64]:
     """The record ids of a table of what everybody contributes, which is dropped."""
-    found = connection.execute(_IDS.format(table=table)).fetchnumpy()
-    held = np.full((users, per_user), -1, dtype=np.int64)
-    held[found["user_id"], found["turn"]] = found["record_id"]
+    turns = connection.execute(_IDS.format(table=table)).fetchnumpy()
+    record_ids = np.full((users, per_user), -1, dtype=np.int64)
+    record_ids[turns["user_id"], turns["turn"]] = turns["record_id"]
     connection.execute(f"DROP TABLE {table}")
-    return repeated(held)
+    return repeated(record_ids)
 
 
-def repeated(held: NDArray[np.int64]) -> NDArray[np.int64]:
+def repeated(record_ids: NDArray[np.int64]) -> NDArray[np.int64]:
     """Rows that end in -1 filled with what they start with, in turn; rows of -1 alone stay."""
-    per_user = held.shape[1]
+    per_user = record_ids.shape[1]
     if per_user > 1:
-        length = (held >= 0).sum(axis=1)
+        length = (record_ids >= 0).sum(axis=1)
         short = np.flatnonzero((length > 0) & (length < per_user))
         turn = np.arange(per_user) % length[short, None]
-        held[short] = np.take_along_axis(held[short], turn, axis=1)
-    held.setflags(write=False)
-    return held
+        record_ids[short] = np.take_along_axis(record_ids[short], turn, axis=1)
+    record_ids.setflags(write=False)
+    return record_ids

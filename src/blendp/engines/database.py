@@ -81,7 +81,7 @@ def failed(where: str, error: Exception) -> Exception:
     reason = (str(error) or type(error).__name__).splitlines()[0].rstrip(".")
     if isinstance(error, MemoryError):
         return EngineError(f"The memory of this machine does not suffice for {where} ({reason}): free some.")
-    if isinstance(error, duckdb.Error) and any(words in reason for words in ("offload", "No space left", SPILL.before)):
+    if isinstance(error, duckdb.Error) and any(hint in reason for hint in ("offload", "No space left", SPILL.before)):
         return EngineError(
             f"Temporary files find no room on the disk while reading {where} ({reason}): "
             "free space, set TMPDIR to a folder with more, or raise --memory-limit."

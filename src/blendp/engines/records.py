@@ -51,14 +51,14 @@ class RecordTable:
         listed = {name: pa.array(values, kinds[name]) for name, values in columns}
         table = pa.table(listed) if listed else pa.schema(kinds).empty_table()
         with self.cursor(listed=table) as cursor:
-            found = cursor.execute("""
+            listed_records = cursor.execute("""
                 SELECT record_id, coalesce(own.cell, rest.cell) AS cell
                 FROM (SELECT query, cell FROM listed WHERE url IS NULL) AS rest
                     JOIN records USING (query)
                     LEFT JOIN listed AS own ON own.query = records.query AND own.url = records.url
             """).fetchnumpy()
         located = np.full(self.distinct + 1, head_list.cells - 1, dtype=np.int64)
-        located[found["record_id"]] = found["cell"]
+        located[listed_records["record_id"]] = listed_records["cell"]
         return located
 
     def numbers(self, sql: str) -> dict[str, NDArray[np.int64]]:

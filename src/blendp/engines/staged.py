@@ -78,10 +78,10 @@ class StagedLog:
         require_draw(per_user, key)
         reason = self.rule.reason_but_person(DUCKDB, self._known)
 
-        def numbered(rows: str, reason: str, place: str) -> str:
+        def numbered(rows: str, reason: str, position: str) -> str:
             if reproducible:
                 return numbered_by_content(rows, reason, key, DUCKDB)
-            return _AT_RANDOM.format(reason=reason, number=number_of_place(place, key), rows=rows)
+            return _AT_RANDOM.format(reason=reason, number=number_of_place(position, key), rows=rows)
 
         record = "struct_pack(number, query, url)"
         lowest = f"min_by({record}, number)" if per_user == 1 else f"min_by({record}, number, {per_user})"

@@ -79,8 +79,8 @@ class SurveyPlan:
     @property
     def best(self) -> PlannedMethod:
         """The method with the smallest expected error, the first of those that tie."""
-        least = min(planned.rmse for planned in self.methods)
-        return next(planned for planned in self.methods if planned.rmse <= least * (1 + 1e-6))
+        smallest = min(planned.rmse for planned in self.methods)
+        return next(planned for planned in self.methods if planned.rmse <= smallest * (1 + 1e-6))
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values, for JSON."""
@@ -144,21 +144,21 @@ class SurveyTrial:
         }
 
 
-def design_facts(made: Design, questionnaire: Questionnaire) -> dict[str, Any]:
+def design_facts(design: Design, questionnaire: Questionnaire) -> dict[str, Any]:
     """A design as plain values, for JSON."""
     names = questionnaire.names
     return {
-        "loss_by_attribute": dict(zip(names, made.losses.by_attribute, strict=True)),
-        "loss_kind": made.losses.kind,
-        "record_epsilon": made.losses.record,
+        "loss_by_attribute": dict(zip(names, design.losses.by_attribute, strict=True)),
+        "loss_kind": design.losses.kind,
+        "record_epsilon": design.losses.record,
         "groups": [
             {
-                "attributes": [names[place] for place in group.attributes],
+                "attributes": [names[attribute] for attribute in group.attributes],
                 "epsilons": list(group.epsilons),
                 "report_sizes": [randomiser.size for randomiser in group.randomisers],
                 "clients": group.clients,
             }
-            for group in made.groups
+            for group in design.groups
         ],
     }
 
@@ -187,26 +187,26 @@ def plan_survey(
     truth = answers.frequencies()
     tables: dict[tuple[float, float, str], NoisyTables] = {}
     planned, alone = [], None
-    for told in methods:
-        progress(f"planning {told.method}")
-        kind = told.tables(answers.sizes, trusting, model)
-        key = (told.epsilon, told.delta, kind)
+    for parameters in methods:
+        progress(f"planning {parameters.method}")
+        kind = parameters.tables(answers.sizes, trusting, model)
+        key = (parameters.epsilon, parameters.delta, kind)
         if trusting and key not in tables:
             random = SimulationRandom(seed)
             drawn = answers.take(random.generator.integers(0, answers.people, trusting))
-            tables[key] = NoisyTables.draw(drawn, Budget(told.epsilon, told.delta), random, kind)
+            tables[key] = NoisyTables.draw(drawn, Budget(parameters.epsilon, parameters.delta), random, kind)
         noisy = tables.get(key)
-        law, _ = law_for(told, answers.sizes, model, noisy)
-        made = design(
+        law, _ = law_for(parameters, answers.sizes, model, noisy)
+        survey_design = design(
             law,
             people - trusting,
-            told.promise,
-            method=told.method,
-            group=told.group,
-            per_attribute=told.per_attribute,
+            parameters.promise,
+            method=parameters.method,
+            group=parameters.group,
+            per_attribute=parameters.per_attribute,
             frequencies=None if noisy is None else noisy.frequencies,
         )
-        client = made.variances(truth)
+        client = survey_design.variances(truth)
         both = client
         if noisy is not None:
             noise = [(margin.deviation / trusting) ** 2 for margin in noisy.margins]
@@ -214,7 +214,7 @@ def plan_survey(
             both = [1 / (1 / c + 1 / o) for c, o in zip(client, opted, strict=True)]
             alone = _root_mean(opted) if alone is None else min(alone, _root_mean(opted))
         by_attribute = tuple(math.sqrt(each.mean()) for each in both)
-        planned.append(PlannedMethod(told, made, _root_mean(client), _root_mean(both), by_attribute))
+        planned.append(PlannedMethod(parameters, survey_design, _root_mean(client), _root_mean(both), by_attribute))
     return SurveyPlan(answers.questionnaire, people, trusting, alone, tuple(planned), private)
 
 
@@ -270,30 +270,30 @@ def evaluate_survey(
     )
 
 
-def data_losses(answers: Answers, made: Design) -> tuple[float | None, ...]:
+def data_losses(answers: Answers, design: Design) -> tuple[float | None, ...]:
     """What a design's reports tell about each attribute if people answer exactly like these rows."""
-    if made.hidden is not None:
-        return _hidden_losses(answers, made.hidden)
+    if design.hidden is not None:
+        return _hidden_losses(answers, design.hidden)
     return tuple(
-        _largest_known([_group_loss(answers, made, number, i) for number in range(len(made.groups))])
-        for i in range(len(made.sizes))
+        _largest_known([_group_loss(answers, design, number, i) for number in range(len(design.groups))])
+        for i in range(len(design.sizes))
     )
 
 
-def _group_loss(answers: Answers, made: Design, number: int, attribute: int) -> float | None:
+def _group_loss(answers: Answers, design: Design, number: int, attribute: int) -> float | None:
     """What the reports of one group tell about one attribute."""
-    group = made.groups[number]
+    group = design.groups[number]
     ratios = dict(zip(group.attributes, group.epsilons, strict=True))
     own = ratios.pop(attribute, 0.0)
     others = tuple(ratios)
     if not others:
         return own
-    sizes = [made.sizes[attribute], *(made.sizes[j] for j in others)]
+    sizes = [design.sizes[attribute], *(design.sizes[j] for j in others)]
     widths = dict(zip(group.attributes, group.widths, strict=True))
     single = np.array([widths[j] == 1 for j in others])
-    reports = [made.sizes[j] if widths[j] == 1 else 2 ** made.sizes[j] for j in others]
+    reports = [design.sizes[j] if widths[j] == 1 else 2 ** design.sizes[j] for j in others]
     lone = len(others) == 1 and not single[0]
-    if math.prod(sizes) > _MAX_CELLS or (not lone and made.sizes[attribute] * math.prod(reports) > MAX_REPORTS):
+    if math.prod(sizes) > _MAX_CELLS or (not lone and design.sizes[attribute] * math.prod(reports) > MAX_REPORTS):
         return None
     table = answers.counts(attribute, *others).astype(np.float64)
     table = table[table.reshape(len(table), -1).sum(axis=1) > 0]
@@ -301,8 +301,10 @@ def _group_loss(answers: Answers, made: Design, number: int, attribute: int) -> 
     if lone:
         table = table[:, table.sum(axis=0) > 0]
         pair = Tree.of_tables(table.shape, {(0, 1): table}) if min(table.shape) > 1 else None
-        told = 0.0 if pair is None else pair.losses(np.array([[0.0, epsilons[0]]]), np.zeros(2, dtype=bool))[0, 0]
-        return own + float(told)
+        through_other = (
+            0.0 if pair is None else pair.losses(np.array([[0.0, epsilons[0]]]), np.zeros(2, dtype=bool))[0, 0]
+        )
+        return own + float(through_other)
     given = table / table.sum(axis=tuple(range(1, table.ndim)), keepdims=True)
     return own + loss_through(given, epsilons, single)
 

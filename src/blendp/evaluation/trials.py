@@ -103,8 +103,8 @@ def evaluate(
 def _trial(log: TrueLog, truth: Truth, parameters: Parameters, opt_in: OptIn, random: SimulationRandom) -> Trial:
     outcome = simulate(log, parameters, opt_in=opt_in, random=random)
     head_list = outcome.head_list
-    held = head_list.records if parameters.trim_unit == "record" else head_list.queries
-    size = parameters.size or max(1, held)
+    listed = head_list.records if parameters.trim_unit == "record" else head_list.queries
+    size = parameters.size or max(1, listed)
     head = true_head(head_list, log.locate(head_list), truth, size, parameters.trim_unit)
     opt_in_scores, client_scores = (
         score(head_list, group.cells.probability, group.queries.probability, head)

@@ -94,11 +94,11 @@ def read_answers(
     kept = _kept(questions, missing, table.where)
     codes = np.empty((int(kept.sum()), len(questions)), dtype=np.int32, order="F")
     attributes: list[Attribute] = []
-    for place, question in enumerate(questions):
+    for index, question in enumerate(questions):
         listed = _listed(questionnaire, question.name)
         attribute, number = question.inferred(kept) if listed is None else (listed, question.listed(listed, kept))
         attributes.append(attribute)
-        codes[:, place] = number[question.codes[kept]]
+        codes[:, index] = number[question.codes[kept]]
     codes.setflags(write=False)
     opt_in = None if opt_in is None else opt_in[kept]
     return Answers(
@@ -138,10 +138,10 @@ def write_answers(
         with sink, pq.ParquetWriter(sink, schema) if parquet else pacsv.CSVWriter(sink, schema) as writer:
             for start in range(0, answers.people, _BATCH):
                 rows = slice(start, start + _BATCH)
-                held = [text.take(pa.array(answers.codes[rows, place])) for place, text in enumerate(texts)]
+                batch = [text.take(pa.array(answers.codes[rows, number])) for number, text in enumerate(texts)]
                 if answers.opt_in is not None:
-                    held.append(pa.array(answers.opt_in[rows]))
-                writer.write_batch(pa.record_batch(held, schema=schema))
+                    batch.append(pa.array(answers.opt_in[rows]))
+                writer.write_batch(pa.record_batch(batch, schema=schema))
 
 
 @dataclass(frozen=True)
@@ -152,16 +152,16 @@ class _Column:
     where: str
     texts: pa.Array
     codes: NDArray[np.int32]
-    place: Callable[[int], str] = field(repr=False)
+    row_name: Callable[[int], str] = field(repr=False)
     """Where a row stands in the file, in words."""
 
     @classmethod
     def of_bytes(
-        cls, name: str, where: str, column: pa.DictionaryArray, place: Callable[[int], str], *, quotes: bool
+        cls, name: str, where: str, column: pa.DictionaryArray, row_name: Callable[[int], str], *, quotes: bool
     ) -> _Column:
         """The column of what the file holds, its distinct values as bytes."""
         codes = column.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
-        raw = cls(name, where, column.dictionary, codes, place)
+        raw = cls(name, where, column.dictionary, codes, row_name)
         texts = raw.texts
         if quotes:
             texts, stray = unquoted(texts)
@@ -175,7 +175,7 @@ class _Column:
         texts = pc.utf8_trim(texts, characters=_WHITE)
         texts = pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts).dictionary_encode()
         number = np.append(texts.indices.fill_null(-1).to_numpy(zero_copy_only=False), -1).astype(np.int32)
-        return cls(name, where, texts.dictionary, number[codes], place)
+        return cls(name, where, texts.dictionary, number[codes], row_name)
 
     @property
     def missing(self) -> NDArray[np.bool_]:
@@ -199,12 +199,12 @@ class _Column:
         """Raise if a row holds one of the texts marked as wrong."""
         if wrong.any():
             rows = np.flatnonzero(np.append(wrong, False)[self.codes])
-            raise self.error(f"has {what} on {self.place(int(rows[0]))}", remedy)
+            raise self.error(f"has {what} on {self.row_name(int(rows[0]))}", remedy)
 
     def some(self, rows: NDArray[np.bool_], what: str, ending: str = "") -> str:
         """How many rows there are of a kind, and where the first stands."""
         number = int(rows.sum())
-        first = self.place(int(np.flatnonzero(rows)[0]))
+        first = self.row_name(int(np.flatnonzero(rows)[0]))
         return f"has {number} {what}{'s' if number > 1 else ''}{ending} ({'first ' if number > 1 else ''}on {first})"
 
     def choices(self) -> NDArray[np.bool_]:
@@ -212,7 +212,9 @@ class _Column:
         if self.missing.any():
             raise self.error(self.some(self.missing, "missing value"), "say of every person whether they opt in")
         lower = pc.utf8_lower(self.texts)
-        true, false = (pc.is_in(lower, pa.array(words)).to_numpy(zero_copy_only=False) for words in (_TRUE, _FALSE))
+        true, false = (
+            pc.is_in(lower, pa.array(spellings)).to_numpy(zero_copy_only=False) for spellings in (_TRUE, _FALSE)
+        )
         unknown = ~(true | false)[self.codes]
         if unknown.any():
             raise self.error(self.some(unknown, "unreadable value"), "write true or false, 1 or 0, yes or no")
@@ -234,8 +236,8 @@ class _Column:
 
     def listed(self, attribute: Attribute, kept: NDArray[np.bool_]) -> NDArray[np.int32]:
         """The number of each text among the answers of the questionnaire; refuses a text that is not there."""
-        found = pc.index_in(self.texts, pa.array(attribute.values, pa.string()))
-        number: NDArray[np.int32] = found.fill_null(-1).to_numpy(zero_copy_only=False)
+        index_of_text = pc.index_in(self.texts, pa.array(attribute.values, pa.string()))
+        number: NDArray[np.int32] = index_of_text.fill_null(-1).to_numpy(zero_copy_only=False)
         missing = kept & (self.codes == self.texts.index(MISSING).as_py())
         if MISSING not in attribute.values and missing.any():
             raise self.error(
@@ -274,9 +276,9 @@ def _kept(questions: Sequence[_Column], missing: str, where: str) -> NDArray[np.
 
 def _in_order(values: set[str]) -> list[str]:
     """Answers by number if all are numbers, else by code point; the missing answer comes last."""
-    told = values - {MISSING}
-    numbers = all(_NUMBER.fullmatch(value) for value in told)
-    in_order = sorted(told, key=lambda value: (float(value), value)) if numbers else sorted(told)
+    present = values - {MISSING}
+    numbers = all(_NUMBER.fullmatch(value) for value in present)
+    in_order = sorted(present, key=lambda value: (float(value), value)) if numbers else sorted(present)
     return [*in_order, *(values & {MISSING})]
 
 
@@ -308,13 +310,13 @@ def _one_file(source: str | Path, format: str) -> tuple[Path, str]:
             raise LogError(f"{path} does not exist: check the path.")
     except OSError as error:
         raise unreadable(path, error) from error
-    found = format_of(path) if format == "auto" else format
-    if found is None or found not in FORMATS:
+    kind = format_of(path) if format == "auto" else format
+    if kind is None or kind not in FORMATS:
         raise LogError(
             f"The format of {path} is unknown: use .csv, .tsv or .parquet, each also with .gz, or give the format"
             " (--format)."
         )
-    return path, found
+    return path, kind
 
 
 def _chosen(names: Sequence[str], asked: list[str] | None, opt_in: str | None, where: str) -> dict[str, int]:
@@ -353,13 +355,13 @@ def _read_parquet(path: Path, choose: Choose) -> _Table:
     where = str(path)
     with parquet_file(path) as file:
         names = [name.strip() for name in file.schema_arrow.names]
-        found = choose(names)
+        position_of = choose(names)
         if not file.metadata.num_rows:
             raise LogError(f"{where} has no rows: give a file with answers.")
         columns: dict[str, _Column] = {}
-        for name, place in found.items():
-            whole_name = file.schema_arrow.names[place]
-            require_plain(file.schema_arrow.field(place), where)
+        for name, position in position_of.items():
+            whole_name = file.schema_arrow.names[position]
+            require_plain(file.schema_arrow.field(position), where)
             column = _distinct_bytes(file.read(columns=[whole_name])[whole_name])
             columns[name] = _Column.of_bytes(name, where, column, lambda row: f"row {row + 1}", quotes=False)
     return _Table(where, columns)
@@ -391,23 +393,23 @@ def _short_numbers(values: pa.Array) -> pa.Array:
 
 def _read_delimited(path: Path, format: str, choose: Choose) -> _Table:
     where, quotes = str(path), format == "csv"
-    found: dict[str, int] = {}
+    position_of: dict[str, int] = {}
     width = 0
     lines: list[NDArray[np.int64]] = []
     pieces: dict[str, list[pa.DictionaryArray]] = {}
-    held: Counter[str] = Counter()
+    text_bytes: Counter[str] = Counter()
     for cut in cut_file(path, "," if quotes else "\t", quotes=quotes):
         if not width:
             names = header_of(cut, quotes)
-            found, width = choose(names), len(names)
-            pieces = {name: [] for name in found}
+            position_of, width = choose(names), len(names)
+            pieces = {name: [] for name in position_of}
             cut = cut.after_first_row()  # noqa: PLW2901
         _refuse_broken(cut, width, quotes, where)
         every = np.ones(len(cut.first), dtype=bool)
-        for name, place in found.items():
-            pieces[name].append(cut.column(every, place).dictionary_encode())
-            held[name] += pieces[name][-1].dictionary.nbytes
-            if held[name] > _MAX_TEXT:
+        for name, position in position_of.items():
+            pieces[name].append(cut.column(every, position).dictionary_encode())
+            text_bytes[name] += pieces[name][-1].dictionary.nbytes
+            if text_bytes[name] > _MAX_TEXT:
                 raise LogError(f"The column {name!r} of {where} has too many different answers: {_NO_QUESTION}.")
         lines.append(cut.lines)
     line = np.concatenate(lines)

@@ -51,15 +51,15 @@ class Columns:
 
 def positions(names: Sequence[str], columns: Columns, where: str) -> dict[str, int]:
     """Where each wanted column stands among ``names``; raises :class:`LogError` when one is missing or double."""
-    found: dict[str, int] = {}
+    position_of: dict[str, int] = {}
     for role, name in columns.wanted.items():
         if names.count(name) > 1:
             raise LogError(f"{where} has {names.count(name)} columns named {name!r}: rename all but one.")
         if name in names:
-            found[role] = names.index(name)
+            position_of[role] = names.index(name)
         elif role in columns.named:
             raise missing(role, name, where, names)
-    return found
+    return position_of
 
 
 def missing(role: str, name: str, where: str, names: Sequence[str] = ()) -> LogError:
@@ -72,9 +72,9 @@ def missing(role: str, name: str, where: str, names: Sequence[str] = ()) -> LogE
     return LogError(f"{where} has no column {name!r}{there}: name the right one ({option}, Columns({role}=...)).")
 
 
-def same_levels(found: Mapping[str, object], earlier: int | None, where: str) -> int:
+def same_levels(roles: Mapping[str, object], earlier: int | None, where: str) -> int:
     """The levels of a file: 2 with a URL column, else 1; every file of a log must agree."""
-    levels = 2 if "url" in found else 1
+    levels = 2 if "url" in roles else 1
     if earlier not in (None, levels):
         raise LogError(
             f"{where} has {'a' if levels == 2 else 'no'} URL column, unlike the files before it:"

@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 from blendp.errors import LogError
 from blendp.logs.columns import Columns, positions, same_levels
 from blendp.logs.fields import Cut, cut_file
-from blendp.logs.intake import Intake
+from blendp.logs.intake import RowIntake
 
 AOL_HEADER = ("AnonID", "Query", "QueryTime", "ItemRank", "ClickURL")
 _AOL_FIELDS = {"user": 0, "query": 1, "url": 4}
 
 
-def read_delimited(paths: Iterable[Path], format: str, columns: Columns, intake: Intake) -> None:
+def read_delimited(paths: Iterable[Path], format: str, columns: Columns, intake: RowIntake) -> None:
     """Take in CSV or TSV files with a header line each; their columns may stand in any order."""
     quotes = format == "csv"
     for path in paths:
@@ -32,10 +32,10 @@ def read_delimited(paths: Iterable[Path], format: str, columns: Columns, intake:
         for cut in cut_file(path, "," if quotes else "\t", quotes=quotes):
             if header is None:
                 header = header_of(cut, quotes)
-                found = positions(header, columns, str(path))
-                intake.levels = same_levels(found, intake.levels, str(path))
+                position_of = positions(header, columns, str(path))
+                intake.levels = same_levels(position_of, intake.levels, str(path))
                 cut = cut.after_first_row()  # noqa: PLW2901
-            _take_in(cut, len(header), found, quotes, intake)
+            _take_in(cut, len(header), position_of, quotes, intake)
 
 
 def header_of(cut: Cut, quotes: bool) -> list[str]:
@@ -48,11 +48,11 @@ def header_of(cut: Cut, quotes: bool) -> list[str]:
     return [name.decode("utf-8", "replace").strip() for name in names.to_pylist()]
 
 
-def _take_in(cut: Cut, width: int, found: dict[str, int], quotes: bool, intake: Intake) -> None:
+def _take_in(cut: Cut, width: int, position_of: dict[str, int], quotes: bool, intake: RowIntake) -> None:
     whole = cut.fields == width
     intake.count_flawed(cut)
     intake.count_broken("wrong number of fields", int((~whole).sum()))
-    fields = {role: cut.column(whole, position) for role, position in found.items()}
+    fields = {role: cut.column(whole, position) for role, position in position_of.items()}
     if quotes:
         fields, stray = _all_unquoted(fields)
         intake.count_broken("text after a closing quote", int(stray.sum()))
@@ -83,7 +83,7 @@ def unquoted(field: pa.Array) -> tuple[pa.Array, NDArray[np.bool_]]:
     return text, bad.to_numpy(zero_copy_only=False)
 
 
-def read_aol(paths: Iterable[Path], intake: Intake) -> None:
+def read_aol(paths: Iterable[Path], intake: RowIntake) -> None:
     """Take in files of the AOL collection; a search with neither rank nor URL had no click, and is ignored."""
     intake.levels = 2
     for path in paths:
@@ -94,7 +94,7 @@ def read_aol(paths: Iterable[Path], intake: Intake) -> None:
             click = (cut.fields == 5) & (rank | url)
             intake.count_broken("wrong number of fields", int((~known).sum()))
             intake.count_ignored("no click", int((known & ~click).sum()))
-            intake.add(pa.table({role: cut.column(click, place) for role, place in _AOL_FIELDS.items()}))
+            intake.add(pa.table({role: cut.column(click, position) for role, position in _AOL_FIELDS.items()}))
 
 
 def _aol_rows(path: Path) -> Iterator[Cut]:

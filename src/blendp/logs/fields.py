@@ -75,8 +75,8 @@ class Cut:
 
     def first_flaw(self) -> tuple[int, str] | None:
         """The first line that cannot be cut, and why."""
-        found = ((int(lines[0]), reason) for reason, lines in self.flawed.items() if len(lines))
-        return min(found, default=None)
+        flaws = ((int(lines[0]), reason) for reason, lines in self.flawed.items() if len(lines))
+        return min(flaws, default=None)
 
     def require_header(self, path: Path) -> None:
         """Raise :class:`LogError` unless the first line of the file that is not blank is a row."""

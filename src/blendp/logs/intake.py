@@ -19,7 +19,7 @@ _CHUNK = 1 << 16
 _STAGED = "SELECT place, person, query, url, opt_in, reason FROM staged"
 
 
-class Intake:
+class RowIntake:
     """A log on its way in.
 
     A row with a readable user makes that user part of the population, even if the row is broken otherwise;
@@ -96,7 +96,7 @@ class Intake:
 
 
 @contextmanager
-def register_lines(intake: Intake, cut: Cut) -> Iterator[str]:
+def register_lines(intake: RowIntake, cut: Cut) -> Iterator[str]:
     """SQL for the lines of a cut with their row numbers; one that is not UTF-8 is NULL, those too long are counted."""
     intake.count_flawed(cut)
     block = intake.numbered(pa.table({"line": cut.column(np.ones(len(cut.first), dtype=bool), 0)}))

@@ -9,11 +9,11 @@ from pathlib import Path
 from blendp.errors import LogError
 from blendp.logs.columns import Columns, missing
 from blendp.logs.fields import cut_file
-from blendp.logs.intake import Intake, register_lines
+from blendp.logs.intake import RowIntake, register_lines
 from blendp.normalise import literal
 
 
-def read_ndjson(paths: Iterable[Path], columns: Columns, intake: Intake, where: str) -> None:
+def read_ndjson(paths: Iterable[Path], columns: Columns, intake: RowIntake, where: str) -> None:
     """Take in NDJSON files. A named column must be in some row; whether there are URLs is never told by rows."""
     if columns.levels is None:
         columns = replace(columns, levels=2)
@@ -44,12 +44,12 @@ def _documents(lines: str) -> str:
     """
 
 
-def _any_object(intake: Intake) -> bool:
+def _any_object(intake: RowIntake) -> bool:
     seen = "SELECT 1 FROM documents WHERE document IS NOT NULL LIMIT 1"
     return intake.connection.execute(seen).fetchone() is not None
 
 
-def _present(intake: Intake, name: str) -> bool:
+def _present(intake: RowIntake, name: str) -> bool:
     seen = f"SELECT 1 FROM documents WHERE json_exists(document, {_pointer(name)}) LIMIT 1"
     return intake.connection.execute(seen).fetchone() is not None
 
@@ -57,7 +57,7 @@ def _present(intake: Intake, name: str) -> bool:
 def _rows(wanted: dict[str, str]) -> str:
     """The wanted values of every object as text; an object or a list inside is no text."""
     pointers = "[" + ", ".join(_pointer(name) for name in wanted.values()) + "]"
-    values = {role: f"values[{place}]" for place, role in enumerate(wanted, start=1)}
+    values = {role: f"values[{position}]" for position, role in enumerate(wanted, start=1)}
     selected = ", ".join(f'{values.get(role, "NULL")} AS "{role}"' for role in ("user", "query", "url", "opt_in"))
     return f"""
         SELECT row, {selected},

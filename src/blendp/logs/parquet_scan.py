@@ -44,8 +44,8 @@ class ParquetScan:
             for role, name in roles.items()
         )
         files = ", ".join(literal(str(path)) for path in self.paths)
-        place = _ROW if len(self.paths) == 1 else _ROW_OF_SEVERAL
-        rows = f"SELECT {place} AS place, {columns} FROM read_parquet([{files}], hive_partitioning = false)"
+        row_number = _ROW if len(self.paths) == 1 else _ROW_OF_SEVERAL
+        rows = f"SELECT {row_number} AS place, {columns} FROM read_parquet([{files}], hive_partitioning = false)"
         return StagedLog(
             rows,
             RowRule(self.levels, "opt_in" in self.names, normalise),
@@ -70,9 +70,9 @@ def scan_parquet(paths: Sequence[Path], columns: Columns) -> ParquetScan | None:
             return None
         with parquet_file(path) as file:
             schema = file.schema_arrow
-            found = positions(schema.names, columns, str(path))
-            levels = same_levels(found, levels, str(path))
-            names = {role: schema.names[place] for role, place in found.items()}
+            position_of = positions(schema.names, columns, str(path))
+            levels = same_levels(position_of, levels, str(path))
+            names = {role: schema.names[position] for role, position in position_of.items()}
             if not all(_is_plain(schema.field(name).type) for name in names.values()):
                 return None
             kinds.add(tuple(str(schema.field(name).type) for name in names.values()))

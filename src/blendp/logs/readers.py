@@ -14,7 +14,7 @@ from blendp.engines.staged import StagedLog
 from blendp.errors import ParameterError, require_choice, require_number
 from blendp.logs.columns import Columns
 from blendp.logs.delimited import read_aol, read_delimited
-from blendp.logs.intake import Intake
+from blendp.logs.intake import RowIntake
 from blendp.logs.ndjson import read_ndjson
 from blendp.logs.parquet_scan import scan_parquet
 from blendp.logs.sources import find_files
@@ -63,7 +63,7 @@ def open_log(
     where = str(paths[0]) if len(paths) == 1 else f"the log of {len(paths)} files from {paths[0]} on"
 
     def take_in() -> StagedLog:
-        intake = Intake(normalise, opt_in=columns.opt_in is not None, memory_limit=memory_limit, progress=progress)
+        intake = RowIntake(normalise, opt_in=columns.opt_in is not None, memory_limit=memory_limit, progress=progress)
         try:
             if format == "aol":
                 read_aol(paths, intake)
@@ -112,7 +112,7 @@ def log_of_table(
 ) -> EmbeddedLog:
     """The log of an Arrow table in memory, with the options of :func:`read_log`."""
     _require_options(normalise, max_broken)
-    intake = Intake(normalise, opt_in=columns.opt_in is not None)
+    intake = RowIntake(normalise, opt_in=columns.opt_in is not None)
     try:
         add_table(table, columns, intake)
     except (duckdb.Error, pa.ArrowException) as error:

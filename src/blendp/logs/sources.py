@@ -52,8 +52,8 @@ def _expand(item: str | Path, format: str) -> list[Path]:
         return [path]
     if not glob.has_magic(str(item)):
         raise LogError(f"{path} does not exist: check the path.")
-    found = [Path(name) for name in sorted(glob.glob(str(item), recursive=True))]  # noqa: PTH207
-    files = [path for path in found if path.is_file()]
+    matches = [Path(name) for name in sorted(glob.glob(str(item), recursive=True))]  # noqa: PTH207
+    files = [path for path in matches if path.is_file()]
     if not files:
         raise LogError(f"No file matches {str(item)!r}: check the pattern.")
     return files

@@ -33,8 +33,8 @@ def open_spark_log(
     session = spark_session(settings)
     kinds = columns_of(session, paths)
     where = paths[0]
-    found = positions(list(kinds), columns, where)
-    names = {role: list(kinds)[place] for role, place in found.items()}
+    position_of = positions(list(kinds), columns, where)
+    names = {role: list(kinds)[position] for role, position in position_of.items()}
     require_plain(kinds, names, where)
-    rule = RowRule(same_levels(found, None, where), "opt_in" in found, normalise)
+    rule = RowRule(same_levels(position_of, None, where), "opt_in" in position_of, normalise)
     return SparkLog(session, paths, names, rule, max_broken, memory_limit)

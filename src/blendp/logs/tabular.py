@@ -11,23 +11,23 @@ import pyarrow.parquet as pq
 
 from blendp.errors import LogError
 from blendp.logs.columns import Columns, positions, same_levels
-from blendp.logs.intake import Intake
+from blendp.logs.intake import RowIntake
 from blendp.logs.sources import unreadable
 
 _BATCH = 1 << 18
 
 
-def read_parquet(paths: Iterable[Path], columns: Columns, intake: Intake) -> None:
+def read_parquet(paths: Iterable[Path], columns: Columns, intake: RowIntake) -> None:
     """Take in Parquet files, a batch of rows at a time."""
     for path in paths:
         with parquet_file(path) as file:
-            found = positions(file.schema_arrow.names, columns, str(path))
-            intake.levels = same_levels(found, intake.levels, str(path))
-            names = [file.schema_arrow.names[place] for place in found.values()]
+            position_of = positions(file.schema_arrow.names, columns, str(path))
+            intake.levels = same_levels(position_of, intake.levels, str(path))
+            names = [file.schema_arrow.names[position] for position in position_of.values()]
             for name in names:
                 require_plain(file.schema_arrow.field(name), str(path))
             for batch in file.iter_batches(_BATCH, columns=names):
-                intake.add(_chosen(pa.table(batch), found, names))
+                intake.add(_chosen(pa.table(batch), position_of, names))
 
 
 @contextmanager
@@ -50,20 +50,20 @@ def parquet_file(path: Path) -> Iterator[pq.ParquetFile]:
         raise LogError(f"{path} is no readable Parquet file ({reason}): write or fetch it again.") from error
 
 
-def add_table(table: pa.Table, columns: Columns, intake: Intake) -> None:
+def add_table(table: pa.Table, columns: Columns, intake: RowIntake) -> None:
     """Take in an Arrow table."""
     where = "The table"
-    found = positions(table.column_names, columns, where)
-    intake.levels = same_levels(found, None, where)
-    names = [table.column_names[place] for place in found.values()]
+    position_of = positions(table.column_names, columns, where)
+    intake.levels = same_levels(position_of, None, where)
+    names = [table.column_names[position] for position in position_of.values()]
     for name in names:
         require_plain(table.schema.field(name), where)
     for start in range(0, table.num_rows, _BATCH):
-        intake.add(_chosen(table.slice(start, _BATCH), found, names))
+        intake.add(_chosen(table.slice(start, _BATCH), position_of, names))
 
 
-def _chosen(table: pa.Table, found: Iterable[str], names: Iterable[str]) -> pa.Table:
-    return pa.table({role: as_bytes(table[name]) for role, name in zip(found, names, strict=True)})
+def _chosen(table: pa.Table, roles: Iterable[str], names: Iterable[str]) -> pa.Table:
+    return pa.table({role: as_bytes(table[name]) for role, name in zip(roles, names, strict=True)})
 
 
 def require_plain(field: pa.Field, where: str) -> None:

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from blendp.logs.fields import cut_file
-from blendp.logs.intake import Intake, register_lines
+from blendp.logs.intake import RowIntake, register_lines
 
 _TABLES = """
     CREATE TEMP TABLE sessions (row UBIGINT, session VARCHAR, "user" VARCHAR);
@@ -62,7 +62,7 @@ _CLICKS = """
 _DROP = "; ".join(f"DROP TABLE {t}" for t in ("sessions", "pages", "clicks", "sorted", "first_sessions", "first_pages"))
 
 
-def read_yandex(paths: Iterable[Path], intake: Intake) -> None:
+def read_yandex(paths: Iterable[Path], intake: RowIntake) -> None:
     """Take in Yandex files; a session may stand in another file than its clicks."""
     intake.levels = 2
     connection = intake.connection

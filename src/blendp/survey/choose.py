@@ -52,7 +52,7 @@ class Promise:
             )
 
     @property
-    def most(self) -> float:
+    def max_loss(self) -> float:
         """The largest loss that is taken."""
         return self.epsilon * (1 - SLACK)
 
@@ -61,7 +61,7 @@ class Promise:
         total = epsilons.sum(axis=1)
         with np.errstate(over="ignore", invalid="ignore"):  # what leaves the range of floats is not kept
             worst = np.fmin(model.losses(epsilons, single).max(axis=1), total)
-        return np.asarray((worst <= self.most) & self.allows_record(total))
+        return np.asarray((worst <= self.max_loss) & self.allows_record(total))
 
     def allows_record(self, total: ArrayLike) -> NDArray[np.bool_]:
         """Whether records of these epsilons keep it."""
@@ -86,10 +86,10 @@ class Chooser:
 
         ``roughly`` stops early, below the largest, which is enough to compare.
         """
-        least = self.promise.most / directions.sum(axis=1)  # then the whole record keeps within the promise
-        most = self.promise.most / np.where(directions > 0, directions, np.inf).min(axis=1)
+        low = self.promise.max_loss / directions.sum(axis=1)  # then the whole record keeps within the promise
+        high = self.promise.max_loss / np.where(directions > 0, directions, np.inf).min(axis=1)
         steps = _ROUGH_HALVINGS if roughly else _HALVINGS
-        return self._halve(least, most, lambda t: np.minimum(t[:, None] * directions, self.promise.most), steps)
+        return self._halve(low, high, lambda t: np.minimum(t[:, None] * directions, self.promise.max_loss), steps)
 
     def _halve(self, low: Array, high: Array, epsilons: Callable[[Array], Array], steps: int = _HALVINGS) -> Array:
         """The rows at the largest t between ``low``, where the promise is kept, and ``high``."""
@@ -112,8 +112,8 @@ class Chooser:
         is told beyond its own epsilon.
         """
         alone = (epsilons > 0).sum(axis=1, keepdims=True) == 1
-        found = self.errors.of(epsilons, self.single & ~alone)
-        return np.asarray(np.where(epsilons > 0, found, 0.0).sum(axis=1))
+        errors = self.errors.of(epsilons, self.single & ~alone)
+        return np.asarray(np.where(epsilons > 0, errors, 0.0).sum(axis=1))
 
     def tailored(self, epsilons: Array) -> Array:
         """An epsilon for each attribute of one group, with a smaller sum of errors.
@@ -127,13 +127,13 @@ class Chooser:
         best, steps = epsilons, list(_STEPS)
         for _ in range(_ROUNDS):
             tries = np.repeat(best[None], 2 * len(members), axis=0)
-            for place, member in enumerate(members):
-                tries[2 * place, member] *= steps[0]
-                tries[2 * place + 1, member] /= steps[0]
-            found = self.largest(tries, roughly=True)
-            errors = self.error(found)
+            for index, member in enumerate(members):
+                tries[2 * index, member] *= steps[0]
+                tries[2 * index + 1, member] /= steps[0]
+            candidates = self.largest(tries, roughly=True)
+            errors = self.error(candidates)
             if errors.min() < (1 - _GAIN) * self.error(best[None])[0]:
-                best = found[int(errors.argmin())]
+                best = candidates[int(errors.argmin())]
             elif len(steps) > 1:
                 steps.pop(0)
             else:
@@ -145,20 +145,20 @@ class Chooser:
         now = self.model.exact_losses(epsilons, self.single)
         if now is None or now.max() > self.model.losses(epsilons[None], self.single).max() * (1 - SLACK):
             return epsilons
-        low, high = 1.0, self.promise.most / float(epsilons.max())
+        low, high = 1.0, self.promise.max_loss / float(epsilons.max())
         for _ in range(_SHARPENINGS):
             middle = (low + high) / 2
             exact = self.model.exact_losses(middle * epsilons, self.single)
             total = middle * float(epsilons.sum())
-            kept = exact is not None and exact.max() <= self.promise.most
+            kept = exact is not None and exact.max() <= self.promise.max_loss
             low, high = (middle, high) if kept and self.promise.allows_record(total) else (low, middle)
         return low * epsilons
 
     def _raised(self, epsilons: Array) -> Array:
         """Each attribute as strong as the others let it be, one after the other."""
         for member in np.flatnonzero(epsilons > 0).tolist():
-            own, most = np.array([epsilons[member]]), np.array([self.promise.most])
-            epsilons = self._halve(own, most, partial(_with, epsilons, member))[0]
+            own, limit = np.array([epsilons[member]]), np.array([self.promise.max_loss])
+            epsilons = self._halve(own, limit, partial(_with, epsilons, member))[0]
         return epsilons
 
 

@@ -140,7 +140,7 @@ def design(
     if method == "rsfd":
         return _hidden(model, clients, promise)
     if method == "split":
-        share = promise.most / len(sizes)
+        share = promise.max_loss / len(sizes)
         return _finished(model, clients, promise, method, errors, [(np.full(len(sizes), share), False)])
     if method == "sample":
         rows = [(np.where(np.arange(len(sizes)) == j, promise.epsilon, 0.0), False) for j in range(len(sizes))]
@@ -239,12 +239,12 @@ def _hidden(model: Model, clients: int, promise: Promise) -> Design:
         return made, np.full(len(sizes), made.record_loss()) if bounds is None else made.attribute_losses(*bounds)
 
     most = max(_STRONGEST_HIDDEN, promise.epsilon)
-    low, high = promise.most, most if promise.record is None else min(most, promise.record)
-    if losses(high)[1].max() <= promise.most:
+    low, high = promise.max_loss, most if promise.record is None else min(most, promise.record)
+    if losses(high)[1].max() <= promise.max_loss:
         low = high
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        low, high = (middle, high) if losses(middle)[1].max() <= promise.most else (low, middle)
+        low, high = (middle, high) if losses(middle)[1].max() <= promise.max_loss else (low, middle)
     made, found = losses(low)
     known = bounds is not None and all((bounds[0][pair] == bounds[1][pair]).all() for pair in bounds[0])
     group = Group(tuple(range(len(sizes))), (made.inner,) * len(sizes), sizes, (1,) * len(sizes), clients)

@@ -111,13 +111,13 @@ class Grouping:
         best: dict[tuple[int, ...], tuple[float, Partition]] = {(): (0.0, ())}
         for members in groups:
             first, others = members[0], members[1:]
-            found = []
+            candidates = []
             for size in range(len(others) + 1):
                 for joined in combinations(others, size):
                     cost, partition = best[tuple(j for j in others if j not in joined)]
                     group = (first, *joined)
-                    found.append((cost + self._roots[group], (group, *partition)))
-            best[members] = min(found)
+                    candidates.append((cost + self._roots[group], (group, *partition)))
+            best[members] = min(candidates)
         return tuple(sorted(best[everybody][1]))
 
     def _cost(self, partition: Partition) -> float:
@@ -148,7 +148,7 @@ class Grouping:
             if gains[best] <= 0:
                 break
             a, b = pairs[best]
-            parts = [part for place, part in enumerate(parts) if place not in (a, b)] + [_union(parts[a], parts[b])]
+            parts = [part for index, part in enumerate(parts) if index not in (a, b)] + [_union(parts[a], parts[b])]
         return tuple(sorted(parts))
 
     def _spread_out(self, groups: int) -> Partition:
@@ -195,7 +195,7 @@ def _union(first: tuple[int, ...], second: tuple[int, ...]) -> tuple[int, ...]:
 
 def _neighbours(partition: Partition) -> list[Partition]:
     """All partitions in which one attribute is elsewhere, or two have changed places."""
-    found = set()
+    partitions = set()
     for source in partition:
         for attribute in source:
             left = tuple(each for each in source if each != attribute)
@@ -203,12 +203,12 @@ def _neighbours(partition: Partition) -> list[Partition]:
                 if target == source:
                     continue
                 rest = [group for group in partition if group not in (source, target)]
-                found.add(_ordered([*rest, left, _union(target, (attribute,))]))
+                partitions.add(_ordered([*rest, left, _union(target, (attribute,))]))
                 for other in target:
                     kept = tuple(each for each in target if each != other)
-                    found.add(_ordered([*rest, _union(left, (other,)), _union(kept, (attribute,))]))
-    found.discard(partition)
-    return sorted(found)
+                    partitions.add(_ordered([*rest, _union(left, (other,)), _union(kept, (attribute,))]))
+    partitions.discard(partition)
+    return sorted(partitions)
 
 
 def _ordered(groups: Iterable[tuple[int, ...]]) -> Partition:

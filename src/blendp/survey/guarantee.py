@@ -105,11 +105,11 @@ def udldp_loss(model: Model | ArrayLike, perturbation: Perturbation) -> Losses:
     epsilons = np.array(perturbation.epsilons)
     single = np.full(len(epsilons), perturbation.single)
     with np.errstate(over="ignore", invalid="ignore"):  # what leaves the range of floats is the record's
-        found = law.exact_losses(epsilons, single)
-        kind = "at most" if found is None else "exact"
-        if found is None:
-            found = law.losses(epsilons[None], single)[0]
-    return Losses(tuple(np.fmin(found, perturbation.record_epsilon).tolist()), perturbation.record_epsilon, kind)
+        losses = law.exact_losses(epsilons, single)
+        kind = "at most" if losses is None else "exact"
+        if losses is None:
+            losses = law.losses(epsilons[None], single)[0]
+    return Losses(tuple(np.fmin(losses, perturbation.record_epsilon).tolist()), perturbation.record_epsilon, kind)
 
 
 def pairwise_product_loss(joint: Joint | ArrayLike, perturbation: Perturbation) -> Losses:
@@ -127,15 +127,15 @@ def pairwise_product_loss(joint: Joint | ArrayLike, perturbation: Perturbation) 
     law = joint if isinstance(joint, Joint) else Joint(np.asarray(joint, dtype=np.float64))
     _require_match(law, perturbation)
     epsilons = np.array(perturbation.epsilons)
-    found = []
+    losses = []
     for i, own in enumerate(perturbation.epsilons):
         total = np.zeros((law.sizes[i], law.sizes[i]))
         for j in range(len(law.sizes)):
             if j != i:
                 logs = np.log1p(np.expm1(epsilons[j]) * law.pairs()[i, j])
                 total += (logs[:, None, :] - logs[None, :, :]).max(axis=2)
-        found.append(own + float(total.max()))
-    return Losses(tuple(found), perturbation.record_epsilon, "exact" if len(law.sizes) == 2 else "pairwise product")
+        losses.append(own + float(total.max()))
+    return Losses(tuple(losses), perturbation.record_epsilon, "exact" if len(law.sizes) == 2 else "pairwise product")
 
 
 def _require_match(law: Model, perturbation: Perturbation) -> None:

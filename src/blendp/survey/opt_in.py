@@ -92,9 +92,9 @@ class NoisyTables:
         weights, roundings = np.zeros(len(self.sizes)), np.zeros(len(self.sizes))
         for axes, table, sigma in zip(self.axes, self.counts, self.sigmas, strict=True):
             variance = max(RoundedGaussian(sigma).variance, float(sigma) ** 2)
-            for place, attribute in enumerate(axes):
+            for axis, attribute in enumerate(axes):
                 merged = table.size // self.sizes[attribute]
-                totals[attribute] += margin_of(table.astype(np.float64), (place,)) / (merged * variance)
+                totals[attribute] += margin_of(table.astype(np.float64), (axis,)) / (merged * variance)
                 weights[attribute] += 1 / (merged * variance)
                 roundings[attribute] += 1 / (2 * variance)
         return tuple(

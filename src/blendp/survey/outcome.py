@@ -137,13 +137,13 @@ class SurveyOutcome:
         return [read_from_data] * self.inferred + [left_out] * self.only_complete
 
     @property
-    def words(self) -> str:
+    def statement(self) -> str:
         """Both promises, for people, and what they do not cover."""
         return " ".join([self._promises, *(f"NOT PROTECTED: {exception}." for exception in self.exceptions)])
 
     @property
     def _promises(self) -> str:
-        losses, told = self.design.losses, self.parameters
+        losses, epsilon, delta = self.design.losses, self.parameters.epsilon, self.parameters.delta
         if self.keeps_without_model:
             client = (
                 f"Whatever a client's answers are, and however they hang together, the probability of the reports "
@@ -151,7 +151,7 @@ class SurveyOutcome:
             )
         else:
             client = (
-                f"About any single attribute, a client's reports reveal at most e^{told.epsilon:g} (as a likelihood "
+                f"About any single attribute, a client's reports reveal at most e^{epsilon:g} (as a likelihood "
                 f"ratio) IF answers follow the model ({self.model_words}). Without the model only "
                 f"e^{losses.record:.4g} holds, for the whole record."
             )
@@ -160,7 +160,7 @@ class SurveyOutcome:
         but = " (but what is named as not protected below)" if self.exceptions else ""
         return (
             f"Opt-in people trust the curator: whatever one of them answers, the probability of anything published"
-            f"{but} changes by a factor of at most e^{told.epsilon:g}, plus at most {told.delta:g}. {client}"
+            f"{but} changes by a factor of at most e^{epsilon:g}, plus at most {delta:g}. {client}"
         )
 
     @cached_property
@@ -176,50 +176,48 @@ class SurveyOutcome:
     @property
     def cautions(self) -> list[str]:
         """What a reader of this outcome should be warned of."""
-        told, losses = self.parameters, self.design.losses
+        epsilon, delta, losses = self.parameters.epsilon, self.parameters.delta, self.design.losses
         people = self.opt_in_people + self.design.clients
-        found = []
+        cautions = []
         if not self.keeps_without_model:
-            found.append(
-                f"The promise of epsilon = {told.epsilon:g} about each attribute rests on the model; whatever the "
+            cautions.append(
+                f"The promise of epsilon = {epsilon:g} about each attribute rests on the model; whatever the "
                 f"correlations are, only {losses.record:.4g} holds for the record (--record-epsilon, in Python "
                 f"record_epsilon, limits it)."
             )
-        if self.opt_in_people and told.delta * people >= 1:
-            found.append(
-                f"delta = {told.delta:g} is not below one over the {people:,} people ({1 / people:.2g}): choose a "
+        if self.opt_in_people and delta * people >= 1:
+            cautions.append(
+                f"delta = {delta:g} is not below one over the {people:,} people ({1 / people:.2g}): choose a "
                 f"smaller delta for a release about real people."
             )
-        if told.epsilon > 10:
-            found.append(
-                f"epsilon = {told.epsilon:g} promises next to nothing: a factor of {math.exp(told.epsilon):.1g}."
-            )
+        if epsilon > 10:
+            cautions.append(f"epsilon = {epsilon:g} promises next to nothing: a factor of {math.exp(epsilon):.1g}.")
         widest = float(np.nanmax(np.where(np.isfinite(self.blended.std_error), self.blended.std_error, np.inf)))
         if widest > _USELESS:
-            found.append("Errors are as large as the frequencies themselves: ask more people, or fewer questions.")
+            cautions.append("Errors are as large as the frequencies themselves: ask more people, or fewer questions.")
         remedies = ["give a questionnaire"] * self.inferred
         remedies += ['count missing answers as an answer of its own (--missing value, in Python missing="value")']
-        found += [
+        cautions += [
             f"Not protected: {exception}. To protect it, {remedy}."
             for exception, remedy in zip(self.exceptions, remedies, strict=False)
         ]
         if self.misfit is not None and not self.misfit.fits:
-            names = " and ".join(self.questionnaire.names[place] for place in self.misfit.pair or ())
+            names = " and ".join(self.questionnaire.names[attribute] for attribute in self.misfit.pair or ())
             why = (
                 f"{names} differ from it for {100 * self.misfit.share:.1f} % of people"
                 if names
                 else "pairs contradict it"
             )
             then = "it is not used" if isinstance(self.model, AnyLaw) else "the promise by the model does not hold"
-            found.append(f"The tree does not fit: {why}, so {then}.")
+            cautions.append(f"The tree does not fit: {why}, so {then}.")
         check = self.disagreement
         if check is not None and check[0] > NormalDist().inv_cdf(1 - 0.005 / len(self.frequency)):
             row = self.rows()[check[1]]
-            found.append(
+            cautions.append(
                 f"The two groups disagree about {row.attribute} = {row.value} ({check[0]:.1f} standard errors): opt-in "
                 f"people may be of another kind, and then no model learnt from them holds for clients."
             )
-        return found
+        return cautions
 
     def __str__(self) -> str:
         """The design and the frequencies."""

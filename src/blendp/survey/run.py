@@ -78,7 +78,7 @@ def simulate_survey(
 def _survey(
     kind: type[Kind],
     answers: Answers,
-    told: SurveyParameters,
+    parameters: SurveyParameters,
     opt_in: float | NDArray[np.bool_] | None,
     model: Model | None,
     random: Random,
@@ -93,31 +93,32 @@ def _survey(
     progress("counting the opt-in group")
     tables = None
     if len(trusting):
-        kind_of_tables = told.tables(answers.sizes, len(trusting), model)
-        tables = NoisyTables.draw(answers.take(trusting), Budget(told.epsilon, told.delta), random, kind_of_tables)
+        kind_of_tables = parameters.tables(answers.sizes, len(trusting), model)
+        budget = Budget(parameters.epsilon, parameters.delta)
+        tables = NoisyTables.draw(answers.take(trusting), budget, random, kind_of_tables)
     progress("learning how answers hang together")
-    law, misfit = law_for(told, answers.sizes, model, tables)
+    law, misfit = law_for(parameters, answers.sizes, model, tables)
     progress("choosing who reports what")
-    made = design(
+    survey_design = design(
         law,
         len(clients),
-        told.promise,
-        method=told.method,
-        group=told.group,
-        per_attribute=told.per_attribute,
+        parameters.promise,
+        method=parameters.method,
+        group=parameters.group,
+        per_attribute=parameters.per_attribute,
         frequencies=None if tables is None else tables.frequencies,
     )
     progress("collecting reports")
-    client = client_level(made, collect(made, answers.codes[clients], random))
+    client = client_level(survey_design, collect(survey_design, answers.codes[clients], random))
     progress("blending")
     opt_in_level = nothing(len(client.probability)) if tables is None else tables.level()
     blended = blend(opt_in_level, client, 0 if tables is None else tables.people)
-    about = (told, answers.questionnaire, answers.inferred, answers.only_complete, made, law, misfit, tables)
-    return kind(*about, opt_in_level, client, blended)
+    about = (parameters, answers.questionnaire, answers.inferred, answers.only_complete)
+    return kind(*about, survey_design, law, misfit, tables, opt_in_level, client, blended)
 
 
 def law_for(
-    told: SurveyParameters, sizes: tuple[int, ...], model: Model | None, tables: NoisyTables | None
+    parameters: SurveyParameters, sizes: tuple[int, ...], model: Model | None, tables: NoisyTables | None
 ) -> tuple[Model, Misfit | None]:
     """What clients' promise rests on: the given model, what the opt-in group's tables say, or nothing.
 
@@ -128,11 +129,11 @@ def law_for(
     if tables is None or tables.kind == "single":
         return AnyLaw(sizes), None
     if tables.kind == "all":
-        return learn_table(tables, told.confidence), None
-    if told.method == "rsfd":
-        return learn_pairs(tables, told.confidence), None
-    tree, misfit = learn_tree(tables, told.confidence)
-    return tree if told.learn == "tree" or misfit.fits else AnyLaw(sizes), misfit
+        return learn_table(tables, parameters.confidence), None
+    if parameters.method == "rsfd":
+        return learn_pairs(tables, parameters.confidence), None
+    tree, misfit = learn_tree(tables, parameters.confidence)
+    return tree if parameters.learn == "tree" or misfit.fits else AnyLaw(sizes), misfit
 
 
 def _people(

@@ -45,7 +45,7 @@ def test_all_files_say_the_same(release: SurveyRelease, tmp_path: Path) -> None:
     assert frequency_rows(release)[0]["frequency"] == release.frequency[0]
     card = json.loads((tmp_path / "out/survey.json").read_text(encoding="utf-8"))
     assert card == json.loads(json.dumps(survey_card(release, {"opt_in": 0.3})))
-    assert card["guarantee"]["words"] == release.words
+    assert card["guarantee"]["statement"] == release.statement
     assert card["guarantee"]["confidence"] == 0.99
     assert card["parameters"]["opt_in"] == 0.3
     assert card["opt_in_noise"] == [{"attributes": 2, "tables": 6, "sigma": float(release.tables.sigmas[0])}]  # type: ignore[union-attr]

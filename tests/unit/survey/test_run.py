@@ -294,8 +294,8 @@ def test_without_an_opt_in_group_or_model_nothing_is_assumed() -> None:
     found = simulate_survey(people_of(), opt_in=0, random=SimulationRandom(1))
     assert isinstance(found.model, AnyLaw)
     assert found.design.losses.record <= 1.0
-    assert "Whatever a client's answers are" in found.words
-    assert "Opt-in people" not in found.words
+    assert "Whatever a client's answers are" in found.statement
+    assert "Opt-in people" not in found.statement
     assert found.cautions == []
 
 
@@ -314,8 +314,8 @@ def test_what_the_promise_rests_on_is_learnt_from_the_opt_in_group(told: SurveyP
     assert isinstance(found.model, model)
     assert (found.misfit is not None) == (model is Tree)
     assert found.design.losses.worst <= told.epsilon
-    assert "Opt-in people trust the curator" in found.words
-    assert ("IF answers follow the model" in found.words) == (found.design.losses.record > 1)
+    assert "Opt-in people trust the curator" in found.statement
+    assert ("IF answers follow the model" in found.statement) == (found.design.losses.record > 1)
 
 
 @pytest.mark.parametrize(
@@ -489,10 +489,10 @@ def test_answers_that_tell_what_may_be_answered_are_released_only_on_purpose() -
     with pytest.raises(ParameterError, match=r"answers_from_data = False .* an answer that only one person gave"):
         run_survey(read, SAMPLE, opt_in=0)
     release = run_survey(read, SAMPLE, opt_in=0, answers_from_data=True)
-    assert "NOT PROTECTED: the possible answers" in release.words
+    assert "NOT PROTECTED: the possible answers" in release.statement
     assert {row.value_from for row in release.rows()} == {"data (not protected)"}
     plain = run_survey(people, SAMPLE, opt_in=0)
-    assert (plain.exceptions, "NOT PROTECTED" in plain.words) == ([], False)
+    assert (plain.exceptions, "NOT PROTECTED" in plain.statement) == ([], False)
 
 
 def test_a_group_without_those_who_left_an_answer_out_is_told() -> None:
@@ -500,4 +500,4 @@ def test_a_group_without_those_who_left_an_answer_out_is_told() -> None:
     complete = Answers(people.questionnaire, people.codes, only_complete=True)
     assert complete.take(np.arange(3)).only_complete
     release = run_survey(complete, SAMPLE, opt_in=0.2)
-    assert "NOT PROTECTED: how many people are counted, and who" in release.words
+    assert "NOT PROTECTED: how many people are counted, and who" in release.statement

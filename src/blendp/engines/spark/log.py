@@ -87,10 +87,10 @@ class SparkLog:
         require_draw(per_user, key)
         reason = self.rule.reason_but_person(SPARK)
 
-        def numbered(rows: str, reason: str, place: str) -> str:
+        def numbered(rows: str, reason: str, position: str) -> str:
             if reproducible:
                 return numbered_by_content(rows, reason, key, SPARK)
-            return _AT_RANDOM.format(reason=reason, key=key - (1 << 63), place=place, rows=rows)
+            return _AT_RANDOM.format(reason=reason, key=key - (1 << 63), position=position, rows=rows)
 
         connection = connect(self.memory_limit)
         with self._rows() as rows:
@@ -109,8 +109,8 @@ class SparkLog:
             broken: Counter[str] = Counter()
             if usable < total:
                 why = f"SELECT {self.rule.reason(SPARK)} AS why FROM ({rows})"
-                told = self._ask(f"SELECT why, count(*) AS rows FROM ({why}) GROUP BY why").to_pylist()
-                broken = Counter({row["why"]: row["rows"] for row in told if row["why"] is not None})
+                reasons = self._ask(f"SELECT why, count(*) AS rows FROM ({why}) GROUP BY why").to_pylist()
+                broken = Counter({row["why"]: row["rows"] for row in reasons if row["why"] is not None})
         quality = judge(usable, broken, Counter(), self.max_broken, self.where)
         contributions = Contributions.of_drawn(connection, per_user, self.rule, quality, different=different)
         require_people(contributions.users, quality, self.where)

@@ -73,8 +73,8 @@ def spark_session(settings: SparkSettings) -> SparkSession:
     if running is not None:
         return running
     logging.getLogger("SQLQueryContextLogger").disabled = True  # it would print what we raise
-    held = hold_temporary(HOME)
-    home = held.path
+    folder = hold_temporary(HOME)
+    home = folder.path
     quiet = home / "log4j2.properties"
     quiet.write_text(_LOGGING, encoding="utf-8")
     own = {
@@ -107,7 +107,7 @@ def spark_session(settings: SparkSettings) -> SparkSession:
             f"Spark does not start at {settings.master} ({': '.join(lines) or type(error).__name__}): "
             "check --master and Java."
         ) from error
-    atexit.register(held.remove)
+    atexit.register(folder.remove)
     return session
 
 

@@ -47,8 +47,8 @@ class Experiment:
 
         Experiments that differ in the share for the query alone have the same seed, so the same opt-in people and list.
         """
-        told = f"{seed} {self.population} {self.opt_in!r} {replace(self.parameters, query_share=None)!r}"
-        return int.from_bytes(hashlib.sha256(told.encode()).digest()[:8], "big")
+        identity = f"{seed} {self.population} {self.opt_in!r} {replace(self.parameters, query_share=None)!r}"
+        return int.from_bytes(hashlib.sha256(identity.encode()).digest()[:8], "big")
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values, for data files."""

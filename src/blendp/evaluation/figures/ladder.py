@@ -64,8 +64,8 @@ class Ladder(Recipe):
 
 
 def _experiments(setting: Setting, epsilon: float) -> Iterator[tuple[str, Experiment]]:
-    for name, told in RUNGS:
-        yield name, Experiment(setting.name, setting.opt_in, setting.parameters(epsilon=epsilon, **told))
+    for name, changes in RUNGS:
+        yield name, Experiment(setting.name, setting.opt_in, setting.parameters(epsilon=epsilon, **changes))
 
 
 def _climb(laboratory: Laboratory, setting: Setting, epsilon: float) -> Iterator[Point]:
@@ -108,8 +108,8 @@ def counted_by_all(played: Played, epsilon: float) -> np.ndarray[tuple[int], np.
     groups = played.outcome.groups
     users = groups.opt_in + groups.client
     truth = np.maximum(played.head.cells, 0.0)
-    held = played.random.generator.multinomial(users, truth / truth.sum())
-    noisy = held + DiscreteLaplace.for_counts(epsilon, 1).draw(len(held), played.random)
+    counts = played.random.generator.multinomial(users, truth / truth.sum())
+    noisy = counts + DiscreteLaplace.for_counts(epsilon, 1).draw(len(counts), played.random)
     return project_on_simplex(noisy / users)
 
 
@@ -131,8 +131,8 @@ def _lines(points: Sequence[Point], measure: str) -> tuple[Line, ...]:
     for point in points:
         series.setdefault((point.about["title"], point.about["epsilon"]), []).append(point.means[measure])
     return tuple(
-        Line(f"{title}, ε = {epsilon:g}", str(place), tuple(float(i) for i in range(len(means))), tuple(means))
-        for place, ((title, epsilon), means) in enumerate(series.items())
+        Line(f"{title}, ε = {epsilon:g}", str(number), tuple(float(i) for i in range(len(means))), tuple(means))
+        for number, ((title, epsilon), means) in enumerate(series.items())
     )
 
 

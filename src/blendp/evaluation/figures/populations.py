@@ -40,8 +40,8 @@ class Setting:
 
     def parameters(self, method: str, epsilon: float = 4.0, size: int | None = None, **others: object) -> Parameters:
         """The parameters of a method here."""
-        told = {"method": method, "epsilon": epsilon, "delta": self.delta, "size": size or self.size, **others}
-        return Parameters(**told)  # type: ignore[arg-type]
+        parameters = {"method": method, "epsilon": epsilon, "delta": self.delta, "size": size or self.size, **others}
+        return Parameters(**parameters)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -144,8 +144,8 @@ class SyntheticRecords:
     def texts(self, ids: Ids) -> list[Record]:
         """What these records say."""
         ranks, places = np.divmod(self._counted[0][ids], self._width)
-        words = vocabulary(self.name)
-        return list(zip(words.queries(ranks).to_pylist(), words.urls(ranks, places).to_pylist(), strict=True))
+        texts = vocabulary(self.name)
+        return list(zip(texts.queries(ranks).to_pylist(), texts.urls(ranks, places).to_pylist(), strict=True))
 
     def truth(self) -> Truth:
         """The probability of every record."""

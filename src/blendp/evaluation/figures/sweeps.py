@@ -110,8 +110,8 @@ def _sized(setting: Setting, knob: Knob, measure: str, grid: Grid) -> tuple[Axes
             EPSILON if knob == "epsilon" else OPT_IN,
             L1 if measure == "l1" else NDCG,
             tuple(
-                Curve(f"{size} records", str(place), measure, _along(setting, name, knob, grid, size))
-                for place, size in enumerate(sizes)
+                Curve(f"{size} records", str(number), measure, _along(setting, name, knob, grid, size))
+                for number, size in enumerate(sizes)
             ),
         )
         for name, method in METHODS.items()

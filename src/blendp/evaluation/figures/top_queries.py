@@ -35,10 +35,10 @@ class TopQueries(Recipe):
         panels, points, rows = [], [], []
         for setting in settings:
             queries = _most_popular(laboratory.populations[setting.name])
-            found = {method: _watch(laboratory, _experiment(setting, method), queries) for method in METHODS}
-            panels.append(tuple(_panel(setting, method, queries, found[method]) for method in METHODS))
-            points += [point for method in METHODS for point in found[method]]
-            rows += [row for method in METHODS for row in _rows(method, found[method])]
+            points_of = {method: _watch(laboratory, _experiment(setting, method), queries) for method in METHODS}
+            panels.append(tuple(_panel(setting, method, queries, points_of[method]) for method in METHODS))
+            points += [point for method in METHODS for point in points_of[method]]
+            rows += [row for method in METHODS for row in _rows(method, points_of[method])]
         header = (
             "Query",
             "Method",
@@ -67,8 +67,8 @@ def _watch(laboratory: Laboratory, experiment: Experiment, queries: tuple[str, .
     """A point for everything else, one for each query, and last the number of estimates out of order."""
     seen = [_look(played, queries) for played in laboratory.play(experiment)]
     points = []
-    for place, query in enumerate((None, *queries)):
-        runs = [run[place] for run in seen if run[place]]
+    for index, query in enumerate((None, *queries)):
+        runs = [run[index] for run in seen if run[index]]
         means = {name: Mean.of([values[name] for values in runs]) for name in (runs[0] if runs else ())}
         spread = {
             f"{name}_spread": mean.error * math.sqrt(len(runs)) for name, mean in means.items() if name in COLUMNS
@@ -83,8 +83,8 @@ def _watch(laboratory: Laboratory, experiment: Experiment, queries: tuple[str, .
 def _look(played: Played, queries: tuple[str, ...]) -> list[dict[str, float]]:
     """What one run says about everything else and about every query; nothing about a query that it did not list."""
     outcome, head_list = played.outcome, played.outcome.head_list
-    place: dict[str | None, int] = {entry.query: row for row, entry in enumerate(head_list.entries)}
-    place[None] = head_list.queries
+    row_of: dict[str | None, int] = {entry.query: row for row, entry in enumerate(head_list.entries)}
+    row_of[None] = head_list.queries
     sums = np.bincount(head_list.query_of_cell, weights=outcome.client.cells.probability)
     columns = {
         "truth": played.head.queries,
@@ -98,7 +98,7 @@ def _look(played: Played, queries: tuple[str, ...]) -> list[dict[str, float]]:
         "weight_opt_in": outcome.queries.weight_opt_in,
     }
     return [
-        {name: float(values[place[query]]) for name, values in columns.items()} if query in place else {}
+        {name: float(values[row_of[query]]) for name, values in columns.items()} if query in row_of else {}
         for query in (None, *queries)
     ]
 
@@ -109,9 +109,9 @@ def _disorder(run: Sequence[dict[str, float]], column: str) -> float:
     return float(np.count_nonzero(np.diff(values) > 0))
 
 
-def _panel(setting: Setting, method: str, queries: tuple[str, ...], found: Sequence[Point]) -> Panel:
+def _panel(setting: Setting, method: str, queries: tuple[str, ...], points: Sequence[Point]) -> Panel:
     """One run's spread around the mean, for every query."""
-    at, listed = tuple(float(i) for i in range(len(queries))), found[1:-1]
+    at, listed = tuple(float(i) for i in range(len(queries))), points[1:-1]
     nothing = Mean(math.nan, math.nan)
 
     def line(name: str, label: str, look: str) -> Line:
@@ -123,10 +123,10 @@ def _panel(setting: Setting, method: str, queries: tuple[str, ...], found: Seque
     return Panel(f"{setting.title}, {METHODS[method]}", "query", "probability", lines, rows=queries)
 
 
-def _rows(method: str, found: Sequence[Point]) -> list[tuple[str, ...]]:
+def _rows(method: str, points: Sequence[Point]) -> list[tuple[str, ...]]:
     """The rows of one method for the page."""
     rows = []
-    for point in found[:-1]:
+    for point in points[:-1]:
         name, means = point.about["query"] or "* (everything else)", point.means
         if not means:
             rows.append((name, method, *["not listed"] * 7))
@@ -134,6 +134,6 @@ def _rows(method: str, found: Sequence[Point]) -> list[tuple[str, ...]]:
         numbers = [f"{means['truth'].value:.4f}", *(pm(means[column], 4) for column in COLUMNS)]
         strays = f"± {means['blended_spread'].value:.4f}"
         rows.append((name, method, *numbers, strays, f"{means['weight_opt_in'].value:.2f}"))
-    disorder = [pm(found[-1].means[column], 1) for column in COLUMNS]
+    disorder = [pm(points[-1].means[column], 1) for column in COLUMNS]
     rows.append(("estimates out of order", method, "0", *disorder, "", ""))
     return rows

@@ -4,17 +4,17 @@ from blendp.evaluation.planner.forecast import ListForecast, forecast_list
 from blendp.evaluation.planner.law import HeadLaw
 from blendp.evaluation.planner.overview import Overview, Reach, overview
 from blendp.evaluation.planner.plan import Plan, RankError, plan
-from blendp.evaluation.planner.search import RATES, Found, Target, smallest_epsilon, smallest_opt_in, sweep
+from blendp.evaluation.planner.search import RATES, SearchResult, Target, smallest_epsilon, smallest_opt_in, sweep
 
 __all__ = [
     "RATES",
-    "Found",
     "HeadLaw",
     "ListForecast",
     "Overview",
     "Plan",
     "RankError",
     "Reach",
+    "SearchResult",
     "Target",
     "forecast_list",
     "overview",

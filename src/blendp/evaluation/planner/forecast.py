@@ -38,7 +38,7 @@ UNLIKELY = 0.05
 
 _RARE = 0.002
 _SURE = 1 - 1e-9
-_LONGEST = 20_000
+_MAX_RECORDS = 20_000
 
 
 @dataclass(frozen=True)
@@ -58,14 +58,14 @@ class ListForecast:
     expected: float
     low: int
     high: int
-    least: int
+    min_records: int
     below: float
     people_needed: int | None
 
     @property
     def too_short(self) -> bool:
         """Whether the list has fewer records than wanted more often than not, or on average."""
-        return self.expected < self.least or self.below >= 0.5
+        return self.expected < self.min_records or self.below >= 0.5
 
     @property
     def risky(self) -> bool:
@@ -77,11 +77,11 @@ class ListForecast:
         return {**asdict(self), "range": RANGE, "too_short": self.too_short}
 
 
-def forecast_list(parameters: Parameters, levels: int, people: int, like: str, least: int) -> ListForecast:
+def forecast_list(parameters: Parameters, levels: int, people: int, like: str, min_records: int) -> ListForecast:
     """The forecast for so many opt-in people with records like those of the population ``like``."""
     require_count("people", people, min_value=0, remedy="Say how many people opt in.")
     require_choice("like", like, NAMES)
-    require_count("least", least, min_value=1, remedy="Say how many records are wanted.")
+    require_count("min_records", min_records, min_value=1, remedy="Say how many records are wanted.")
     law = HeadLaw.of_population(like, levels)
     mechanism = _mechanism(parameters, levels)
     chances = _lengths(law, mechanism, parameters, people)
@@ -93,9 +93,9 @@ def forecast_list(parameters: Parameters, levels: int, people: int, like: str, l
         expected=float(np.arange(len(chances)) @ chances),
         low=int(np.searchsorted(sums, tails)),
         high=min(int(np.searchsorted(sums, 1 - tails)), len(chances) - 1),
-        least=least,
-        below=_below(chances, least),
-        people_needed=_people_needed(law, mechanism, parameters, least),
+        min_records=min_records,
+        below=_below(chances, min_records),
+        people_needed=_people_needed(law, mechanism, parameters, min_records),
     )
 
 
@@ -132,17 +132,17 @@ def _lengths(law: HeadLaw, mechanism: Mechanism, parameters: Parameters, people:
     makers = round(parameters.list_makers * people)
     if not makers:
         return np.ones(1)
-    most = _LONGEST if parameters.size is None else parameters.size
+    max_records = _MAX_RECORDS if parameters.size is None else parameters.size
     passing = listing(law, mechanism, makers * parameters.opt_in_records)
     head, sure = passing.head, passing.head > _SURE
     often = head[(head >= _RARE) & ~sure]
     rest = float(head[head < _RARE].sum() + passing.tail.sum())
-    return _cut(_sum_of(often, rest, most), int(sure.sum()), most)
+    return _cut(_sum_of(often, rest, max_records), int(sure.sum()), max_records)
 
 
-def _sum_of(chances: Array, rest: float, most: int) -> Array:
-    """The law of a sum of Bernoulli variables and one Poisson variable; all beyond ``most`` counts as ``most``."""
-    room = min(most, len(chances) + math.ceil(rest + 12 * math.sqrt(rest) + 12))
+def _sum_of(chances: Array, rest: float, max_records: int) -> Array:
+    """The law of a sum of Bernoulli variables and one Poisson variable; all beyond ``max_records`` counts as that."""
+    room = min(max_records, len(chances) + math.ceil(rest + 12 * math.sqrt(rest) + 12))
     law = np.zeros(room + 1)
     law[0] = 1.0
     for chance in chances:
@@ -155,32 +155,32 @@ def _sum_of(chances: Array, rest: float, most: int) -> Array:
     return _folded(np.convolve(law, np.exp(logs)), room)
 
 
-def _cut(law: Array, sure: int, most: int) -> Array:
-    """The law of min(sure + K, most)."""
-    return _folded(np.concatenate((np.zeros(sure), law)), most)
+def _cut(law: Array, sure: int, max_records: int) -> Array:
+    """The law of min(sure + K, max_records)."""
+    return _folded(np.concatenate((np.zeros(sure), law)), max_records)
 
 
-def _folded(law: Array, most: int) -> Array:
-    """The same law where all beyond ``most`` counts as ``most``; its sum is 1."""
-    kept = law[: most + 1].copy()
+def _folded(law: Array, max_records: int) -> Array:
+    """The same law where all beyond ``max_records`` counts as that; its sum is 1."""
+    kept = law[: max_records + 1].copy()
     kept[-1] += max(0.0, 1.0 - float(kept.sum()))
     return np.asarray(kept / kept.sum())
 
 
-def _below(chances: Array, least: int) -> float:
-    return float(min(1.0, chances[:least].sum()))
+def _below(chances: Array, min_records: int) -> float:
+    return float(min(1.0, chances[:min_records].sum()))
 
 
-def _people_needed(law: HeadLaw, mechanism: Mechanism, parameters: Parameters, least: int) -> int | None:
+def _people_needed(law: HeadLaw, mechanism: Mechanism, parameters: Parameters, min_records: int) -> int | None:
     """The least number of people, to one in a hundred, with which a list that is too short is unlikely."""
 
     def enough(people: int) -> bool:
-        return _below(_lengths(law, mechanism, parameters, people), least) <= UNLIKELY
+        return _below(_lengths(law, mechanism, parameters, people), min_records) <= UNLIKELY
 
     low, high = 0, 64
     while not enough(high):
         low, high = high, 2 * high
-        if high > MAX_PEOPLE or (parameters.size is not None and parameters.size < least):
+        if high > MAX_PEOPLE or (parameters.size is not None and parameters.size < min_records):
             return None
     while high - low > max(1, high // 100):
         middle = (low + high) // 2

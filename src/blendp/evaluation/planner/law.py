@@ -111,8 +111,8 @@ def _bins(probability: Array, many: Array) -> tuple[Array, Array]:
         return np.empty(0), np.empty(0)
     logs = np.log(probability)
     width = max(float(np.ptp(logs)), 1e-9) / _BINS
-    place = np.minimum((logs - logs.min()) // width, _BINS - 1).astype(np.int64)
-    records = np.bincount(place, weights=many).astype(np.float64)
-    mass = np.bincount(place, weights=many * probability)
-    held = records > 0
-    return mass[held] / records[held], records[held]
+    bin_of = np.minimum((logs - logs.min()) // width, _BINS - 1).astype(np.int64)
+    records = np.bincount(bin_of, weights=many).astype(np.float64)
+    mass = np.bincount(bin_of, weights=many * probability)
+    filled = records > 0
+    return mass[filled] / records[filled], records[filled]

@@ -95,7 +95,7 @@ class Lists:
 
 
 @dataclass(frozen=True, eq=False)
-class Listing:
+class ListingLaw:
     """How probable it is that each record of the head passes, and how many of each bin of the tail do."""
 
     head: Array
@@ -118,20 +118,20 @@ class PassesByCount(Protocol):
         """The probability that a record with this count is listed."""
 
 
-def listing(law: HeadLaw, mechanism: PassesByCount, people: int) -> Listing:
+def listing(law: HeadLaw, mechanism: PassesByCount, people: int) -> ListingLaw:
     """P(listed) of every record of the head and, times their number, of the bins of the tail."""
     rates = people * np.concatenate((law.probability, law.tail_probability))
     p = _listed(mechanism, rates)
     head = len(law.probability)
-    return Listing(p[:head], p[head:] * law.tail_records)
+    return ListingLaw(p[:head], p[head:] * law.tail_records)
 
 
 def _listed(mechanism: PassesByCount, rates: Array) -> Array:
     """P(listed), summed up on a grid of rates and interpolated between them, both as logarithms."""
-    most = mechanism.min_total
-    while float(mechanism.listing_probability(most)) < 1 - 1e-9:
-        most = int(1.3 * most) + 1
-    sure = most + 7 * math.sqrt(most) + 30
+    enough = mechanism.min_total
+    while float(mechanism.listing_probability(enough)) < 1 - 1e-9:
+        enough = int(1.3 * enough) + 1
+    sure = enough + 7 * math.sqrt(enough) + 30
     grid = np.geomspace(min(1e-6, float(rates.min())), sure, _RATES)
     n = np.arange(1, int(sure + 8 * math.sqrt(sure)) + 2)
     log_factorial = np.cumsum(np.log(n))
@@ -152,7 +152,7 @@ class Drawing:
 
     law: HeadLaw
     mechanism: AsymmetricList | ThresholdList
-    passing: Listing
+    passing: ListingLaw
     sizes: GroupSizes
     size: int | None
 
@@ -195,9 +195,9 @@ class Drawing:
 
     def draw(self, draws: int, random: SimulationRandom) -> Lists:
         """So many lists, with the counts of their cells."""
-        found, wild = self._passed(draws, random)
-        found = _joined(found, self._rare_records(draws, wild.shape[1], random))
-        return self._assembled(found, self._kept(found, random), wild, random)
+        passed, wild = self._passed(draws, random)
+        passed = _joined(passed, self._rare_records(draws, wild.shape[1], random))
+        return self._assembled(passed, self._kept(passed, random), wild, random)
 
     def _passed(self, draws: int, random: SimulationRandom) -> tuple[_Passed, Ids]:
         """The records that pass, and for every draw and query how many people have another record of it."""
@@ -208,9 +208,9 @@ class Drawing:
         if not self.own:
             counts = generator.poisson(self.counted * p, counts.shape)
             drawn = noise.draw(counts.size, random).reshape(counts.shape)
-        draw, place = np.nonzero(passed)
-        found = _Passed(draw, self.live[place], self._columns[place], p[place], counts[passed], drawn[passed])
-        return found, self._other_people(counts * ~passed, generator)
+        draw, index = np.nonzero(passed)
+        records = _Passed(draw, self.live[index], self._columns[index], p[index], counts[passed], drawn[passed])
+        return records, self._other_people(counts * ~passed, generator)
 
     @cached_property
     def _queries(self) -> Ids:
@@ -247,23 +247,23 @@ class Drawing:
             drawn = np.zeros_like(counts)
         return _Passed(draw, np.full(len(draw), -1), columns + np.arange(len(draw)), p, counts, drawn)
 
-    def _kept(self, found: _Passed, random: SimulationRandom) -> Bools:
+    def _kept(self, passed: _Passed, random: SimulationRandom) -> Bools:
         """Which records stay on their list: those with the largest noisy counts, ties broken at random."""
         if self.size is None:
-            return np.ones(len(found.draw), dtype=bool)
-        totals = found.people + found.noise + random.generator.random(len(found.draw))
-        order = np.lexsort((-totals, found.draw))
-        first = np.searchsorted(found.draw[order], found.draw[order])
+            return np.ones(len(passed.draw), dtype=bool)
+        totals = passed.people + passed.noise + random.generator.random(len(passed.draw))
+        order = np.lexsort((-totals, passed.draw))
+        first = np.searchsorted(passed.draw[order], passed.draw[order])
         kept = np.zeros(len(order), dtype=bool)
         kept[order] = np.arange(len(order)) - first < self.size
         return kept
 
-    def _assembled(self, found: _Passed, kept: Bools, wild: Ids, random: SimulationRandom) -> Lists:
+    def _assembled(self, passed: _Passed, kept: Bools, wild: Ids, random: SimulationRandom) -> Lists:
         """The lists of the kept records, what was cut off folded into the wildcards."""
         draws, law, noise = len(wild), self.law, self.mechanism.noise
         mean = noise.mean if isinstance(noise, AsymmetricLaplace) else 0.0
-        stride = wild.shape[1] + len(found.draw) + 1
-        key = found.draw * stride + found.query
+        stride = wild.shape[1] + len(passed.draw) + 1
+        key = passed.draw * stride + passed.query
         rest_keys = np.arange(draws) * stride + stride - 1
         rows = np.union1d(key[kept], rest_keys)
         row_draw, column = np.divmod(rows, stride)
@@ -271,7 +271,7 @@ class Drawing:
         at = np.minimum(np.searchsorted(rows, key), len(rows) - 1)
 
         named = ~is_rest & (column < wild.shape[1])
-        mass = np.bincount(at[kept], weights=found.true[kept], minlength=len(rows))
+        mass = np.bincount(at[kept], weights=passed.true[kept], minlength=len(rows))
         other = np.zeros(len(rows))
         counts = np.zeros(len(rows))
         row_query = np.full(len(rows), -1, dtype=np.int64)
@@ -281,7 +281,7 @@ class Drawing:
             counts[named] = wild[row_draw[named], column[named]]
         folded = ~kept & (rows[at] == key)
         cut = at[folded]
-        counts += np.bincount(cut, weights=found.people[folded] + found.noise[folded] - mean, minlength=len(rows))
+        counts += np.bincount(cut, weights=passed.people[folded] + passed.noise[folded] - mean, minlength=len(rows))
         terms = np.bincount(cut, minlength=len(rows))
 
         of_wild = self.mechanism.wildcard_noise if isinstance(self.mechanism, AsymmetricList) else noise
@@ -292,17 +292,17 @@ class Drawing:
             wild_people = wild_people + of_wild.draw(len(wilds), random) - wild_mean
             wild_variance = wild_variance + of_wild.variance
         clean = np.bincount(row_draw, weights=counts, minlength=draws)
-        clean += np.bincount(found.draw[kept], weights=found.people[kept], minlength=draws)
+        clean += np.bincount(passed.draw[kept], weights=passed.people[kept], minlength=draws)
         rests = np.flatnonzero(is_rest)
         total = np.bincount(row_draw, weights=mass + (other if law.levels == 2 else 0.0), minlength=draws)
 
         row = np.concatenate((at[kept], wilds, rests))
         kind = np.repeat([RECORD, WILD, REST], [int(kept.sum()), len(wilds), draws])
-        record = np.concatenate((found.record[kept], np.full(len(wilds) + draws, -1)))
-        true = np.concatenate((found.true[kept], other[wilds], 1 - total)).astype(np.float64)
+        record = np.concatenate((passed.record[kept], np.full(len(wilds) + draws, -1)))
+        true = np.concatenate((passed.true[kept], other[wilds], 1 - total)).astype(np.float64)
         people = np.concatenate(
             (
-                found.people[kept] + found.noise[kept] - mean,
+                passed.people[kept] + passed.noise[kept] - mean,
                 wild_people,
                 self.counted - clean + noise.draw(draws, random) - mean,
             )
@@ -311,7 +311,7 @@ class Drawing:
             (np.full(np.count_nonzero(kept), noise.variance), wild_variance, np.full(draws, noise.variance))
         )
         order = np.lexsort((record, kind, row))
-        passed = np.split(found.people + found.noise - mean, np.searchsorted(found.draw, np.arange(1, draws)))
+        listed_counts = np.split(passed.people + passed.noise - mean, np.searchsorted(passed.draw, np.arange(1, draws)))
         return Lists(
             draws,
             row_draw[row[order]],
@@ -323,7 +323,7 @@ class Drawing:
             variance[order],
             row_draw,
             row_query,
-            tuple(passed),
+            tuple(listed_counts),
         )
 
 

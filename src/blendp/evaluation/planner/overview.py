@@ -9,7 +9,7 @@ from typing import Any
 from blendp.errors import ParameterError
 from blendp.evaluation.planner.law import HeadLaw
 from blendp.evaluation.planner.plan import Plan, plan
-from blendp.evaluation.planner.search import RATES, Found, Target, smallest_epsilon, smallest_opt_in, sweep
+from blendp.evaluation.planner.search import RATES, SearchResult, Target, smallest_epsilon, smallest_opt_in, sweep
 from blendp.methods import Parameters
 
 
@@ -17,8 +17,8 @@ from blendp.methods import Parameters
 class Reach:
     """How one method reaches the target: by more opt-in users at this epsilon, or a larger epsilon at this share."""
 
-    opt_in: Found
-    epsilon: Found
+    opt_in: SearchResult
+    epsilon: SearchResult
 
     @property
     def possible(self) -> bool:
@@ -51,7 +51,7 @@ class Overview:
         """Refuse a target that no method reaches, and say what is the best."""
         if self.target is None or any(reach.possible for reach in self.reach.values()):
             return
-        tried = [found.plan for reach in self.reach.values() for found in (reach.opt_in, reach.epsilon)]
+        tried = [result.plan for reach in self.reach.values() for result in (reach.opt_in, reach.epsilon)]
         longest = max(tried, key=lambda one: one.records)
         if self.target.l1 is None or longest.records < self.target.records:
             legal = f"at most {longest.records:.3g} records, the longest list within reach {_setting(longest)}"
@@ -67,8 +67,8 @@ class Overview:
             "like": self.like,
             "people": self.first.users,
             "opt_in": self.first.opt_in,
-            "plans": {name: made.to_dict() for name, made in self.plans.items()},
-            "sweep": {name: [made.to_dict() for made in row] for name, row in self.sweeps.items()},
+            "plans": {name: plan.to_dict() for name, plan in self.plans.items()},
+            "sweep": {name: [plan.to_dict() for plan in row] for name, row in self.sweeps.items()},
             "target": None if self.target is None else {**asdict(self.target), **self._reach_to_dict()},
         }
 
@@ -97,20 +97,20 @@ def overview(
 ) -> Overview:
     """Plan with each of these parameters, one a method."""
     plans, sweeps, reach = {}, {}, {}
-    for told in parameters:
-        progress(f"planning with method {told.method}")
-        made = plan(law, users, opt_in, told)
+    for chosen in parameters:
+        progress(f"planning with method {chosen.method}")
+        own_plan = plan(law, users, opt_in, chosen)
         able = [rate for rate in RATES if rate != opt_in and rate * users >= 2]
-        others = sweep(law, users, able, told)
-        plans[told.method] = made
-        sweeps[told.method] = tuple(sorted((made, *others), key=lambda one: one.opt_in))
+        others = sweep(law, users, able, chosen)
+        plans[chosen.method] = own_plan
+        sweeps[chosen.method] = tuple(sorted((own_plan, *others), key=lambda one: one.opt_in))
         if target is not None:
-            progress(f"looking for the target with method {told.method}")
-            reach[told.method] = Reach(
-                smallest_opt_in(law, users, told, target), smallest_epsilon(law, users, opt_in, told, target)
+            progress(f"looking for the target with method {chosen.method}")
+            reach[chosen.method] = Reach(
+                smallest_opt_in(law, users, chosen, target), smallest_epsilon(law, users, opt_in, chosen, target)
             )
     return Overview(like, private, plans, sweeps, target, reach)
 
 
-def _setting(made: Plan) -> str:
-    return f"(method {made.parameters.method}, ε = {made.parameters.epsilon:g}, {100 * made.opt_in:g} % opt in)"
+def _setting(plan: Plan) -> str:
+    return f"(method {plan.parameters.method}, ε = {plan.parameters.epsilon:g}, {100 * plan.opt_in:g} % opt in)"

@@ -13,7 +13,7 @@ from blendp.errors import ParameterError, require_count, require_number
 from blendp.evaluation.metrics import Scores
 from blendp.evaluation.planner.answers import Answers, blendp_answers, published_answers
 from blendp.evaluation.planner.law import HeadLaw
-from blendp.evaluation.planner.lists import RECORD, Drawing, Listing, Lists, listing
+from blendp.evaluation.planner.lists import RECORD, Drawing, ListingLaw, Lists, listing
 from blendp.evaluation.planner.scores import mean_scores
 from blendp.mechanisms import AsymmetricList, ThresholdList
 from blendp.methods import GroupSizes, Parameters
@@ -22,8 +22,8 @@ from blendp.randomness import SimulationRandom
 RECORDS_DRAWN = 5_000
 """How many listed records a plan draws, in all its lists; more of them make it more exact, and slower."""
 
-_FEWEST, _MOST = 8, 200
-_LONGEST = 5_000
+_MIN_DRAWS, _MAX_DRAWS = 8, 200
+_MAX_RECORDS = 5_000
 _LOOKED_AT = 20
 """Looking at so many records takes about as long as listing one."""
 
@@ -117,7 +117,7 @@ def plan(
     passing = listing(law, mechanism, sizes.head_list)
     drawing = Drawing(law, mechanism, passing, sizes, parameters.size)
     records = expected_records(passing, parameters.size)
-    draws = int(np.clip(records_drawn / max(records, drawing.work / _LOOKED_AT, 1.0), _FEWEST, _MOST))
+    draws = int(np.clip(records_drawn / max(records, drawing.work / _LOOKED_AT, 1.0), _MIN_DRAWS, _MAX_DRAWS))
     random = SimulationRandom(seed)
     lists = drawing.draw(draws, random)
     if isinstance(mechanism, AsymmetricList):
@@ -165,9 +165,9 @@ def list_maker(law: HeadLaw, parameters: Parameters) -> AsymmetricList | Thresho
         "wildcard": ("shared", "Figure 4's wildcard is for reproduction: run evaluate on a log."),
     }
     for name, (value, remedy) in usual.items():
-        told = getattr(parameters, name)
-        if told != value:
-            raise ParameterError(name, told, f"{value} in a plan", remedy)
+        chosen = getattr(parameters, name)
+        if chosen != value:
+            raise ParameterError(name, chosen, f"{value} in a plan", remedy)
     if parameters.method == "published":
         return ThresholdList(parameters.budget)
     if parameters.list_makers != 1:
@@ -180,7 +180,7 @@ def list_maker(law: HeadLaw, parameters: Parameters) -> AsymmetricList | Thresho
     return maker
 
 
-def expected_records(passing: Listing, size: int | None) -> float:
+def expected_records(passing: ListingLaw, size: int | None) -> float:
     """How many records the final list holds on average; refuses lists that are too long to draw.
 
         E min(M, K),   K ~ Normal(sum of P, sum of P (1 - P))
@@ -189,8 +189,8 @@ def expected_records(passing: Listing, size: int | None) -> float:
         P  is the probability that a record passes, K how many do, M the size that is asked for.
     """
     mean = passing.candidates
-    if min(mean, math.inf if size is None else size) > _LONGEST:
-        raise ParameterError("size", size, f"at most {_LONGEST} in a plan", "Plan for a shorter list.")
+    if min(mean, math.inf if size is None else size) > _MAX_RECORDS:
+        raise ParameterError("size", size, f"at most {_MAX_RECORDS} in a plan", "Plan for a shorter list.")
     if size is None:
         return mean
     deviation = math.sqrt(float((passing.head * (1 - passing.head)).sum() + passing.tail.sum()))
@@ -208,10 +208,10 @@ def _errors(lists: Lists, answers: Answers) -> tuple[RankError, ...]:
         return ()
     draw, true = lists.draw[records], lists.true[records]
     order = np.lexsort((-true, draw))
-    place = np.arange(len(order)) - np.searchsorted(draw[order], draw[order])
-    many = np.bincount(place)
-    p = np.bincount(place, weights=true[order]) / many
-    variance = np.bincount(place, weights=answers.variance[records][order]) / many
+    rank = np.arange(len(order)) - np.searchsorted(draw[order], draw[order])
+    many = np.bincount(rank)
+    p = np.bincount(rank, weights=true[order]) / many
+    variance = np.bincount(rank, weights=answers.variance[records][order]) / many
     filled = int(np.count_nonzero(2 * many >= lists.draws))
     return tuple(RankError(i + 1, float(p[i]), float(np.sqrt(variance[i]))) for i in range(filled))
 

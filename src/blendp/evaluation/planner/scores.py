@@ -51,9 +51,9 @@ def mean_scores(lists: Lists, law: HeadLaw, cells: Array, queries: Array, size: 
     _, ndcg_random = _ndcg(worth, asked, draw, of_all, random_q)
     _, ndcg_list_random = _ndcg(true, asked, draw, own_queries, random_list_q)
     empty = lists.queries == 0
-    found = (np.where(empty, 0.0, value).mean() for value in (ndcg, ndcg_list, ndcg_random, ndcg_list_random))
+    means = (np.where(empty, 0.0, value).mean() for value in (ndcg, ndcg_list, ndcg_random, ndcg_list_random))
     l1 = np.where(empty, 1.0, _l1(asked, true, draw, lists.draws))
-    return Scores(float(l1.mean()), *(float(value) for value in found))
+    return Scores(float(l1.mean()), *(float(value) for value in means))
 
 
 def _true_head(law: HeadLaw, size: int, query: Ids, group: Ids, url: Array) -> tuple[NDArray[np.bool_], _Ideal, _Ideal]:
@@ -65,10 +65,10 @@ def _true_head(law: HeadLaw, size: int, query: Ids, group: Ids, url: Array) -> t
     # the records of a query, most probable first: those in the head, or else the best one alone
     order = np.argsort(law.query, kind="stable")
     first = np.searchsorted(law.query[order], np.arange(len(wanted)))
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order)) - first[law.query[order]]
-    ideal = place < np.maximum(wanted, 1)[law.query]
-    of_law = _ideal(law.probability[ideal], law.query[ideal], place[ideal], len(wanted))
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order)) - first[law.query[order]]
+    ideal = rank < np.maximum(wanted, 1)[law.query]
+    of_law = _ideal(law.probability[ideal], law.query[ideal], rank[ideal], len(wanted))
     # a rare record is a query of its own, whose only URL is its best
     alone = np.zeros(len(query))
     np.maximum.at(alone, group, url)
@@ -85,13 +85,13 @@ def _true_head(law: HeadLaw, size: int, query: Ids, group: Ids, url: Array) -> t
 
 def _own_ideal(true: Array, group: Ids, groups: int) -> _Ideal:
     """The best order of every group itself."""
-    order, place = _places(true, group)
-    return _ideal(true[order], group[order], place, groups)
+    order, rank = _ranks(true, group)
+    return _ideal(true[order], group[order], rank, groups)
 
 
-def _ideal(true: Array, group: Ids, place: Ids, groups: int) -> _Ideal:
+def _ideal(true: Array, group: Ids, rank: Ids, groups: int) -> _Ideal:
     total = np.bincount(group, weights=true, minlength=groups).astype(np.float64)
-    gains = (np.exp2(true / total[group]) - 1) / np.log2(place + 2)
+    gains = (np.exp2(true / total[group]) - 1) / np.log2(rank + 2)
     best = np.bincount(group, weights=gains, minlength=groups).astype(np.float64)
     return _Ideal(total, best, np.bincount(group, minlength=groups))
 
@@ -99,9 +99,9 @@ def _ideal(true: Array, group: Ids, place: Ids, groups: int) -> _Ideal:
 def _ndcg(true: Array, estimate: Array, group: Ids, ideal: _Ideal, quality: Array) -> tuple[Array, Array]:
     """The NDCG of every group in the order of the estimates, and its mean over all orders; 1 for an empty group."""
     groups = len(ideal.total)
-    order, place = _places(estimate, group)
+    order, rank = _ranks(estimate, group)
     gains = (np.exp2(true / ideal.total[group]) - 1) * quality
-    counts = np.where(place < ideal.length[group[order]], 1 / np.log2(place + 2), 0.0)
+    counts = np.where(rank < ideal.length[group[order]], 1 / np.log2(rank + 2), 0.0)
     many = np.bincount(group, minlength=groups)
     reached = np.bincount(group[order], weights=gains[order] * counts, minlength=groups)
     random = np.bincount(group, weights=gains, minlength=groups) / np.maximum(many, 1)
@@ -110,7 +110,7 @@ def _ndcg(true: Array, estimate: Array, group: Ids, ideal: _Ideal, quality: Arra
     return np.where(many > 0, reached, 1.0) / best, np.where(many > 0, random, 1.0) / best
 
 
-def _places(values: Array, group: Ids) -> tuple[Ids, Ids]:
+def _ranks(values: Array, group: Ids) -> tuple[Ids, Ids]:
     """The order by group and falling value, and each one's place in its group, in that order."""
     order = np.lexsort((-values, group))
     inside = group[order]

@@ -70,9 +70,9 @@ class Target:
             raise ParameterError("target_size", records, f"at most {size}, the size of the list", "Raise size too.")
         return cls(records, l1)
 
-    def reached(self, made: Plan) -> bool:
+    def reached(self, plan: Plan) -> bool:
         """Whether this plan reaches it."""
-        return made.records >= self.records and (self.l1 is None or made.scores.l1 <= self.l1)
+        return plan.records >= self.records and (self.l1 is None or plan.scores.l1 <= self.l1)
 
     def __str__(self) -> str:
         """For people."""
@@ -81,7 +81,7 @@ class Target:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class SearchResult:
     """The least that reaches a target, and the plan there; None and the best plan that was tried, if nothing does."""
 
     value: float | None
@@ -93,13 +93,13 @@ def sweep(law: HeadLaw, users: int, rates: Iterable[float], parameters: Paramete
     return tuple(plan(law, users, rate, parameters, records_drawn=RECORDS_DRAWN) for rate in rates)
 
 
-def smallest_opt_in(law: HeadLaw, users: int, parameters: Parameters, target: Target) -> Found:
+def smallest_opt_in(law: HeadLaw, users: int, parameters: Parameters, target: Target) -> SearchResult:
     """The smallest opt-in share that reaches the target with this epsilon."""
-    least = max(OPT_IN_RANGE[0], _up(2 / users))
-    return _smallest(law, users, target, lambda share: (share, parameters), least, OPT_IN_RANGE[1])
+    min_share = max(OPT_IN_RANGE[0], _up(2 / users))
+    return _smallest(law, users, target, lambda share: (share, parameters), min_share, OPT_IN_RANGE[1])
 
 
-def smallest_epsilon(law: HeadLaw, users: int, opt_in: float, parameters: Parameters, target: Target) -> Found:
+def smallest_epsilon(law: HeadLaw, users: int, opt_in: float, parameters: Parameters, target: Target) -> SearchResult:
     """The smallest epsilon that reaches the target with this opt-in share."""
     return _smallest(law, users, target, lambda value: (opt_in, replace(parameters, epsilon=value)), *EPSILON_RANGE)
 
@@ -109,16 +109,16 @@ def _smallest(
     users: int,
     target: Target,
     setting: Callable[[float], tuple[float, Parameters]],
-    least: float,
-    most: float,
-) -> Found:
+    min_value: float,
+    max_value: float,
+) -> SearchResult:
     """The least value of a setting that reaches the target: first for the length of the list alone, then for L1.
 
     Values are looked at in growing steps until one reaches the target, then between it and the one before.
     """
 
     @cache
-    def made(value: float) -> Plan:
+    def planned(value: float) -> Plan:
         opt_in, parameters = setting(value)
         return plan(law, users, opt_in, parameters, records_drawn=RECORDS_DRAWN)
 
@@ -129,30 +129,30 @@ def _smallest(
         length = passing.candidates if parameters.size is None else expected_records(passing, parameters.size)
         return length >= target.records
 
-    start = _first(long_enough, least, most)
+    start = _first(long_enough, min_value, max_value)
     if start is None:
-        return Found(None, made(most))
+        return SearchResult(None, planned(max_value))
     if target.l1 is None:
-        return Found(start, made(start))
+        return SearchResult(start, planned(start))
     tried: list[Plan] = []
 
     def good_enough(value: float) -> bool:
-        tried.append(made(value))
+        tried.append(planned(value))
         return target.reached(tried[-1])
 
-    found = _first(good_enough, start, most)
-    if found is None:
-        return Found(None, min(tried, key=lambda one: one.scores.l1))
-    return Found(found, made(found))
+    smallest = _first(good_enough, start, max_value)
+    if smallest is None:
+        return SearchResult(None, min(tried, key=lambda one: one.scores.l1))
+    return SearchResult(smallest, planned(smallest))
 
 
-def _first(fine: Callable[[float], bool], least: float, most: float) -> float | None:
+def _first(fine: Callable[[float], bool], min_value: float, max_value: float) -> float | None:
     """The least value that is fine, of three digits and up to the factor CLOSE; None where none is found."""
-    low, high = None, least
+    low, high = None, min_value
     while not fine(high):
-        if high >= most:
+        if high >= max_value:
             return None
-        low, high = high, min(_up(high * _STEP), most)
+        low, high = high, min(_up(high * _STEP), max_value)
     while low is not None and high > CLOSE * low:
         middle = _up(math.sqrt(low * high))
         if not low < middle < high:

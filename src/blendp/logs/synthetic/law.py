@@ -135,8 +135,8 @@ class Law:
         profiles = self.profile_of(ranks)
         levels = generator.random(size)
         places = np.zeros(size, dtype=np.int64)
-        for place in range(steps.shape[1] - 1):
-            places += levels >= steps[profiles, place]
+        for rank_of_url in range(steps.shape[1] - 1):
+            places += levels >= steps[profiles, rank_of_url]
         return ranks, places
 
 

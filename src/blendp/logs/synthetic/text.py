@@ -29,7 +29,7 @@ import pyarrow.compute as pc
 
 from blendp.arrays import Ids
 from blendp.errors import require_choice
-from blendp.logs.synthetic import words
+from blendp.logs.synthetic import lexicon
 
 NAMES = ("aol", "yandex")
 
@@ -67,7 +67,7 @@ class Vocabulary:
     @cached_property
     def backs(self) -> tuple[pa.Array, pa.Array]:
         """The back of every text, as a query and as a slug."""
-        pairs = [(aspect, place) for aspect in self.aspects for place in self.places]
+        pairs = [(aspect, town) for aspect in self.aspects for town in self.places]
         phrases = [(), *((aspect,) for aspect in self.aspects), *pairs]
         queries = ["".join(f" {word}" for word in phrase) for phrase in phrases]
         slugs = ["".join(f"-{latin(word)}" for word in phrase) for phrase in phrases]
@@ -106,7 +106,7 @@ class Vocabulary:
 
 def latin(word: str) -> str:
     """The word in the letters of a host name."""
-    return "".join(words.LATIN.get(letter, letter) for letter in word)
+    return "".join(lexicon.LATIN.get(letter, letter) for letter in word)
 
 
 def vocabulary(name: str) -> Vocabulary:
@@ -133,14 +133,19 @@ def _vocabulary(named: str, modifiers: str, nouns: str, aspects: str, places: st
 
 _VOCABULARIES = {
     "aol": _vocabulary(
-        words.AOL_NAMED, words.AOL_MODIFIERS, words.AOL_NOUNS, words.AOL_ASPECTS, words.AOL_PLACES, words.AOL_ADDRESSES
+        lexicon.AOL_NAMED,
+        lexicon.AOL_MODIFIERS,
+        lexicon.AOL_NOUNS,
+        lexicon.AOL_ASPECTS,
+        lexicon.AOL_PLACES,
+        lexicon.AOL_ADDRESSES,
     ),
     "yandex": _vocabulary(
-        words.YANDEX_NAMED,
-        words.YANDEX_MODIFIERS,
-        words.YANDEX_NOUNS,
-        words.YANDEX_ASPECTS,
-        words.YANDEX_PLACES,
-        words.YANDEX_ADDRESSES,
+        lexicon.YANDEX_NAMED,
+        lexicon.YANDEX_MODIFIERS,
+        lexicon.YANDEX_NOUNS,
+        lexicon.YANDEX_ASPECTS,
+        lexicon.YANDEX_PLACES,
+        lexicon.YANDEX_ADDRESSES,
     ),
 }

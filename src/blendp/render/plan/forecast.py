@@ -13,8 +13,8 @@ def forecast_words(forecast: ListForecast) -> str:
     people = f"{forecast.people:,} opt-in {'person' if forecast.people == 1 else 'people'}"
     return (
         f"{people} like those of {forecast.like} make a list of about {_number(forecast.expected)} records, "
-        f"{_span(forecast)} in {100 * RANGE:.0f} % of cases; fewer than {forecast.least}, which devices refuse, in "
-        f"{_chance(forecast.below)}."
+        f"{_span(forecast)} in {100 * RANGE:.0f} % of cases; fewer than {forecast.min_records}, which devices "
+        f"refuse, in {_chance(forecast.below)}."
     )
 
 
@@ -24,13 +24,13 @@ def forecast_caution(forecast: ListForecast) -> str | None:
         return None
     if not forecast.too_short:
         return (
-            f"In {_chance(forecast.below)} of cases the list has fewer than {forecast.least} records, and devices "
-            f"refuse such a list {_TELL}. {_remedy(forecast)}"
+            f"In {_chance(forecast.below)} of cases the list has fewer than {forecast.min_records} records, and "
+            f"devices refuse such a list {_TELL}. {_remedy(forecast)}"
         )
     return (
         f"The list will probably be too short, if records are spread like those of {forecast.like}: about "
-        f"{_number(forecast.expected)}, and devices refuse fewer than {forecast.least} {_TELL}. The opt-in people's "
-        f"epsilon would be spent on a list that hardly anybody reports about. {_remedy(forecast)}"
+        f"{_number(forecast.expected)}, and devices refuse fewer than {forecast.min_records} {_TELL}. The opt-in "
+        f"people's epsilon would be spent on a list that hardly anybody reports about. {_remedy(forecast)}"
     )
 
 

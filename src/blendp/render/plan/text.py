@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from blendp.evaluation.planner import Found, Overview, Plan, Reach
+from blendp.evaluation.planner import Overview, Plan, Reach, SearchResult
 from blendp.render.text import decimals, with_error
 
 PLACES = (1, 10, 50)
@@ -104,8 +104,8 @@ def _reach(view: Overview, reach: Reach) -> str:
     return "; ".join(ways) + "."
 
 
-def _outcome(found: Found) -> str:
-    return f"L1 {found.plan.scores.l1:.3f} with {found.plan.records:.1f} records"
+def _outcome(result: SearchResult) -> str:
+    return f"L1 {result.plan.scores.l1:.3f} with {result.plan.records:.1f} records"
 
 
 def advice(view: Overview) -> list[str]:

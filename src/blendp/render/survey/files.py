@@ -77,7 +77,7 @@ def survey_card(outcome: SurveyOutcome, source: Mapping[str, Any] | None = None)
             "delta": told.delta if outcome.opt_in_people else 0.0,
             **{name: value for name, value in facts.items() if name != "groups"},
             "model": outcome.model_words,
-            "words": outcome.words,
+            "statement": outcome.statement,
             "not_protected": outcome.exceptions,
             "confidence": told.confidence if learnt_model(outcome) else None,
         },

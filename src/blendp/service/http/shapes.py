@@ -148,7 +148,7 @@ class Forecast(Form):
     low: Number
     high: Number
     range: float
-    least: Number
+    min_records: Number
     below: Annotated[float, Meta(ge=0, le=1)]
     too_short: bool
     people_needed: Number | None

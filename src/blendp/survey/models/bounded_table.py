@@ -111,20 +111,20 @@ class BoundedTable:
         """
         plain = np.asarray(single) | (np.array(self.sizes) == 2)
         rows = np.atleast_2d(epsilons)
-        found = np.empty(rows.shape)
+        losses = np.empty(rows.shape)
         patterns, which = np.unique(rows > 0, axis=0, return_inverse=True)
         for number, pattern in enumerate(patterns):
             same = which.ravel() == number
             for i in range(len(self.sizes)):
                 others = tuple(j for j in np.flatnonzero(pattern).tolist() if j != i)
-                found[same, i] = self._losses(rows[same], i, others, bool(plain[list(others)].all()))
-        return found
+                losses[same, i] = self._losses(rows[same], i, others, bool(plain[list(others)].all()))
+        return losses
 
     def _losses(self, epsilons: Array, attribute: int, others: tuple[int, ...], plain: bool) -> Array:
         """The losses about one attribute, for rows that report these others."""
-        most = epsilons.sum(axis=1)
+        record_loss = epsilons.sum(axis=1)
         if not others or len(others) > MAX_TOGETHER or not plain:
-            return np.asarray(most)
+            return np.asarray(record_loss)
         ratios = np.expm1(epsilons[:, list(others)])[:, None, :]
         weights = np.where(_members(len(others)), ratios, 1.0).prod(axis=2)
         low, high = self._reports(attribute, others)
@@ -132,7 +132,7 @@ class BoundedTable:
         below, above = (1 + (weights @ bound).reshape(len(weights), values, -1) for bound in (low, high))
         quotients = above[:, :, None, :] / below[:, None, :, :]
         quotients[:, range(values), range(values)] = 1.0
-        return np.asarray(np.minimum(most, epsilons[:, attribute] + np.log(quotients.max(axis=(1, 2, 3)))))
+        return np.asarray(np.minimum(record_loss, epsilons[:, attribute] + np.log(quotients.max(axis=(1, 2, 3)))))
 
     def _reports(self, attribute: int, others: tuple[int, ...]) -> tuple[Array, Array]:
         """The bounds of P(b_T = B_T | attribute): a row for every set T, a column for every value and report B."""

@@ -21,10 +21,10 @@ class Clusters:
 
     def __post_init__(self) -> None:
         """Refuse clusters that do not share out the attributes."""
-        places = sorted(place for members, _ in self.parts for place in members)
+        attributes = sorted(attribute for members, _ in self.parts for attribute in members)
         if (
-            not places
-            or places != list(range(len(places)))
+            not attributes
+            or attributes != list(range(len(attributes)))
             or any(len(members) != len(law.sizes) for members, law in self.parts)
         ):
             raise ParameterError(
@@ -37,8 +37,10 @@ class Clusters:
     @property
     def sizes(self) -> tuple[int, ...]:
         """How many values every attribute has."""
-        found = {place: size for members, law in self.parts for place, size in zip(members, law.sizes, strict=True)}
-        return tuple(found[place] for place in sorted(found))
+        size_of = {
+            attribute: size for members, law in self.parts for attribute, size in zip(members, law.sizes, strict=True)
+        }
+        return tuple(size_of[attribute] for attribute in sorted(size_of))
 
     @property
     def takes_subsets(self) -> bool:
@@ -48,19 +50,19 @@ class Clusters:
     def losses(self, epsilons: Array, single: NDArray[np.bool_]) -> Array:
         """What reports tell about every attribute, at most: only those of its own cluster tell anything."""
         ratios = np.atleast_2d(epsilons)
-        found = np.empty(ratios.shape)
+        losses = np.empty(ratios.shape)
         for members, law in self.parts:
             at = list(members)
-            found[:, at] = law.losses(ratios[:, at], single[at])
-        return found
+            losses[:, at] = law.losses(ratios[:, at], single[at])
+        return losses
 
     def exact_losses(self, epsilons: Array, single: NDArray[np.bool_]) -> Array | None:
         """The same, exactly, where all clusters can tell."""
-        found = np.empty(len(epsilons))
+        losses = np.empty(len(epsilons))
         for members, law in self.parts:
             at = list(members)
             exact = law.exact_losses(epsilons[at], single[at])
             if exact is None:
                 return None
-            found[at] = exact
-        return found
+            losses[at] = exact
+        return losses

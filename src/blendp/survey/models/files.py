@@ -60,17 +60,17 @@ def model_from_bytes(data: bytes, questionnaire: Questionnaire) -> Model:
         raise _unlike("model", data[:40], "a JSON document in UTF-8") from error
     kind = value.get("kind") if isinstance(value, dict) else None
     if kind == "joint":
-        held = _object(value, "model", "kind", "attributes", "probabilities")
-        _require_names(held["attributes"], questionnaire)
-        return Joint(_numbers(held["probabilities"], questionnaire.sizes, "probabilities"))
+        joint = _object(value, "model", "kind", "attributes", "probabilities")
+        _require_names(joint["attributes"], questionnaire)
+        return Joint(_numbers(joint["probabilities"], questionnaire.sizes, "probabilities"))
     if kind == "tree":
         return _tree(_object(value, "model", "kind", "attributes", "hidden", "edges", "margins"), questionnaire)
     raise _unlike("kind of the model", kind, "tree or joint")
 
 
-def _tree(held: dict[str, Any], questionnaire: Questionnaire) -> Tree:
-    _require_names(held["attributes"], questionnaire)
-    hidden = held["hidden"]
+def _tree(document: dict[str, Any], questionnaire: Questionnaire) -> Tree:
+    _require_names(document["attributes"], questionnaire)
+    hidden = document["hidden"]
     fine = isinstance(hidden, list) and len(hidden) <= MAX_ATTRIBUTES
     if not fine or not all(type(size) is int and 2 <= size <= MAX_VALUES for size in hidden):
         raise _unlike(
@@ -78,10 +78,10 @@ def _tree(held: dict[str, Any], questionnaire: Questionnaire) -> Tree:
         )
     nodes = (*questionnaire.sizes, *hidden)
     names = _node_names(questionnaire, len(hidden))
-    if not isinstance(held["edges"], list):
-        raise _unlike("edges", held["edges"], "a list")
-    edges = tuple(_edge(item, number, nodes, names) for number, item in enumerate(held["edges"], 1))
-    margins = None if held["margins"] is None else _margins(held["margins"], nodes)
+    if not isinstance(document["edges"], list):
+        raise _unlike("edges", document["edges"], "a list")
+    edges = tuple(_edge(item, number, nodes, names) for number, item in enumerate(document["edges"], 1))
+    margins = None if document["margins"] is None else _margins(document["margins"], nodes)
     tree = Tree(nodes, edges, hidden=len(hidden), margins=margins)
     for number, edge in enumerate(edges, 1):
         _require_agreement(tree, edge, f"edge {number}")
@@ -93,10 +93,10 @@ def _edge(value: Any, number: int, nodes: tuple[int, ...], names: Sequence[str |
     item = _object(value, where, "first", "second", "second_given_first", "first_given_second")
     ends = []
     for end in ("first", "second"):
-        places = [place for place, name in enumerate(names) if type(name) is type(item[end]) and name == item[end]]
-        if not places:
+        ids = [node for node, name in enumerate(names) if type(name) is type(item[end]) and name == item[end]]
+        if not ids:
             raise _unlike(f"{end} of {where}", item[end], "the name of an attribute, or the place of a hidden cause")
-        ends.append(places[0])
+        ends.append(ids[0])
     shape = nodes[ends[0]], nodes[ends[1]]
     boxes = {}
     for name, size in (("second_given_first", shape), ("first_given_second", shape[::-1])):
@@ -110,12 +110,12 @@ def _margins(value: Any, nodes: tuple[int, ...]) -> tuple[Array, ...]:
     if not isinstance(value, list) or len(value) != len(nodes):
         raise _unlike("margins", value, f"null, or {len(nodes)} lists of frequencies")
     margins = tuple(
-        _numbers(item, (size,), f"margin {place}")
-        for place, (item, size) in enumerate(zip(value, nodes, strict=True), 1)
+        _numbers(item, (size,), f"margin {number}")
+        for number, (item, size) in enumerate(zip(value, nodes, strict=True), 1)
     )
-    for place, margin in enumerate(margins, 1):
+    for number, margin in enumerate(margins, 1):
         if abs(margin.sum() - 1) > _AGREE or (margin < 0).any():
-            raise _unlike(f"margin {place}", float(margin.sum()), "frequencies of at least 0 that sum to 1")
+            raise _unlike(f"margin {number}", float(margin.sum()), "frequencies of at least 0 that sum to 1")
     return margins
 
 
@@ -143,8 +143,10 @@ def _require_names(value: Any, questionnaire: Questionnaire) -> None:
     if value != list(questionnaire.names):
         names = ", ".join(name[:40] for name in questionnaire.names[:5])
         more = ", ..." if len(questionnaire.names) > 5 else ""
-        held = tuple(str(name)[:40] for name in value[:5]) if isinstance(value, list) else value
-        raise _unlike("attributes of the model", held, f"the questions of the survey in their order ({names}{more})")
+        own_names = tuple(str(name)[:40] for name in value[:5]) if isinstance(value, list) else value
+        raise _unlike(
+            "attributes of the model", own_names, f"the questions of the survey in their order ({names}{more})"
+        )
 
 
 def _numbers(value: Any, shape: tuple[int, ...], where: str) -> Array:
@@ -166,8 +168,8 @@ def _object(value: Any, where: str, *keys: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise _unlike(where, value, f"an object with the keys {', '.join(keys)}")
     if set(value) != set(keys):
-        held = tuple(key[:40] for key in list(value)[:8])
-        raise _unlike(f"keys of {where}", held, f"{', '.join(keys)}, no fewer and no others")
+        own_keys = tuple(key[:40] for key in list(value)[:8])
+        raise _unlike(f"keys of {where}", own_keys, f"{', '.join(keys)}, no fewer and no others")
     return value
 
 

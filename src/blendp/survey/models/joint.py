@@ -66,16 +66,16 @@ class Joint:
         require_correlation(correlation, -1)
         deviation = math.sqrt(first * (1 - first) * second * (1 - second))
         both = first * second + correlation * deviation
-        least, most = max(0.0, first + second - 1), min(first, second)
-        if not least - 1e-12 <= both <= most + 1e-12:
-            low, high = ((end - first * second) / deviation for end in (least, most))
+        low_both, high_both = max(0.0, first + second - 1), min(first, second)
+        if not low_both - 1e-12 <= both <= high_both + 1e-12:
+            low, high = ((end - first * second) / deviation for end in (low_both, high_both))
             raise ParameterError(
                 "correlation",
                 correlation,
                 f"from {low:.4g} to {high:.4g} for frequencies {first:g} and {second:g}",
                 "No two attributes of these frequencies have this correlation.",
             )
-        both = min(max(both, least), most)
+        both = min(max(both, low_both), high_both)
         neither = max(0.0, 1 - first - second + both)
         return cls(np.array([[neither, second - both], [first - both, both]]))
 
@@ -113,11 +113,11 @@ class Joint:
 
     def _losses(self, ratios: Array, single: NDArray[np.bool_]) -> Array:
         reported = [j for j in range(len(ratios)) if ratios[j] > 0]
-        found = np.empty(len(ratios))
+        losses = np.empty(len(ratios))
         for i in range(len(ratios)):
             others = [j for j in reported if j != i]
-            found[i] = ratios[i] + loss_through(self._given(i, others), ratios[others], single[others])
-        return found
+            losses[i] = ratios[i] + loss_through(self._given(i, others), ratios[others], single[others])
+        return losses
 
     @cached_property
     def _conditionals(self) -> dict[tuple[int, ...], Array]:
@@ -155,16 +155,16 @@ def loss_through(given: Array, epsilons: Array, single: NDArray[np.bool_]) -> fl
     return float((logs.max(axis=0) - logs.min(axis=0)).max())
 
 
-def require_correlation(correlation: float, least: float) -> None:
+def require_correlation(correlation: float, min_correlation: float) -> None:
     """Raise unless a correlation lies between the least possible and 1."""
     require_number(
         "correlation",
         correlation,
-        min_value=least,
+        min_value=min_correlation,
         max_value=1,
-        legal=f"a number from {least:g} to 1",
+        legal=f"a number from {min_correlation:g} to 1",
         remedy="Correlations lie between -1 and 1; many attributes alike cannot all be negatively correlated."
-        if least == 0
+        if min_correlation == 0
         else "No attributes have another correlation.",
     )
 

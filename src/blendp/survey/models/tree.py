@@ -221,11 +221,11 @@ class Tree:
 
     @cached_property
     def _neighbours(self) -> tuple[tuple[tuple[int, Edge], ...], ...]:
-        found: list[list[tuple[int, Edge]]] = [[] for _ in self.nodes]
+        neighbours: list[list[tuple[int, Edge]]] = [[] for _ in self.nodes]
         for edge in self.edges:
-            found[edge.first].append((edge.second, edge))
-            found[edge.second].append((edge.first, edge))
-        return tuple(map(tuple, found))
+            neighbours[edge.first].append((edge.second, edge))
+            neighbours[edge.second].append((edge.first, edge))
+        return tuple(map(tuple, neighbours))
 
     @cached_property
     def downwards(self) -> tuple[tuple[int, int, Edge], ...]:
@@ -283,14 +283,14 @@ class Tree:
             return None
         if needs_subsets(ratios, single, self.sizes):
             return None
-        found = np.empty(len(self.sizes))
+        losses = np.empty(len(self.sizes))
         for i in range(len(self.sizes)):
             likelihoods = self._likelihoods(i, None, ratios)
             if likelihoods is None:
                 return None
             logs = np.log(likelihoods)
-            found[i] = (logs.max(axis=1) - logs.min(axis=1)).max()
-        return found
+            losses[i] = (logs.max(axis=1) - logs.min(axis=1)).max()
+        return losses
 
     def _likelihoods(self, node: int, parent: int | None, ratios: Array) -> Array | None:
         """The likelihoods of the node's values for every possible report on its side of the parent, up to factors.
@@ -345,22 +345,22 @@ class Tree:
 
         Attributes that are not connected have a law of their own, whatever the other is: it is given if it is known.
         """
-        found: dict[tuple[int, int], Box] = {}
+        laws: dict[tuple[int, int], Box] = {}
         if self.margins is not None:
             for i, j in permutations(range(len(self.sizes)), 2):
                 law = np.repeat(self.margins[j][None], self.sizes[i], axis=0)
-                found[i, j] = Box(law, law)
+                laws[i, j] = Box(law, law)
         for start in range(len(self.sizes)):
             stack: list[tuple[int, int | None, Box | None]] = [(start, None, None)]
             while stack:
                 node, parent, box = stack.pop()
                 if node != start and node < len(self.sizes) and box is not None:
-                    found[start, node] = box
+                    laws[start, node] = box
                 for child, edge in self._neighbours[node]:
                     if child != parent:
                         step = edge.toward(node)
                         stack.append((child, node, step if box is None else _chained(box, step)))
-        return found
+        return laws
 
 
 def require_values(sizes: Sequence[int]) -> None:
@@ -477,7 +477,7 @@ def _worst_both(box: Box, own: Array, behind: Array) -> Array:
     quotients = _worst_value(box, own, behind)
     for value in range(box.low.shape[1]):
         high, low = extra * box.high[:, None, None, value], extra * box.low[None, :, None, value]
-        held = inside[..., value]
-        first, second = 1 + high + more * (above + held * high), 1 + low + more * (below + held * low)
+        in_set = inside[..., value]
+        first, second = 1 + high + more * (above + in_set * high), 1 + low + more * (below + in_set * low)
         np.maximum(quotients, (first / second).max(axis=3), out=quotients)
     return quotients
