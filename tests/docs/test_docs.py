@@ -29,7 +29,9 @@ PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("src/
 
 
 def blocks(page: Path, language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.S)
+    """The code blocks of a language; a command that goes on after a backslash is one line."""
+    text = re.sub(r" *\\\n *", " ", page.read_text(encoding="utf-8"))
+    return re.findall(rf"```{language}\n(.*?)```", text, flags=re.S)
 
 
 @pytest.fixture(scope="module")
