@@ -33,8 +33,8 @@ WRONG = re.compile(
 def commands(group: Any, name: str = "blendp") -> Iterator[tuple[str, Any]]:
     """Every command with its full name."""
     if hasattr(group, "commands"):
-        for part, command in group.commands.items():
-            yield from commands(command, f"{name} {part}")
+        for part in group.commands:
+            yield from commands(group.load(part), f"{name} {part}")
     else:
         yield name, group
 

@@ -2,6 +2,7 @@
 
 import ast
 import json
+import os
 import subprocess
 import sys
 from importlib import import_module
@@ -10,20 +11,21 @@ from pathlib import Path
 import pytest
 
 import blendp
+from blendp.cli.table import GROUPS
 
 HEAVY = {"duckdb", "jinja2", "matplotlib", "pyarrow", "scipy"}
 
 COUNT = """
 import json, sys
 {opened}
-print(json.dumps(sorted(sys.modules)), file=sys.stderr)
+print(json.dumps(sorted(name for name, module in sys.modules.items() if module)), file=sys.stderr)
 """
 
 
-def modules_of(opened: str) -> set[str]:
+def modules_of(opened: str, **environment: str) -> set[str]:
     """The modules of a fresh interpreter that has run these lines."""
-    code = COUNT.format(opened=opened)
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120)
+    command, env = [sys.executable, "-c", COUNT.format(opened=opened)], {**os.environ, **environment}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stderr
     return set(json.loads(done.stderr.splitlines()[-1]))
 
@@ -35,6 +37,54 @@ def test_a_door_loads_what_stands_behind_it_and_nothing_heavy(door: str, max_mod
     loaded = modules_of(f"import {door}")
     assert len(loaded) <= max_modules
     assert not HEAVY & loaded
+
+
+COMMAND_LINE = """
+sys.argv = {arguments!r}
+import blendp.cli
+try:
+    blendp.cli.main()
+except SystemExit as stopped:
+    assert not stopped.code, stopped.code
+"""
+
+
+def modules_of_command(*arguments: str, **environment: str) -> set[str]:
+    """The modules that a command of these arguments has loaded when it ends."""
+    return modules_of(COMMAND_LINE.format(arguments=["blendp", *arguments]), **environment)
+
+
+def test_the_version_needs_neither_typer_nor_rich() -> None:
+    loaded = modules_of_command("--version")
+    assert len(loaded) <= 100
+    assert not {"typer", "rich", "numpy"} & loaded
+
+
+@pytest.mark.parametrize("arguments", [["--help"], *([group, "--help"] for group in GROUPS)], ids=" ".join)
+def test_help_lists_commands_without_loading_any(arguments: list[str]) -> None:
+    loaded = modules_of_command(*arguments)
+    assert len(loaded) <= 250
+    assert not {"numpy", "markdown_it", *HEAVY} & loaded
+
+
+@pytest.mark.parametrize("typed", ["blendp ", "blendp ca", "blendp campaign r", "blendp --"])
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "powershell"])
+def test_completion_loads_no_command(shell: str, typed: str) -> None:
+    loaded = modules_of_command(**asked_by_shell(shell, typed))
+    assert len(loaded) <= 250
+    assert not {"numpy", "rich", "pydantic", *HEAVY} & loaded
+
+
+def asked_by_shell(shell: str, typed: str) -> dict[str, str]:
+    """What a shell puts into the environment when somebody presses the tabulator after these letters."""
+    return {
+        "_BLENDP_COMPLETE": f"complete_{shell}",
+        "COMP_WORDS": typed,
+        "COMP_CWORD": str(typed.count(" ")),
+        "_TYPER_COMPLETE_ARGS": typed,
+        "_TYPER_COMPLETE_FISH_ACTION": "get-args",
+        "_TYPER_COMPLETE_WORD_TO_COMPLETE": typed.rpartition(" ")[2],
+    }
 
 
 def typed_names() -> dict[str, str]:

@@ -5,12 +5,17 @@ from __future__ import annotations
 import signal
 import sys
 
+from blendp._version import __version__
+
 BAD_PARAMETER, BAD_LOG, OUTPUT_EXISTS, SYSTEM, REFUSED = 2, 3, 4, 5, 6
 INTERRUPTED = 130
 
 
 def main() -> None:
     """Run the command. An interrupt at any moment, also while modules load, ends it in one sentence."""
+    if sys.argv[1:] == ["--version"]:
+        sys.stdout.write(f"blendp {__version__}\n")
+        return
     signal.signal(signal.SIGTERM, _interrupt)
     try:
         from blendp.cli.app import app

@@ -7,12 +7,13 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from blendp.engines import Contributions, EmbeddedLog
+if TYPE_CHECKING:
+    from blendp.engines import Contributions, EmbeddedLog
 
 results = Console()
 errors = Console(stderr=True)

@@ -6,7 +6,6 @@ import inspect
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields
 from functools import partial
-from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 from typer import Argument, Option
@@ -154,14 +153,6 @@ class Job:
             "max_broken": self.max_broken,
             "memory_limit": self.memory_limit,
         }
-
-
-class NoSuchFileError(ParameterError):
-    """A file that was named and does not exist."""
-
-    def __init__(self, parameter: str, path: Path) -> None:
-        """Say which."""
-        super().__init__(parameter, str(path), "a file that exists", "Name another.")
 
 
 def spark_settings(master: str | None, memory_limit: str | None, conf: list[str] | None) -> SparkSettings:

@@ -8,7 +8,8 @@ from typing import Annotated
 from typer import Argument
 
 from blendp.cli.console import errors, results
-from blendp.cli.options import NoSuchFileError, output
+from blendp.cli.failures import NoSuchFileError
+from blendp.cli.options import output
 from blendp.cli.serve import FOLDER, DatabaseAddress, DataFolder, address, kept, note, note_act
 from blendp.wire import VerifyKey
 

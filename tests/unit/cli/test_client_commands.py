@@ -13,8 +13,9 @@ import pytest
 from typer.testing import CliRunner
 
 from blendp.cli.app import app
-from blendp.cli.client import COMMANDS, options
+from blendp.cli.client import options
 from blendp.cli.client.people_records import read_records
+from blendp.cli.table import GROUPS
 from blendp.client import Http
 from blendp.client import device as device_module
 from tests.unit.client.fake_collector import CAMPAIGN, NOW, TERMS, TOKEN, URL, FakeCollector, problem
@@ -405,7 +406,7 @@ def test_silence_is_told(person: Person) -> None:
     assert person.json("take-part", CAMPAIGN, "--no-records")["silent"] is True
 
 
-@pytest.mark.parametrize("name", list(COMMANDS))
+@pytest.mark.parametrize("name", list(GROUPS["client"].commands))
 def test_every_command_has_help_and_examples(name: str) -> None:
     done = RUNNER.invoke(app, ["client", name, "--help"], env={"COLUMNS": "160"})
     assert done.exit_code == 0

@@ -13,7 +13,8 @@ import typer
 from typer import Argument, Option
 
 from blendp.cli.console import errors, results
-from blendp.cli.options import NoSuchFileError, output
+from blendp.cli.failures import NoSuchFileError
+from blendp.cli.options import output
 from blendp.errors import ParameterError
 from blendp.render.text import visible
 from blendp.service.operator_client import DEFAULT_SERVER, OperatorClient

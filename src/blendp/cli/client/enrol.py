@@ -9,7 +9,8 @@ from blendp.cli.client.options import AsJson, CampaignName, Where
 from blendp.cli.client.people_records import counts_sentence, read_records
 from blendp.cli.client.words import future, remaining_plain, remaining_sentence, tell
 from blendp.cli.console import print_json
-from blendp.cli.options import NoSuchFileError, privacy, reading, takes_job
+from blendp.cli.failures import NoSuchFileError
+from blendp.cli.options import privacy, reading, takes_job
 from blendp.errors import LogError
 
 EXAMPLES = """Examples:

@@ -1,0 +1,102 @@
+"""The table of commands, and pages and completion that come of it."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.core import TyperGroup
+from typer.testing import CliRunner
+
+from blendp.cli import failures
+from blendp.cli.app import app
+from blendp.cli.lazy_group import LazyGroup
+from blendp.cli.table import COMMANDS, GROUPS, RENAMED
+
+LINES = {("blendp.cli", name): line for name, line in COMMANDS.items()} | {
+    (f"blendp.cli.{group}", name): line for group, table in GROUPS.items() for name, line in table.commands.items()
+}
+
+
+@pytest.mark.parametrize(("package", "name"), LINES)
+def test_a_command_is_listed_by_the_first_line_of_its_own_words(package: str, name: str) -> None:
+    function = name.replace("-", "_")
+    command = getattr(import_module(f"{package}.{function}"), function)
+    first, _, _ = (inspect.getdoc(command) or "").partition("\n\n")
+    assert LINES[package, name] == " ".join(first.split())
+
+
+def test_every_module_of_a_command_is_listed() -> None:
+    root = Path(failures.__file__).parent
+    having = {path for path in root.rglob("*.py") if "\nEXAMPLES = " in path.read_text(encoding="utf-8")}
+    assert having == {Path(str(import_module(f"{home}.{name.replace('-', '_')}").__file__)) for home, name in LINES}
+
+
+def test_former_names_are_names_of_commands_no_more() -> None:
+    assert set(RENAMED.values()) <= set(COMMANDS)
+    assert not set(RENAMED) & set(COMMANDS)
+
+
+@pytest.mark.parametrize("home", failures.FORESEEN_ELSEWHERE, ids=".".join)
+def test_every_failure_that_is_foreseen_exists(home: tuple[str, str]) -> None:
+    module, name = home
+    assert issubclass(getattr(import_module(module), name), Exception)
+
+
+def pages(group: Any, name: str = "blendp") -> list[tuple[Any, Any]]:
+    context = group.make_context(name, [], resilient_parsing=True)
+    inner = [one for part, command in group.commands.items() if hasattr(command, "commands")
+             for one in pages(command, part)]  # fmt: skip
+    return [(group, context), *inner]
+
+
+@pytest.mark.parametrize("columns", ["60", "80", "160"])
+def test_pages_of_groups_are_those_that_typer_prints(
+    columns: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    for group, context in pages(typer.main.get_command(app)):
+        assert isinstance(group, LazyGroup)
+        group.format_help(context, None)
+        ours = capsys.readouterr().out
+        TyperGroup.format_help(group, context, None)  # type: ignore[arg-type]
+        assert ours == capsys.readouterr().out
+
+
+def test_a_command_that_does_not_exist_is_told_with_what_is_near() -> None:
+    done = CliRunner().invoke(app, ["evaluat"], env={"COLUMNS": "200"})
+    assert done.exit_code == 2
+    assert "Did you mean 'evaluate'?" in done.stderr
+
+
+def complete(typed: str) -> list[str]:
+    """What bash is offered for what was typed."""
+    asked = {"_BLENDP_COMPLETE": "complete_bash", "COMP_WORDS": typed, "COMP_CWORD": str(typed.count(" "))}
+    return CliRunner().invoke(app, [], prog_name="blendp", env=asked).stdout.split()
+
+
+def test_completion_knows_commands_groups_and_options() -> None:
+    assert complete("blendp ") == [*COMMANDS, *GROUPS]
+    assert complete("blendp re") == ["reproduce", "restore"]
+    assert complete("blendp campaign ") == list(GROUPS["campaign"].commands)
+    assert "--opt-in-column" in complete("blendp run --opt")
+    assert "--preview" in complete("blendp campaign publish --")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_can_be_shown_and_installed(shell: str, tmp_path: Path) -> None:
+    environment = {"HOME": str(tmp_path), "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+    code = "import sys; sys.argv[0] = 'blendp'; from blendp.cli import main; main()"
+    for option in ("--show-completion", "--install-completion"):
+        command = [sys.executable, "-c", code, option, shell]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
+        assert done.returncode == 0, done.stderr
+        assert "_BLENDP_COMPLETE" in done.stdout or f"{shell} completion installed" in done.stdout
+    written = "".join(path.read_text() for path in tmp_path.rglob("*") if path.is_file())
+    assert f"_BLENDP_COMPLETE=complete_{shell}" in written
