@@ -37,8 +37,8 @@ class KnownKey(ReleaseRandom):
 class Script(Random):
     """Gives the words of a script, then words from a known key."""
 
-    def __init__(self, words: Sequence[int]) -> None:
-        self.script = list(words)
+    def __init__(self, script: Sequence[int]) -> None:
+        self.script = list(script)
         self.rest = KnownKey(1)
 
     def words(self, count: int) -> NDArray[np.uint64]:

@@ -21,11 +21,11 @@ _MISPLACED = """() => [...document.querySelectorAll(".plot")].flatMap(plot => {
 
 def beyond_the_edge(page: Page) -> list[str]:
     """Elements that reach out of the window and cannot be scrolled to."""
-    found: list[str] = page.evaluate(_BEYOND)
-    return found
+    labels: list[str] = page.evaluate(_BEYOND)
+    return labels
 
 
 def misplaced_labels(page: Page) -> list[str]:
     """Texts of plots that are clipped, or lie upon each other."""
-    found: list[str] = page.evaluate(_MISPLACED)
-    return found
+    labels: list[str] = page.evaluate(_MISPLACED)
+    return labels

@@ -29,8 +29,8 @@ PLOTS = {"survey": 3, "plan": 2, "evaluation": 4}
 @pytest.fixture(scope="module")
 def addresses(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     folder: Path = tmp_path_factory.mktemp("survey")
-    told = SurveyParameters(epsilon=2, method="cbp", learn="tree")
-    release = run_survey(hostile_answers(), told, opt_in=0.3, random=KnownKey(1))
+    parameters = SurveyParameters(epsilon=2, method="cbp", learn="tree")
+    release = run_survey(hostile_answers(), parameters, opt_in=0.3, random=KnownKey(1))
     answers, every = fair_answers(2_000), [SurveyParameters(method=name) for name in METHODS]
     plan = PlanView(plan_survey(answers, every, people=40_000, opt_in=0.1), "<b>rows</b>.csv", "none", False)
     trials = tuple(evaluate_survey(answers, one, opt_in=0.1, runs=2) for one in (every[0], every[2]))

@@ -36,11 +36,11 @@ def blocks(page: Path, language: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("docs")
+    folder = tmp_path_factory.mktemp("docs")
     from blendp.logs.synthetic import population
 
-    population("aol", users=40_000, seed=1).write(made / "log.csv")
-    return made
+    population("aol", users=40_000, seed=1).write(folder / "log.csv")
+    return folder
 
 
 def test_the_readme_python_runs_in_three_lines(folder: Path) -> None:

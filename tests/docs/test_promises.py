@@ -52,8 +52,8 @@ def row_of(beginning: str) -> str:
 def test_delta_is_never_called_the_probability_of_a_failure() -> None:
     assert WRONG.search("The probability that the promise may fail")
     assert WRONG.search("bounds the probability that this bound fails")
-    found = [str(path) for path in TEXTS if WRONG.search(" ".join(path.read_text(encoding="utf-8").split()))]
-    assert found == []
+    guilty = [str(path) for path in TEXTS if WRONG.search(" ".join(path.read_text(encoding="utf-8").split()))]
+    assert guilty == []
 
 
 def test_delta_is_told_as_what_it_is() -> None:
@@ -69,11 +69,11 @@ def test_clients_are_promised_delta_0_only_where_that_is_so(randomiser: str) -> 
         if randomiser == "split"
         else f"| clients with `--randomiser {randomiser}`"
     )
-    told = Parameters(randomiser=randomiser, delta=1e-2)
+    parameters = Parameters(randomiser=randomiser, delta=1e-2)
     spends = False
-    if not told.reports_split:
+    if not parameters.reports_split:
         tight = randomiser == "two-stage-tight"
-        two_stage = TwoStage(Budget(4.0, 0.0 if tight else told.delta), np.array([40, 40, 1]), 0.85, tight)
+        two_stage = TwoStage(Budget(4.0, 0.0 if tight else parameters.delta), np.array([40, 40, 1]), 0.85, tight)
         spends = two_stage.budget.delta > 0
         assert (two_stage.loss() > 4.0) == spends
         assert two_stage.delta_at(4.0) <= two_stage.budget.delta / 2
@@ -92,12 +92,12 @@ def test_the_commands_that_show_unprotected_numbers_are_all_listed_and_say_it() 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("raw")
+    folder = tmp_path_factory.mktemp("raw")
     rows = [f"u{i},{('weather', 'news', 'maps')[i % 3]}" for i in range(3000)]
-    (made / "log.csv").write_text("user,query\n" + "\n".join(rows) + "\n")
+    (folder / "log.csv").write_text("user,query\n" + "\n".join(rows) + "\n")
     answers = [f"{('yes', 'no')[i % 2]},{('a', 'b', 'c')[i % 3]}" for i in range(600)]
-    (made / "answers.csv").write_text("x,y\n" + "\n".join(answers) + "\n")
-    return made
+    (folder / "answers.csv").write_text("x,y\n" + "\n".join(answers) + "\n")
+    return folder
 
 
 @pytest.mark.parametrize(

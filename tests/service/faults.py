@@ -51,12 +51,12 @@ class Control:
     def close(self) -> None:
         self._memory.close()
 
-    def _get(self, place: int) -> int:
-        return int(_FORM.unpack(self._memory[:])[place])
+    def _get(self, slot: int) -> int:
+        return int(_FORM.unpack(self._memory[:])[slot])
 
-    def _set(self, place: int, value: int) -> None:
+    def _set(self, slot: int, value: int) -> None:
         values = list(_FORM.unpack(self._memory[:]))
-        values[place] = value
+        values[slot] = value
         self._memory[:] = _FORM.pack(*values)
 
     @property
@@ -70,9 +70,9 @@ class Control:
     def clock(self) -> datetime.date:
         return self.today
 
-    def die(self, place: str | None, times: int = 1) -> None:
+    def die(self, point: str | None, times: int = 1) -> None:
         """Die when the place is reached for this time; None disarms."""
-        self._set(1, 0 if place is None else 1 + PLACES.index(place))
+        self._set(1, 0 if point is None else 1 + PLACES.index(point))
         self._set(2, times)
 
     @property
@@ -108,9 +108,9 @@ class Control:
         while self.hold:
             time.sleep(0.005)
 
-    def reached(self, place: str) -> None:
+    def reached(self, point: str) -> None:
         """The process is at a place: it dies here if it shall, without any farewell."""
-        if self._get(1) != 1 + PLACES.index(place):
+        if self._get(1) != 1 + PLACES.index(point):
             return
         left = self._get(2) - 1
         self._set(2, left)

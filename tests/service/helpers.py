@@ -71,10 +71,10 @@ def enrolment_body(terms: Terms, records: Sequence[Mapping[str, str | None]], no
     return msgspec.json.encode({"terms": terms.sha256, "nonce": nonce, "records": records})
 
 
-def records_of(terms: Terms, place: int) -> bytes:
+def records_of(terms: Terms, person: int) -> bytes:
     """The opt-in body of one of many people, who have few different records."""
-    url = f"http://u{place % 3}.example" if terms.levels == 2 else None
-    return enrolment_body(terms, [{"query": f"q{place % 3}", "url": url}])
+    url = f"http://u{person % 3}.example" if terms.levels == 2 else None
+    return enrolment_body(terms, [{"query": f"q{person % 3}", "url": url}])
 
 
 @dataclass(frozen=True)
@@ -94,8 +94,8 @@ class Published:
 def published_campaign(collector: Collector, name: str = "c1", **fields: Any) -> Published:
     """Create a campaign, opt people in, and publish its list."""
     terms = collector.lifecycle.create(terms_of(name, **fields))
-    for place, token in enumerate(collector.opt_in.enrol(name, terms.min_opt_in)):
-        collector.opt_in.receive(name, token, records_of(terms, place))
+    for person, token in enumerate(collector.opt_in.enrol(name, terms.min_opt_in)):
+        collector.opt_in.receive(name, token, records_of(terms, person))
     manifest = collector.lifecycle.publish(name)
     with collector.store.reading() as connection:
         head_list = list_of(connection, collector.book.reporting(name).number)
@@ -105,13 +105,13 @@ def published_campaign(collector: Collector, name: str = "c1", **fields: Any) ->
 
 def reports(manifest: Manifest, head_list: HeadList, count: int) -> list[UploadedReport]:
     """Reports as devices make them under the blendp method."""
-    made = []
-    for place in range(count):
-        held = (f"q{place % 3}", f"http://u{place % 3}.example" if manifest.terms.levels == 2 else None)
-        report = make_report([held], head_list, manifest.terms.epsilon, manifest.query_share, ReleaseRandom())
+    batch = []
+    for person in range(count):
+        record = (f"q{person % 3}", f"http://u{person % 3}.example" if manifest.terms.levels == 2 else None)
+        report = make_report([record], head_list, manifest.terms.epsilon, manifest.query_share, ReleaseRandom())
         question = QUESTION_NUMBER[report.question]
-        made.append(UploadedReport(os.urandom(16), os.urandom(16), question, report.data))
-    return made
+        batch.append(UploadedReport(os.urandom(16), os.urandom(16), question, report.data))
+    return batch
 
 
 def add_campaign(connection: Connection, number: int, state: str = "reporting") -> None:

@@ -18,9 +18,9 @@ _SETTINGS = ("listen_addresses=", "max_connections=100", "shared_buffers=64MB", 
 
 def programs() -> Path:
     """The folder of PostgreSQL's programs."""
-    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
-    if found:
-        return found[-1].parent
+    initdbs = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    if initdbs:
+        return initdbs[-1].parent
     named = shutil.which("initdb")
     assert named is not None, "PostgreSQL is missing: run scripts/setup dev"
     return Path(named).resolve().parent

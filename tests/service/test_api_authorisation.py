@@ -82,10 +82,10 @@ DESTROYS = {
 def collector(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Collector:
     """With two campaigns that people may opt in to, and no limit of wrong tokens."""
     monkeypatch.setattr(endpoints, "_FAILURES", (0.0, 0.0))
-    made = open_collector(tmp_path)
+    opened = open_collector(tmp_path)
     for name in ("c1", "c2"):
-        made.lifecycle.create(terms_of(name))
-    return made
+        opened.lifecycle.create(terms_of(name))
+    return opened
 
 
 def headers_of(collector: Collector) -> dict[str, dict[str, str]]:
@@ -156,12 +156,12 @@ def test_matrix(collector: Collector, role: str) -> None:
             address = path.replace("{campaign}", campaign).replace("{report}", "ab" * 16)
             own, body = sent(terms, method, path)
             answer = await client.request(method, address, headers={**headers[role], **own}, content=body, params=query)
-            told = f"{role} got {answer.status_code} from {method} {path}: {answer.text[:200]}"
+            message = f"{role} got {answer.status_code} from {method} {path}: {answer.text[:200]}"
             if admitted:
-                assert answer.status_code not in (401, 403, 415, 429), told
-                assert answer.status_code < 500, told
+                assert answer.status_code not in (401, 403, 415, 429), message
+                assert answer.status_code < 500, message
             else:
-                assert answer.status_code == expected[kind], told
+                assert answer.status_code == expected[kind], message
                 slug = {401: "unauthorised", 403: "forbidden"}[expected[kind]]
                 assert answer.json()["type"] == f"urn:blendp:problem:{slug}"
                 assert ("www-authenticate" in answer.headers) == (answer.status_code == 401)

@@ -60,7 +60,7 @@ def collector(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Collector:
 
 
 @pytest.fixture
-def told() -> Iterator[io.StringIO]:
+def log_lines() -> Iterator[io.StringIO]:
     """What the service writes about itself."""
     stream = io.StringIO()
     handler = logging.StreamHandler(stream)
@@ -158,14 +158,14 @@ def test_methods_that_an_address_does_not_know(collector: Collector) -> None:
 @pytest.mark.parametrize("endpoint", WITH_BODY, ids=named)
 def test_bodies_that_are_not_taken(collector: Collector, endpoint: Endpoint) -> None:
     token = collector.tokens.create("all")
-    most = collector.settings.max_body
+    max_bytes = collector.settings.max_body
 
     async def chunks() -> AsyncIterator[bytes]:
-        for _ in range(most // 65536 + 1):
+        for _ in range(max_bytes // 65536 + 1):
             yield b" " * 65536
 
     async def talk(client: httpx.AsyncClient) -> None:
-        require_problem(await ask(client, endpoint, token, content=b" " * (most + 1)), "over-size")
+        require_problem(await ask(client, endpoint, token, content=b" " * (max_bytes + 1)), "over-size")
         require_problem(await ask(client, endpoint, token, content=chunks()), "over-size")
         for kind in ("", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "*/*"):
             refused = await ask(client, endpoint, token, content=b"{}", headers={"content-type": kind})
@@ -277,7 +277,7 @@ def test_a_body_that_never_ends_arriving(tmp_path: Path) -> None:
     with_client(collector, talk)
 
 
-def test_a_sender_who_hangs_up(collector: Collector, told: io.StringIO) -> None:
+def test_a_sender_who_hangs_up(collector: Collector, log_lines: io.StringIO) -> None:
     """Nobody hears the answer; nothing fails, either."""
     app = make_app(lambda: collector)
     scope = {
@@ -301,7 +301,7 @@ def test_a_sender_who_hangs_up(collector: Collector, told: io.StringIO) -> None:
 
     asyncio.run(run())
     assert sent[0]["status"] == 400
-    assert told.getvalue() == ""
+    assert log_lines.getvalue() == ""
 
 
 def test_too_many_requests_of_one_peer(tmp_path: Path) -> None:
@@ -463,7 +463,7 @@ def _fails(*_: Any, **__: Any) -> Any:
 )
 def test_failures_tell_nothing(
     collector: Collector,
-    told: io.StringIO,
+    log_lines: io.StringIO,
     monkeypatch: pytest.MonkeyPatch,
     owner: Any,
     name: str,
@@ -484,12 +484,12 @@ def test_failures_tell_nothing(
         assert "RuntimeError" not in answer.text
 
     with_client(collector, talk)
-    lines = [json.loads(line) for line in told.getvalue().splitlines()]
+    lines = [json.loads(line) for line in log_lines.getvalue().splitlines()]
     (line,) = [line for line in lines if line["level"] == "error"]
     assert (line["event"], line["error"]) == ("request failed", "RuntimeError")
     assert line["at"].startswith("_fails:")
-    assert "secret" not in told.getvalue()
-    assert "ab" * 16 not in told.getvalue()
+    assert "secret" not in log_lines.getvalue()
+    assert "ab" * 16 not in log_lines.getvalue()
 
 
 @pytest.mark.parametrize("endpoint", ENDPOINTS, ids=named)

@@ -116,9 +116,9 @@ def require_absent(folder: Path, needles: list[bytes]) -> None:
     files = [path for path in folder.rglob("*") if path.is_file()]
     assert any(path.name == DATABASE_FILE for path in files)
     for path in files:
-        held = path.read_bytes()
+        content = path.read_bytes()
         for needle in needles:
-            assert needle not in held, f"{needle!r} is in {path.name}"
+            assert needle not in content, f"{needle!r} is in {path.name}"
 
 
 def require_private(folder: Path) -> None:
@@ -146,17 +146,17 @@ def require_no_times(database: Path) -> None:
                         assert not any(abs(value / unit - now) < 1e6 for unit in (1, 1e3, 1e6, 1e9)), (
                             f"{table}: {value}"
                         )
-        (made,) = connection.execute("SELECT sql FROM sqlite_master WHERE name = 'report'").fetchone()
+        (statement,) = connection.execute("SELECT sql FROM sqlite_master WHERE name = 'report'").fetchone()
     connection.close()
-    assert "WITHOUT ROWID" in made, "row ids would tell the order in which reports came"
+    assert "WITHOUT ROWID" in statement, "row ids would tell the order in which reports came"
 
 
 def stored(database: Path) -> set[bytes]:
     """What the store knows of pseudonyms."""
     with sqlite3.connect(f"file:{database}?mode=ro", uri=True) as connection:
-        held = {pseudonym for (pseudonym,) in connection.execute("SELECT pseudonym FROM report")}
+        pseudonyms = {pseudonym for (pseudonym,) in connection.execute("SELECT pseudonym FROM report")}
     connection.close()
-    return held
+    return pseudonyms
 
 
 def test_a_campaign_leaves_no_traces_of_people(tmp_path: Path) -> None:
@@ -180,7 +180,7 @@ def test_a_campaign_leaves_no_traces_of_people(tmp_path: Path) -> None:
         secrets += [bytes.fromhex(token[-64:]) for token in (operator, *tokens)]
 
         terms = Terms.from_bytes(Envelope.from_bytes(client.get("/v1/campaigns/c1/terms").content).payload)
-        bodies = [records_of(terms, place) for place in range(PEOPLE)]
+        bodies = [records_of(terms, person) for person in range(PEOPLE)]
         records = [{"query": SECRET_QUERY, "url": SECRET_URL}]
         bodies.append(enrolment_body(terms, records))
         before = len(lines_of(log))
@@ -201,13 +201,13 @@ def test_a_campaign_leaves_no_traces_of_people(tmp_path: Path) -> None:
         assert not list((data / "keys").glob("*.opt-in.key"))
 
         keys = [deletion_key(os.urandom(32), "c1") for _ in range(UPLOADS)]
-        made = [
+        uploads = [
             UploadedReport(report.report_id, pseudonym(key), report.question, report.data)
             for key, report in zip(keys, reports(manifest, head_list, UPLOADS), strict=True)
         ]
         before = len(lines_of(log))
         half = UPLOADS // 2
-        for report in made[:half]:
+        for report in uploads[:half]:
             sent = client.put(
                 f"/v1/campaigns/c1/reports/{report.report_id.hex()}",
                 content=write_report(manifest.sha256, report),
@@ -216,7 +216,7 @@ def test_a_campaign_leaves_no_traces_of_people(tmp_path: Path) -> None:
             assert sent.status_code == 201, sent.text
         sent = client.post(
             "/v1/campaigns/c1/reports",
-            content=write_batch(manifest.sha256, made[half:]),
+            content=write_batch(manifest.sha256, uploads[half:]),
             headers={"content-type": BATCH_TYPE},
         )
         assert sent.json() == {"outcomes": ["accepted"] * (UPLOADS - half)}
@@ -233,15 +233,15 @@ def test_a_campaign_leaves_no_traces_of_people(tmp_path: Path) -> None:
         assert len(lines_of(log)) == before, "a line was written for a report"
 
         key = bytes.fromhex((data / "keys" / pseudonym_key("c1")).read_text())
-        assert stored(data / DATABASE_FILE) == {keyed(report.pseudonym, key) for report in made}
-        pseudonyms = both(*(report.pseudonym for report in made))
+        assert stored(data / DATABASE_FILE) == {keyed(report.pseudonym, key) for report in uploads}
+        pseudonyms = both(*(report.pseudonym for report in uploads))
         deletion_keys = both(*keys)
         require_absent(data, [*WORDS, *address, *secrets, *alone, *pseudonyms, *deletion_keys])
         require_private(data)
         require_no_times(data / DATABASE_FILE)
 
         assert client.post("/v1/campaigns/c1/release", headers=bearer(operator)).status_code == 200
-        gone = both(*(report.report_id for report in made))
+        gone = both(*(report.report_id for report in uploads))
         keyed_and_sent = [*pseudonyms, *deletion_keys, *gone]
         require_absent(data, [*WORDS, *address, *secrets, *alone, *keyed_and_sent])
         assert not list((data / "keys").glob("campaign-*"))
@@ -249,11 +249,11 @@ def test_a_campaign_leaves_no_traces_of_people(tmp_path: Path) -> None:
         require_no_times(data / DATABASE_FILE)
 
     require_absent(data, [*WORDS, *address, *secrets, *alone, *keyed_and_sent])
-    told = [line for line in lines_of(log) if line["event"] != "serving"]
+    lines = [line for line in lines_of(log) if line["event"] != "serving"]
     assert {"campaign created", "enrolment tokens made", "list published", "released"} <= {
-        line["event"] for line in told
+        line["event"] for line in lines
     }
-    text = "\n".join(json.dumps(line) for line in told).encode()
+    text = "\n".join(json.dumps(line) for line in lines).encode()
     for needle in [*WORDS, *address, *secrets, *alone, *keyed_and_sent, b"q0", b"Traceback"]:
         assert needle not in text, needle
 

@@ -70,15 +70,15 @@ def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[St
 
 def document() -> dict[str, Any]:
     """The document, with the names of campaigns that there are."""
-    made = openapi(ENDPOINTS)
-    for path, operations in made["paths"].items():
+    schema = openapi(ENDPOINTS)
+    for path, operations in schema["paths"].items():
         for method, operation in operations.items():
             for parameter in operation.get("parameters", ()):
                 if parameter["name"] == "campaign":
                     deletes = (method, path) == ("delete", "/v1/campaigns/{campaign}")
                     known = ["victim"] if deletes else ["reporting", "released", "open"]
                     parameter["schema"] = {"type": "string", "enum": [*known, "unknown"]}
-    return made
+    return schema
 
 
 def configured(token: str | None) -> SchemathesisConfig:
@@ -108,40 +108,40 @@ def failures(app: Starlette, token: str | None, paths: str) -> tuple[list[str], 
     """What Schemathesis finds, and how many answers it had of every operation and status."""
     schema = schemathesis.openapi.from_dict(document(), config=configured(token)).include(path_regex=paths)
     schema.app = app
-    found: list[str] = []
-    made: Counter[tuple[str, int]] = Counter()
+    problems: list[str] = []
+    calls: Counter[tuple[str, int]] = Counter()
     for event in from_schema(schema).execute():
         if isinstance(event, events.ScenarioFinished):
             for case_id, nodes in event.recorder.checks.items():
                 label = event.recorder.cases[case_id].value.operation.label
                 answer = event.recorder.interactions[case_id].response
-                made[label, answer.status_code if answer else 0] += 1
-                found += [
+                calls[label, answer.status_code if answer else 0] += 1
+                problems += [
                     f"{label}: {node.name}: {node.failure_info.failure}: {node.failure_info.code_sample}"
                     for node in nodes
                     if node.status == Status.FAILURE and node.failure_info is not None
                 ]
         elif isinstance(event, events.NonFatalError | events.FatalError):
-            found.append(repr(event))
-    return sorted(set(found)), made
+            problems.append(repr(event))
+    return sorted(set(problems)), calls
 
 
 @pytest.mark.parametrize(("who", "paths"), [("operator", "."), ("nobody", "."), ("enrolled", "/opt-in$")])
 def test_every_answer_is_as_the_document_says(served: tuple[Starlette, str, str], who: str, paths: str) -> None:
     app, operator, enrolment = served
-    found, made = failures(app, {"operator": operator, "enrolled": enrolment}.get(who), paths)
-    assert not found, "\n\n".join(found)
+    problems, calls = failures(app, {"operator": operator, "enrolled": enrolment}.get(who), paths)
+    assert not problems, "\n\n".join(problems)
     asked = {f"{one.method} {one.path}" for one in ENDPOINTS if re.search(paths, one.path)}
-    assert {label for label, _ in made} == asked
-    assert made["PUT /v1/campaigns/{campaign}/opt-in", 401]
-    assert bool(made["GET /v1/campaigns/{campaign}/status", 200]) == (who == "operator")
-    assert bool(made["DELETE /v1/campaigns/{campaign}/opt-in", 200]) == (who == "enrolled")
+    assert {label for label, _ in calls} == asked
+    assert calls["PUT /v1/campaigns/{campaign}/opt-in", 401]
+    assert bool(calls["GET /v1/campaigns/{campaign}/status", 200]) == (who == "operator")
+    assert bool(calls["DELETE /v1/campaigns/{campaign}/opt-in", 200]) == (who == "enrolled")
 
 
 def test_the_document_is_served_as_it_is_made(served: tuple[Starlette, str, str]) -> None:
-    told = schemathesis.openapi.from_asgi("/v1/openapi.json", served[0]).raw_schema
-    assert told == openapi(ENDPOINTS)
-    told_of = {(method.upper(), path) for path, operations in told["paths"].items() for method in operations}
+    served_schema = schemathesis.openapi.from_asgi("/v1/openapi.json", served[0]).raw_schema
+    assert served_schema == openapi(ENDPOINTS)
+    told_of = {(method.upper(), path) for path, operations in served_schema["paths"].items() for method in operations}
     assert told_of == {(endpoint.method, endpoint.path) for endpoint in ENDPOINTS}
 
 
@@ -153,8 +153,8 @@ def test_operations_have_names_of_their_own() -> None:
 def test_every_operation_tells_its_refusals() -> None:
     for path, operations in openapi(ENDPOINTS)["paths"].items():
         for method, operation in operations.items():
-            told = set(operation["responses"])
-            assert {"429", "500", "503"} <= told, (method, path)
-            assert ("401" in told) == ("security" in operation)
-            assert {"400", "408", "413", "415"} <= told or "requestBody" not in operation
-            assert "404" in told or "{" not in path
+            statuses = set(operation["responses"])
+            assert {"429", "500", "503"} <= statuses, (method, path)
+            assert ("401" in statuses) == ("security" in operation)
+            assert {"400", "408", "413", "415"} <= statuses or "requestBody" not in operation
+            assert "404" in statuses or "{" not in path

@@ -57,9 +57,9 @@ def test_every_act_over_http_is_noted_with_its_token(tmp_path: Path) -> None:
     assert page[0]["token"] == alice.split("-")[2]
     assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", one["time"]) for one in page)
     with collector.store.reading() as connection:
-        held = repr(connection.execute(sa.select(audit)).all())
-    assert alice.split("-")[3] not in held
-    assert bob.split("-")[3] not in held
+        rows = repr(connection.execute(sa.select(audit)).all())
+    assert alice.split("-")[3] not in rows
+    assert bob.split("-")[3] not in rows
     collector.close()
 
 
@@ -117,9 +117,9 @@ def test_the_trail_outlives_the_campaign_and_says_who_deleted_it(tmp_path: Path)
     async def talk(client: httpx.AsyncClient) -> str:
         return str((await client.get("/v1/campaigns/c1/terms")).json()["detail"])
 
-    told = with_client(collector, talk)
-    assert "was deleted by its operator on " in told
-    assert "alice" not in told, "whose token it was is for operators alone"
+    detail = with_client(collector, talk)
+    assert "was deleted by its operator on " in detail
+    assert "alice" not in detail, "whose token it was is for operators alone"
 
 
 def test_it_is_read_page_by_page(tmp_path: Path) -> None:

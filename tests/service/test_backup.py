@@ -39,7 +39,7 @@ TERMS = {"title": "What is asked", **WHO, **DAYS}
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.xdist_group("postgres"))])
-def place(request: pytest.FixtureRequest) -> Places:
+def databases(request: pytest.FixtureRequest) -> Places:
     return Places(request.getfixturevalue("postgres") if request.param == "postgresql" else None)
 
 
@@ -79,28 +79,28 @@ def backup_key(settings: Settings) -> str:
 
 
 def secrets(data: Path) -> list[bytes]:
-    held = [path.read_text().strip() for path in key_files(data)]
-    return [form for key in held for form in (key.encode(), bytes.fromhex(key))]
+    keys = [path.read_text().strip() for path in key_files(data)]
+    return [form for key in keys for form in (key.encode(), bytes.fromhex(key))]
 
 
-def test_there_and_back(place: Places, tmp_path: Path) -> None:
-    old, new, out = place.new(tmp_path / "old"), place.new(tmp_path / "new"), tmp_path / "backup.tar"
+def test_there_and_back(databases: Places, tmp_path: Path) -> None:
+    old, new, out = databases.new(tmp_path / "old"), databases.new(tmp_path / "new"), tmp_path / "backup.tar"
     token = fill(old, "one", "two")
-    code, shown, told = blendp("backup", *options(old), "--with-keys", "--out", str(out))
-    assert (code, shown) == (0, f"Backup in {out}.\n"), told
-    assert "private keys" in told
+    code, shown, printed = blendp("backup", *options(old), "--with-keys", "--out", str(out))
+    assert (code, shown) == (0, f"Backup in {out}.\n"), printed
+    assert "private keys" in printed
     assert (old.data / "keys" / BACKUP_KEY).read_bytes().strip() not in out.read_bytes()
     assert out.stat().st_mode & 0o777 == 0o600
     assert blendp("backup", *options(old), "--out", str(out))[0] == 4
 
-    assert f"Signed with the backup key {backup_key(old)}" in told.replace("\n", " ")
+    assert f"Signed with the backup key {backup_key(old)}" in printed.replace("\n", " ")
 
-    code, shown, told = blendp("restore", str(out), *options(new))
+    code, shown, printed = blendp("restore", str(out), *options(new))
     assert (code, shown) == (2, "")
-    assert told.startswith("Error: --key is missing: it must be given where")
-    code, shown, told = blendp("restore", str(out), *options(new), "--key", backup_key(old))
-    assert (code, shown) == (0, f"Restored {out} to {new.data}.\n"), told
-    assert "missing" not in told
+    assert printed.startswith("Error: --key is missing: it must be given where")
+    code, shown, printed = blendp("restore", str(out), *options(new), "--key", backup_key(old))
+    assert (code, shown) == (0, f"Restored {out} to {new.data}.\n"), printed
+    assert "missing" not in printed
     assert secrets(new.data) == secrets(old.data)
     assert (new.data / "keys").stat().st_mode & 0o777 == 0o700
     collector = Collector.open(new)
@@ -115,18 +115,18 @@ def test_there_and_back(place: Places, tmp_path: Path) -> None:
     collector.close()
 
     known = ("--key", backup_key(old))
-    code, _, told = blendp("restore", str(out), *options(new), *known)
+    code, _, printed = blendp("restore", str(out), *options(new), *known)
     assert code == 4
-    assert "--overwrite" in told
+    assert "--overwrite" in printed
     assert blendp("restore", str(out), *options(new), *known, "--overwrite")[0] == 0
     collector = Collector.open(new)
     assert [one["campaign"] for one in overview(collector.store)] == ["one", "two"]
     collector.close()
 
 
-def test_no_restore_draws_other_noise(place: Places, tmp_path: Path) -> None:
+def test_no_restore_draws_other_noise(databases: Places, tmp_path: Path) -> None:
     """A backup with keys, published from three times, gives one list and one set of noisy counts."""
-    old, out = place.new(tmp_path / "old"), tmp_path / "backup.tar"
+    old, out = databases.new(tmp_path / "old"), tmp_path / "backup.tar"
     collector = Collector.open(old)
     terms = collector.lifecycle.create({"campaign": "one", **TERMS, "delta": 1e-4, "min_opt_in": 100})
     for person, token in enumerate(collector.opt_in.enrol("one", 200)):
@@ -136,7 +136,7 @@ def test_no_restore_draws_other_noise(place: Places, tmp_path: Path) -> None:
     _, signed_by = make_backup(old, out, with_keys=True)
     lists = set()
     for turn in range(3):
-        new = place.new(tmp_path / f"new {turn}")
+        new = databases.new(tmp_path / f"new {turn}")
         restore_backup(out, new, overwrite=False, key=signed_by)
         restored = Collector.open(new)
         manifest = restored.lifecycle.publish("one")
@@ -148,16 +148,16 @@ def test_no_restore_draws_other_noise(place: Places, tmp_path: Path) -> None:
     assert manifest.records > 5
 
 
-def test_a_damaged_backup_replaces_nothing(place: Places, tmp_path: Path) -> None:
-    old, out = place.new(tmp_path / "old"), tmp_path / "backup.tar"
+def test_a_damaged_backup_replaces_nothing(databases: Places, tmp_path: Path) -> None:
+    old, out = databases.new(tmp_path / "old"), tmp_path / "backup.tar"
     fill(old, *(f"campaign-{i}" for i in range(40)))
     assert blendp("backup", *options(old), "--out", str(out))[0] == 0
-    held = bytearray(out.read_bytes())
-    middle = len(held) // 2
-    held[middle : middle + 400] = bytes(one ^ 255 for one in held[middle : middle + 400])
-    out.write_bytes(held)
-    code, _, told = blendp("restore", str(out), *options(old), "--overwrite")
-    assert code in (2, 3, 5), told
+    archive = bytearray(out.read_bytes())
+    middle = len(archive) // 2
+    archive[middle : middle + 400] = bytes(one ^ 255 for one in archive[middle : middle + 400])
+    out.write_bytes(archive)
+    code, _, printed = blendp("restore", str(out), *options(old), "--overwrite")
+    assert code in (2, 3, 5), printed
     collector = Collector.open(old)
     assert len(overview(collector.store)) == 40
     collector.close()
@@ -169,24 +169,24 @@ def test_a_database_in_use_is_not_replaced(postgres: Postgres, tmp_path: Path) -
     fill(settings, "one")
     assert blendp("backup", *options(settings), "--out", str(out))[0] == 0
     collector = Collector.open(settings)
-    code, _, told = blendp("restore", str(out), *options(settings), "--overwrite")
+    code, _, printed = blendp("restore", str(out), *options(settings), "--overwrite")
     collector.close()
-    assert (code, "stop the collector" in told) == (5, True)
+    assert (code, "stop the collector" in printed) == (5, True)
 
 
-def test_keys_are_in_it_only_if_asked_for(place: Places, tmp_path: Path) -> None:
-    old, new, out = place.new(tmp_path / "old"), place.new(tmp_path / "new"), tmp_path / "backup.tar"
+def test_keys_are_in_it_only_if_asked_for(databases: Places, tmp_path: Path) -> None:
+    old, new, out = databases.new(tmp_path / "old"), databases.new(tmp_path / "new"), tmp_path / "backup.tar"
     fill(old, "one")
-    code, _, told = blendp("backup", *options(old), "--out", str(out))
-    assert code == 0, told
-    assert "3 keys are not in it" in told
-    held = out.read_bytes()
+    code, _, printed = blendp("backup", *options(old), "--out", str(out))
+    assert code == 0, printed
+    assert "3 keys are not in it" in printed
+    archive = out.read_bytes()
     assert len(secrets(old.data)) == 6
-    assert not [secret for secret in secrets(old.data) if secret in held]
-    code, _, told = blendp("restore", str(out), *options(new), "--key", backup_key(old))
-    assert code == 0, told
+    assert not [secret for secret in secrets(old.data) if secret in archive]
+    code, _, printed = blendp("restore", str(out), *options(new), "--key", backup_key(old))
+    assert code == 0, printed
     names = [path.name for path in key_files(old.data)]
-    assert f"Put the missing keys back by hand, into {new.data / 'keys'}: {', '.join(names)}." in told
+    assert f"Put the missing keys back by hand, into {new.data / 'keys'}: {', '.join(names)}." in printed
     assert not (new.data / "keys").exists()
     (old.data / "keys").rename(new.data / "keys")
     assert "Put the missing keys" not in blendp("restore", str(out), *options(new), "--overwrite")[2]
@@ -199,9 +199,9 @@ def test_the_two_databases_are_not_interchangeable(postgres: Postgres, tmp_path:
         fill(source)
         out = tmp_path / f"{number}.tar"
         key = make_backup(source, out, with_keys=False)[1].text
-        code, _, told = blendp("restore", str(out), *options(target), "--key", key, "--overwrite")
+        code, _, printed = blendp("restore", str(out), *options(target), "--key", key, "--overwrite")
         assert code == 2
-        assert "not interchangeable" in told
+        assert "not interchangeable" in printed
 
 
 @pytest.mark.xdist_group("postgres")
@@ -283,9 +283,9 @@ def test_a_running_collector_is_not_replaced(tmp_path: Path) -> None:
     fill(settings, "one")
     make_backup(settings, tmp_path / "b.tar", with_keys=True)
     collector = Collector.open(settings)
-    code, _, told = blendp("restore", str(tmp_path / "b.tar"), *options(settings), "--overwrite")
+    code, _, printed = blendp("restore", str(tmp_path / "b.tar"), *options(settings), "--overwrite")
     assert code == 5
-    assert "stop the collector first" in told
+    assert "stop the collector first" in printed
     assert [one["campaign"] for one in overview(collector.store)] == ["one"]
     collector.close()
     assert blendp("restore", str(tmp_path / "b.tar"), *options(settings), "--overwrite")[0] == 0
@@ -308,9 +308,9 @@ def test_existing_keys_are_not_replaced(tmp_path: Path) -> None:
     for folder in (new.data, new.data / "keys"):
         folder.mkdir(mode=0o700)
     (new.data / "keys" / "signing-0000000000000000.key").write_text("00")
-    code, _, told = blendp("restore", str(tmp_path / "b.tar"), *options(new), "--key", key.text)
+    code, _, printed = blendp("restore", str(tmp_path / "b.tar"), *options(new), "--key", key.text)
     assert code == 4
-    assert "holds keys" in told
+    assert "holds keys" in printed
     assert [path.name for path in new.data.iterdir()] == ["keys"]
 
 
@@ -320,7 +320,7 @@ KEY, XYZ = SigningKey.new(), hashlib.sha256(b"xyz").hexdigest()
 
 
 @pytest.mark.parametrize(
-    ("members", "words"),
+    ("members", "complaint"),
     [
         ({"backup.json": json.dumps(CARD | {"format": "blendp/backup/2"}).encode(), "database": b""}, "format"),
         ({"backup.json": json.dumps({"format": FORMAT}).encode(), "database": b""}, "not complete"),
@@ -350,7 +350,7 @@ KEY, XYZ = SigningKey.new(), hashlib.sha256(b"xyz").hexdigest()
         ({"backup.json": json.dumps(CARD | {"sha256": {}}).encode(), "database": b""}, "damaged"),
     ],
 )
-def test_what_is_no_backup_is_refused(tmp_path: Path, members: dict[str, bytes], words: str) -> None:
+def test_what_is_no_backup_is_refused(tmp_path: Path, members: dict[str, bytes], complaint: str) -> None:
     with tarfile.open(tmp_path / "b.tar", "w") as archive:
         for name, unsigned in members.items():
             signed = Envelope.sealed(BACKUP_TYPE, unsigned, [KEY]).to_bytes()
@@ -358,21 +358,21 @@ def test_what_is_no_backup_is_refused(tmp_path: Path, members: dict[str, bytes],
             entry.size = len(content)
             archive.addfile(entry, io.BytesIO(content))
     known = ("--key", KEY.public.text)
-    code, shown, told = blendp("restore", str(tmp_path / "b.tar"), "--data", str(tmp_path / "data"), *known)
-    assert (code, shown) == (2, ""), told
-    assert told.startswith("Error: FILE")
-    assert words in told
+    code, shown, printed = blendp("restore", str(tmp_path / "b.tar"), "--data", str(tmp_path / "data"), *known)
+    assert (code, shown) == (2, ""), printed
+    assert printed.startswith("Error: FILE")
+    assert complaint in printed
     assert not (tmp_path / "data" / "collector.db").exists()
 
 
-def test_a_backup_that_was_cut_is_refused_and_the_old_one_stays(place: Places, tmp_path: Path) -> None:
-    settings, out = place.new(tmp_path / "data"), tmp_path / "database"
+def test_a_backup_that_was_cut_is_refused_and_the_old_one_stays(databases: Places, tmp_path: Path) -> None:
+    settings, out = databases.new(tmp_path / "data"), tmp_path / "database"
     fill(settings, "one")
     make_backup(settings, out, with_keys=False)
     out.write_bytes(out.read_bytes()[:-20_000])
-    code, _, told = blendp("restore", str(out), *options(settings), "--overwrite")
-    assert code == 2, told
-    assert told.startswith("Error: FILE")
+    code, _, printed = blendp("restore", str(out), *options(settings), "--overwrite")
+    assert code == 2, printed
+    assert printed.startswith("Error: FILE")
     collector = Collector.open(settings)
     assert [one["campaign"] for one in overview(collector.store)] == ["one"]
     collector.close()
@@ -382,9 +382,9 @@ def test_a_database_of_a_newer_version_is_one_sentence(tmp_path: Path) -> None:
     fill(Settings(tmp_path / "data"))
     with closing(sqlite3.connect(tmp_path / "data" / "collector.db", isolation_level=None)) as connection:
         connection.execute("UPDATE alembic_version SET version_num = '9999'")
-    code, shown, told = blendp("token", "list", "--data", str(tmp_path / "data"))
+    code, shown, printed = blendp("token", "list", "--data", str(tmp_path / "data"))
     assert (code, shown) == (5, "")
-    assert told.startswith("Error: The database needs a newer version of blendp")
+    assert printed.startswith("Error: The database needs a newer version of blendp")
 
 
 def test_links_and_other_files_are_refused(tmp_path: Path) -> None:
@@ -395,9 +395,9 @@ def test_links_and_other_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("no archive " * 100)
     for name in ("b.tar", "text"):
         known = ("--key", KEY.public.text)
-        code, _, told = blendp("restore", str(tmp_path / name), "--data", str(tmp_path / "data"), *known)
-        assert code == 2, told
-        assert told.startswith("Error: FILE")
+        code, _, printed = blendp("restore", str(tmp_path / name), "--data", str(tmp_path / "data"), *known)
+        assert code == 2, printed
+        assert printed.startswith("Error: FILE")
     assert blendp("restore", str(tmp_path / "none"), "--data", str(tmp_path / "data"))[0] == 2
     assert not (tmp_path / "data").exists()
 
@@ -408,14 +408,16 @@ def rewritten(backup: Path, change: dict[str, bytes], key: SigningKey | None = N
         members = {name: archive.extractfile(name).read() for name in archive.getnames()}  # type: ignore[union-attr]
     members |= change
     card = json.loads(Envelope.from_bytes(members["backup.json"]).payload)
-    card["sha256"] = {name: hashlib.sha256(held).hexdigest() for name, held in members.items() if name != "backup.json"}
+    card["sha256"] = {
+        name: hashlib.sha256(content).hexdigest() for name, content in members.items() if name != "backup.json"
+    }
     if key is not None:
         members["backup.json"] = Envelope.sealed(BACKUP_TYPE, json.dumps(card).encode(), [key]).to_bytes()
     with tarfile.open(backup, "w") as archive:
-        for name, held in members.items():
+        for name, content in members.items():
             entry = tarfile.TarInfo(name)
-            entry.size = len(held)
-            archive.addfile(entry, io.BytesIO(held))
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
 
 
 def with_token(settings: Settings, folder: Path) -> tuple[bytes, str]:
@@ -444,9 +446,9 @@ def test_a_backup_with_an_attackers_token_is_refused(tmp_path: Path, signs: bool
     database, token = with_token(settings, tmp_path / "forged")
     rewritten(out, {"database": database}, SigningKey.new() if signs else None)
     before = {path: path.read_bytes() for path in settings.data.rglob("*") if path.is_file()}
-    code, shown, told = blendp("restore", str(out), *options(settings), "--overwrite")
-    assert (code, shown) == (6 if signs else 2, ""), told
-    assert ("did not sign it" if signs else "changed after it was signed") in told
+    code, shown, printed = blendp("restore", str(out), *options(settings), "--overwrite")
+    assert (code, shown) == (6 if signs else 2, ""), printed
+    assert ("did not sign it" if signs else "changed after it was signed") in printed
     with pytest.raises(SignatureError if signs else ValueError, match="sign"):
         restore_backup(out, Settings(tmp_path / "new"), overwrite=False, key=key)
     assert not (tmp_path / "new").exists()
@@ -481,12 +483,12 @@ def test_the_archive_is_not_read_again_after_it_was_verified(tmp_path: Path, mon
     settings, out = Settings(tmp_path / "data"), tmp_path / "b.tar"
     fill(settings, "one")
     _, key = make_backup(settings, out, with_keys=False)
-    place, wrong = out.read_bytes().index(b"SQLite format 3"), b"SQLite format 4"
+    offset, wrong = out.read_bytes().index(b"SQLite format 3"), b"SQLite format 4"
 
     def exchange(folder: Path) -> None:
         make_private(folder)
         with out.open("r+b") as file:
-            file.seek(place)
+            file.seek(offset)
             file.write(wrong)
 
     monkeypatch.setattr(backup_module, "make_private", exchange)

@@ -63,11 +63,11 @@ def alive(server: RealServer, source: str) -> int:
         return status_of(answer_on(connection))
 
 
-def poured(connection: socket.socket, piece: bytes, most: int = 128 * MEGABYTE) -> int:
+def poured(connection: socket.socket, piece: bytes, max_bytes: int = 128 * MEGABYTE) -> int:
     """How many bytes of an endless head could be sent, up to so many."""
     amount = 0
     with suppress(ConnectionError):
-        while amount < most:
+        while amount < max_bytes:
             connection.sendall(piece)
             amount += len(piece)
     return amount

@@ -201,8 +201,8 @@ def test_an_operator_confirms_the_day_for_all_processes(tmp_path: Path) -> None:
 
     async def talk(client: httpx.AsyncClient) -> None:
         headers = bearer(token)
-        told = (await client.get("/v1/clock", headers=headers)).json()
-        assert (told["day"], told["system"]) == (DAY.isoformat(), machine.day.isoformat())
+        clock = (await client.get("/v1/clock", headers=headers)).json()
+        assert (clock["day"], clock["system"]) == (DAY.isoformat(), machine.day.isoformat())
         wrong = await client.post("/v1/clock", headers=headers, json={"day": DAY.isoformat()})
         assert wrong.json()["type"] == "urn:blendp:problem:conflict"
         right = await client.post("/v1/clock", headers=headers, json={"day": machine.day.isoformat()})

@@ -68,8 +68,8 @@ def journal(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, Any]]]
 def opted_in(collector: Collector, name: str, people: int, **fields: Any) -> None:
     """A campaign that so many people have sent records to."""
     terms = collector.lifecycle.create(terms_of(name, **fields))
-    for place, token in enumerate(collector.opt_in.enrol(name, people)):
-        collector.opt_in.receive(name, token, records_of(terms, place))
+    for person, token in enumerate(collector.opt_in.enrol(name, people)):
+        collector.opt_in.receive(name, token, records_of(terms, person))
 
 
 def reported(collector: Collector, name: str, clients: int, **fields: Any) -> None:
@@ -85,7 +85,7 @@ def state_of(collector: Collector, name: str) -> str:
         return str(connection.execute(sa.select(campaign.c.state).where(campaign.c.name == name)).scalar_one())
 
 
-def held(collector: Collector, table: sa.Table) -> int:
+def rows_in(collector: Collector, table: sa.Table) -> int:
     """How many rows hold something of people."""
     column = table.c.sealed if table is enrolment else table.c.data
     query = sa.select(sa.func.count()).select_from(table).where(column.is_not(None))
@@ -102,7 +102,7 @@ def test_records_are_kept_no_longer_than_the_terms_say(collector: Collector, tod
     today.day += days(1)
     collector.meet_deadlines()
     assert (state_of(collector, "enough"), state_of(collector, "too-few")) == ("reporting", "deleted")
-    assert held(collector, enrolment) == 0
+    assert rows_in(collector, enrolment) == 0
     assert not [name for name in collector.files.names() if name in (opt_in_key("enough"), opt_in_key("too-few"))]
     last = RECORDS_KEPT_UNTIL.isoformat()
     assert journal == [
@@ -126,7 +126,7 @@ def test_reports_are_kept_no_longer_than_the_terms_say(collector: Collector, tod
     today.day += days(1)
     collector.meet_deadlines()
     assert (state_of(collector, "enough"), state_of(collector, "too-few")) == ("released", "deleted")
-    assert held(collector, report) == 0
+    assert rows_in(collector, report) == 0
     assert not [name for name in collector.files.names() if name.startswith("campaign")]
 
 
@@ -147,8 +147,8 @@ def test_people_are_told_why_a_campaign_is_gone(collector: Collector, today: Tod
 
     answer = with_client(open_collector(tmp_path, today), talk)
     assert answer.status_code == 404
-    for words in ("was deleted on", "as its terms say", "2 of 3", "2026-11-27"):
-        assert words in answer.json()["detail"]
+    for phrase in ("was deleted on", "as its terms say", "2 of 3", "2026-11-27"):
+        assert phrase in answer.json()["detail"]
 
 
 def test_nothing_is_done_on_a_clock_that_jumped(tmp_path: Path) -> None:
@@ -159,10 +159,10 @@ def test_nothing_is_done_on_a_clock_that_jumped(tmp_path: Path) -> None:
     collector.meet_deadlines()
     collector.keep_house()
     collector.meet_deadlines()
-    assert (state_of(collector, "c1"), held(collector, enrolment)) == ("opt-in", 2)
-    told = status(collector.store, collector.clock, "c1")
-    assert "blendp clock accept" in told["clock"]["doubt"]
-    assert (told["today"], told["by_itself"]["would_be"]) == (DAY.isoformat(), "delete")
+    assert (state_of(collector, "c1"), rows_in(collector, enrolment)) == ("opt-in", 2)
+    shown = status(collector.store, collector.clock, "c1")
+    assert "blendp clock accept" in shown["clock"]["doubt"]
+    assert (shown["today"], shown["by_itself"]["would_be"]) == (DAY.isoformat(), "delete")
     collector.close()
     again = machine.open(tmp_path)
     again.meet_deadlines()
@@ -176,11 +176,11 @@ def test_nothing_is_done_on_a_clock_that_jumped(tmp_path: Path) -> None:
 
 def test_status_tells_what_happens_by_itself(collector: Collector) -> None:
     opted_in(collector, "c1", 3, min_opt_in=3)
-    told = status(collector.store, collector.clock, "c1")["by_itself"]
-    assert told == {"act": "publish", "after": "2026-11-27", "would_be": "publish", "last": None}
+    next_act = status(collector.store, collector.clock, "c1")["by_itself"]
+    assert next_act == {"act": "publish", "after": "2026-11-27", "would_be": "publish", "last": None}
     collector.lifecycle.publish("c1")
-    told = status(collector.store, collector.clock, "c1")["by_itself"]
-    assert told == {"act": "release", "after": "2026-12-07", "would_be": "delete", "last": None}
+    next_act = status(collector.store, collector.clock, "c1")["by_itself"]
+    assert next_act == {"act": "release", "after": "2026-12-07", "would_be": "delete", "last": None}
     reported(collector, "c2", 3)
     collector.lifecycle.release("c2")
     assert status(collector.store, collector.clock, "c2")["by_itself"] is None
@@ -226,7 +226,7 @@ def test_records_that_cannot_be_read_are_not_taken_for_too_few(
     collector.files.destroy(opt_in_key("c1"))
     today.day = RECORDS_KEPT_UNTIL + days(1)
     collector.meet_deadlines()
-    assert held(collector, enrolment) == 1
+    assert rows_in(collector, enrolment) == 1
     assert journal[0][0] == "a deadline could not be met"
 
 
@@ -276,10 +276,10 @@ collector.meet_deadlines()
 
 
 @pytest.mark.parametrize(
-    ("place", "times"),
+    ("point", "times"),
     [(BEFORE_COMMIT, 1), (AFTER_COMMIT, 1), (BEFORE_COMMIT, 2), (AFTER_COMMIT, 2), (DESTROY_KEY, 1), (FORGET, 1)],
 )
-def test_a_process_that_is_killed_in_the_middle_is_carried_on(tmp_path: Path, place: str, times: int) -> None:
+def test_a_process_that_is_killed_in_the_middle_is_carried_on(tmp_path: Path, point: str, times: int) -> None:
     control = Control(tmp_path / "control")
     control.today = DAY
     collector = Collector.open(Settings(tmp_path / "data"), control.clock)
@@ -288,14 +288,14 @@ def test_a_process_that_is_killed_in_the_middle_is_carried_on(tmp_path: Path, pl
     control.today = RECORDS_KEPT_UNTIL + days(1)
     root = Path(__file__).parents[2]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(root / "src"), str(root)))}
-    command = [sys.executable, "-c", _PROCESS, str(tmp_path), place, str(times)]
+    command = [sys.executable, "-c", _PROCESS, str(tmp_path), point, str(times)]
     died = subprocess.run(command, env=environment, cwd=root, check=False, capture_output=True, text=True)
     assert died.returncode == -signal.SIGKILL, died.stderr
     again = Collector.open(Settings(tmp_path / "data"), control.clock)
     again.tidy()
     again.meet_deadlines()
     assert state_of(again, "enough") == "reporting"
-    assert held(again, enrolment) == 0
+    assert rows_in(again, enrolment) == 0
     assert opt_in_key("enough") not in again.files.names()
     assert [one.act for one in again.trail.entries() if one.actor == "itself"] == ["publish"], "once, and noted"
     again.close()
@@ -325,7 +325,7 @@ def test_numbers_for_prometheus_tell_what_is_left(collector: Collector, today: T
     collector.lifecycle.release("done")
     collector.lifecycle.create(terms_of("gone"))
     collector.lifecycle.delete("gone")
-    told = collector.numbers().decode()
+    figures = collector.numbers().decode()
     for line in (
         'blendp_campaign_state{campaign="early",state="opt-in"} 1.0',
         'blendp_campaign_state{campaign="done",state="released"} 1.0',
@@ -338,8 +338,8 @@ def test_numbers_for_prometheus_tell_what_is_left(collector: Collector, today: T
         "blendp_clock_sure 1.0",
         "blendp_store_up 1.0",
     ):
-        assert f"{line}\n" in told, line
-    assert '"gone"' not in told
+        assert f"{line}\n" in figures, line
+    assert '"gone"' not in figures
     today.day = RECORDS_KEPT_UNTIL + days(2)
     assert 'deadline="records_kept_until"} -2.0' in collector.numbers().decode()
 
@@ -350,8 +350,8 @@ def test_the_number_of_time_series_is_bounded(collector: Collector, monkeypatch:
     monkeypatch.setattr(campaign_numbers, "MAX_UNDER_WAY", 2)
     for number in range(4):
         collector.lifecycle.create(terms_of(f"c{number}"))
-    told = collector.numbers().decode()
-    assert [f'"c{number}"' in told for number in range(4)] == [False, False, True, True]
+    figures = collector.numbers().decode()
+    assert [f'"c{number}"' in figures for number in range(4)] == [False, False, True, True]
 
 
 def test_numbers_are_told_without_a_store(collector: Collector, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -359,9 +359,9 @@ def test_numbers_are_told_without_a_store(collector: Collector, monkeypatch: pyt
         raise sa.exc.OperationalError("BEGIN", {}, Exception("away"))
 
     monkeypatch.setattr(collector.store.engine.dialect, "do_begin", fail)
-    told = collector.numbers().decode()
-    assert "blendp_store_up 0.0" in told
-    assert "blendp_reports_waiting" in told
+    figures = collector.numbers().decode()
+    assert "blendp_store_up 0.0" in figures
+    assert "blendp_reports_waiting" in figures
 
 
 def test_records_whose_key_is_lost_do_not_stay_for_ever(collector: Collector, today: Today) -> None:
@@ -370,10 +370,10 @@ def test_records_whose_key_is_lost_do_not_stay_for_ever(collector: Collector, to
     collector.files.destroy(opt_in_key("lost"))
     today.day = RECORDS_KEPT_UNTIL + days(deadlines_module.UNREADABLE_DAYS)
     collector.meet_deadlines()
-    assert (state_of(collector, "lost"), held(collector, enrolment)) == ("opt-in", 3)
+    assert (state_of(collector, "lost"), rows_in(collector, enrolment)) == ("opt-in", 3)
     today.day += days(1)
     Collector.meet_deadlines(open_again(collector, today))
-    assert (state_of(collector, "lost"), held(collector, enrolment)) == ("deleted", 0)
+    assert (state_of(collector, "lost"), rows_in(collector, enrolment)) == ("deleted", 0)
 
 
 def open_again(collector: Collector, today: Today) -> Collector:
@@ -396,7 +396,7 @@ def test_a_key_that_cannot_be_destroyed_stops_nothing_else(
         collector.lifecycle.release("c1")
         collector.tidy()
         collector.keep_house()
-    assert (state_of(collector, "c1"), held(collector, report)) == ("released", 0)
+    assert (state_of(collector, "c1"), rows_in(collector, report)) == ("released", 0)
     assert pseudonym_key("c1") in collector.files.names()
     collector.keep_house()
     assert pseudonym_key("c1") not in collector.files.names()

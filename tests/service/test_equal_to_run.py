@@ -46,7 +46,7 @@ def collector(tmp_path: Path) -> Iterator[Collector]:
 
 
 @pytest.mark.parametrize(
-    "told",
+    "fields",
     [
         {},
         {"levels": 1},
@@ -58,9 +58,9 @@ def collector(tmp_path: Path) -> Iterator[Collector]:
     ids=str,
 )
 def test_release_equals_run_on_the_same_inputs(
-    told: dict[str, Any], collector: Collector, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    fields: dict[str, Any], collector: Collector, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    terms = _terms(told)
+    terms = _terms(fields)
     collector.lifecycle.create(terms.__dict__)
     rows = _opt_in(collector, terms)
     manifest = collector.lifecycle.publish("c")
@@ -129,10 +129,10 @@ def test_an_incomplete_document_is_refused(collector: Collector, tmp_path: Path)
             release_of_document(broken, release.head_list)
 
 
-def _terms(told: dict[str, Any]) -> Terms:
+def _terms(fields: dict[str, Any]) -> Terms:
     days = {"opens": "2026-11-01", "opt_in_until": "2026-11-20", "reports_until": "2026-11-30"}
     usual = {"delta": 1e-4, "min_opt_in": PEOPLE, "min_clients": CLIENTS, "expected_clients": CLIENTS}
-    return Terms(campaign="c", title="T", **WHO, **{**days, **usual, **told})
+    return Terms(campaign="c", title="T", **WHO, **{**days, **usual, **fields})
 
 
 def _record(generator: np.random.Generator, levels: int) -> tuple[str, str | None]:
@@ -148,7 +148,7 @@ def _opt_in(collector: Collector, terms: Terms) -> list[tuple[str, str, str | No
     for records, token in zip(people, collector.opt_in.enrol("c", PEOPLE), strict=True):
         body = enrolment_body(terms, [{"query": query, "url": url} for query, url in records])
         assert collector.opt_in.receive("c", token, body) == "accepted"
-    return [(f"{place:08x}", query, url) for place, records in enumerate(in_order(people)) for query, url in records]
+    return [(f"{person:08x}", query, url) for person, records in enumerate(in_order(people)) for query, url in records]
 
 
 def _report(
@@ -161,23 +161,23 @@ def _report(
     generator, random = np.random.default_rng(5), KnownKey(11)
     ids = [i.to_bytes(16, "big") for i in range(clients)]
     key = collector.files.get(pseudonym_key("c")) or b""
-    made: list[Any] = []
+    reports: list[Any] = []
     stored = []
     for report_id in ids:
         records = [_record(generator, terms.levels)]
         if terms.method == "published":
             (report,) = make_reports(records, head_list, Budget(terms.epsilon, terms.delta), random)
             data, question = report.cell.to_bytes(max(1, ((head_list.cells - 1).bit_length() + 7) // 8), "big"), "cell"
-            made.append(report)
+            reports.append(report)
         else:
             subset = make_report(records, head_list, terms.epsilon, manifest.query_share, random)
             data, question = subset.data, subset.question
-            made.append(subset)
+            reports.append(subset)
         stored.append((report_id, keyed(report_id, key), QUESTION_NUMBER[question], data))
     with collector.store.writing() as connection:
         assert set(keep_rows(connection, 1, stored)) == {"accepted"}
     form = ReportForm(head_list, terms.epsilon)
-    write_spool(spool, spool_of_reports(zip(ids, made, strict=True), form))
+    write_spool(spool, spool_of_reports(zip(ids, reports, strict=True), form))
     counted = count_reports([spool], form)
     return head_list, counted.tally() if terms.method == "published" else counted.split()
 

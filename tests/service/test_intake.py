@@ -63,9 +63,9 @@ def _intake(store: Store | _Gate, seen: Counter[str], max_waiting: int = 1000) -
     def observe(outcome: str, count: int) -> None:
         seen[outcome] += count
 
-    made = Intake(cast(Store, store), on(), max_waiting=max_waiting, observe=observe, show=lambda _waiting: None)
-    made.start()
-    return made
+    intake = Intake(cast(Store, store), on(), max_waiting=max_waiting, observe=observe, show=lambda _waiting: None)
+    intake.start()
+    return intake
 
 
 def _counted(store: Store) -> dict[str, int]:

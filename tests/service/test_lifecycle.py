@@ -123,18 +123,18 @@ def test_too_few_people_are_told_how_many_are_missing(collector: Collector) -> N
     tokens = collector.opt_in.enrol("c1", 5)
     for token in tokens[:3]:
         collector.opt_in.receive("c1", token, records_of(terms, 0))
-    with pytest.raises(Refused, match=f"{PEOPLE - 3} more opt-in people are needed: 3 of {PEOPLE}") as told:
+    with pytest.raises(Refused, match=f"{PEOPLE - 3} more opt-in people are needed: 3 of {PEOPLE}") as refusal:
         collector.lifecycle.publish("c1")
-    assert told.value.members == {"missing": PEOPLE - 3}
+    assert refusal.value.members == {"missing": PEOPLE - 3}
     assert collector.opt_in.receive("c1", tokens[4], records_of(terms, 0)) == "accepted", "still open"
 
 
 def test_too_few_clients_are_told_how_many_are_missing(collector: Collector) -> None:
     published_campaign(collector)
     _send(collector, 2)
-    with pytest.raises(Refused, match="1 more clients are needed: 2 of 3") as told:
+    with pytest.raises(Refused, match="1 more clients are needed: 2 of 3") as refusal:
         collector.lifecycle.release("c1")
-    assert told.value.members == {"missing": 1}
+    assert refusal.value.members == {"missing": 1}
     assert status(collector.store, collector.clock, "c1")["state"] == "reporting"
 
 
@@ -144,9 +144,9 @@ def test_publishing_signs_the_list_and_deletes_the_records(collector: Collector)
     assert Manifest.from_bytes(signed.verified(MANIFEST_TYPE, _trusted(collector))) == published.manifest
     published.manifest.require_list(published.head_list)
     with collector.store.reading() as connection:
-        held = connection.execute(sa.select(enrolment.c.sealed)).scalars().all()
-    assert len(held) == PEOPLE
-    assert set(held) == {None}
+        sealed = connection.execute(sa.select(enrolment.c.sealed)).scalars().all()
+    assert len(sealed) == PEOPLE
+    assert set(sealed) == {None}
     assert opt_in_key("c1") not in collector.files.names()
     with _refusal("wrong-state"):
         collector.lifecycle.publish("c1")
@@ -221,8 +221,8 @@ def test_sums_after_deletions_are_those_of_the_others(collector: Collector) -> N
     published = published_campaign(collector)
     reports = [(one.question, one.data) for one in published.make(60)]
     with collector.store.reading() as connection:
-        found = find(connection, "c1")
-        asked = collector.lifecycle._asked(connection, found)
+        row = find(connection, "c1")
+        asked = collector.lifecycle._asked(connection, row)
     whole, part = ReportCount(*asked), ReportCount(*asked)
     whole.add(reports)
     whole.take_away(reports[40:])
@@ -288,30 +288,30 @@ def test_a_deletion_that_leaves_too_few_reopens_the_campaign(
     assert _insert(collector, [bytes(32)], 100) == ["accepted"]
 
 
-@pytest.mark.parametrize("place", ["add", "reports"])
+@pytest.mark.parametrize("step", ["add", "reports"])
 def test_a_release_that_fails_opens_the_campaign_again(
-    collector: Collector, monkeypatch: pytest.MonkeyPatch, place: str
+    collector: Collector, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     """In whichever step it fails: reports are taken again, and none was refused for good."""
     published_campaign(collector)
     keys = _send(collector, 4)
 
     def fail(*_arguments: Any) -> Any:
-        if place == "add":
+        if step == "add":
             assert collector.forget_report("c1", keys[0])
         with _refusal("busy"):
             Book(collector.store, collector.files).reporting("c1")
         assert _insert(collector, [bytes(32)], 100) == ["busy"]
         raise ZeroDivisionError
 
-    monkeypatch.setattr(ReportCount, place, fail if place == "add" else property(fail))
+    monkeypatch.setattr(ReportCount, step, fail if step == "add" else property(fail))
     with pytest.raises(ZeroDivisionError):
         collector.lifecycle.release("c1")
     assert _state(collector) == "reporting"
-    assert _contents(collector).count(None) == (place == "add")
+    assert _contents(collector).count(None) == (step == "add")
     assert _insert(collector, [bytes(32)], 100) == ["accepted"]
     monkeypatch.undo()
-    assert collector.lifecycle.release("c1")[1].groups.client == 5 - (place == "add")
+    assert collector.lifecycle.release("c1")[1].groups.client == 5 - (step == "add")
 
 
 def test_a_release_that_died_is_forgotten_at_the_next_start(tmp_path: Path) -> None:
@@ -398,8 +398,8 @@ def test_reports_that_are_left_over_are_deleted_after_a_restart(
     collector.lifecycle.release("c1")
     assert collector.files.get(pseudonym_key("c1")) is None, "the key is gone at once"
     assert _rows(collector) == 7
-    told = status(collector.store, collector.clock, "c1")
-    assert (told["state"], told["clients"]["reports"]) == ("released", 7)
+    shown = status(collector.store, collector.clock, "c1")
+    assert (shown["state"], shown["clients"]["reports"]) == ("released", 7)
     assert not collector.forget_report("c1", keys[0])
     with _refusal("late"):
         Book(collector.store, collector.files).reporting("c1")
@@ -410,9 +410,9 @@ def test_reports_that_are_left_over_are_deleted_after_a_restart(
     assert _rows(again) == 0
     again.close()
     assert key
-    held = [keyed(pseudonym(one), key) for one in keys]
+    stored_names = [keyed(pseudonym(one), key) for one in keys]
     raw = b"".join(path.read_bytes() for path in (tmp_path / "data").rglob("*") if path.is_file())
-    assert not any(one in raw for one in held), "and overwritten"
+    assert not any(one in raw for one in stored_names), "and overwritten"
 
 
 def test_a_preview_is_what_a_release_signs_and_keeps_nothing(collector: Collector) -> None:
@@ -548,8 +548,8 @@ def test_a_retry_is_known_by_its_nonce_and_never_by_its_records(
 def test_a_retry_after_the_list_was_made_is_told_that_it_counted(collector: Collector) -> None:
     terms = collector.lifecycle.create(terms_of(min_opt_in=2))
     tokens = collector.opt_in.enrol("c1", 3)
-    for place, token in enumerate(tokens):
-        collector.opt_in.receive("c1", token, records_of(terms, place))
+    for person, token in enumerate(tokens):
+        collector.opt_in.receive("c1", token, records_of(terms, person))
     collector.withdraw("c1", tokens[2])
     collector.lifecycle.publish("c1")
     assert collector.opt_in.receive("c1", tokens[0], records_of(terms, 0)) == "duplicate"
@@ -684,13 +684,13 @@ def test_a_process_that_died_leaves_no_keys(tmp_path: Path) -> None:
 def test_status_tells_progress_and_churn(collector: Collector) -> None:
     published_campaign(collector)
     published_campaign(collector, "c2", min_clients=5)
-    told = status(collector.store, collector.clock, "c2")
-    assert told["opt_in"]["missing"] == 0
-    assert told["clients"] == {"reports": 0, "minimum": 5, "missing": 5, "until": "2026-11-30", "expected": 10_000}
-    churn = told["list"]["churn"]
+    shown = status(collector.store, collector.clock, "c2")
+    assert shown["opt_in"]["missing"] == 0
+    assert shown["clients"] == {"reports": 0, "minimum": 5, "missing": 5, "until": "2026-11-30", "expected": 10_000}
+    churn = shown["list"]["churn"]
     assert churn["previous"] == "c1"
-    assert churn["added"] + churn["kept"] == told["list"]["records"]
-    assert told["budget"] == {"epsilon": 4.0, "delta": 1e-4, "opt_in_spent": True, "clients_spent": 0}
+    assert churn["added"] + churn["kept"] == shown["list"]["records"]
+    assert shown["budget"] == {"epsilon": 4.0, "delta": 1e-4, "opt_in_spent": True, "clients_spent": 0}
 
 
 def test_only_what_is_released_is_exported(collector: Collector) -> None:
@@ -699,9 +699,9 @@ def test_only_what_is_released_is_exported(collector: Collector) -> None:
         export(collector.store, "c1")
     _send(collector, 3)
     collector.lifecycle.release("c1")
-    told = export(collector.store, "c1")
-    assert told["list"].encode() == published.head_list.to_bytes()
-    assert set(told) == {"terms", "manifest", "release", "list"}
+    exported = export(collector.store, "c1")
+    assert exported["list"].encode() == published.head_list.to_bytes()
+    assert set(exported) == {"terms", "manifest", "release", "list"}
 
 
 def test_two_operators_publish_at_once(collector: Collector, monkeypatch: pytest.MonkeyPatch) -> None:

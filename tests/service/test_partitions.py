@@ -179,8 +179,8 @@ def test_statements_hold_the_reports_of_one_campaign_alone(collector: Collector)
             count_reports(connection, 3)
             has_rows(connection, 3)
             delete_report(connection, 3, os.urandom(16))
-            held = connection.exec_driver_sql(f"{locks}::text ~ '^report(_[0-9]+)?$'").scalars().all()
-        assert sorted(held) == ["report", "report_3"]
+            locked = connection.exec_driver_sql(f"{locks}::text ~ '^report(_[0-9]+)?$'").scalars().all()
+        assert sorted(locked) == ["report", "report_3"]
 
 
 def test_no_look_up_reads_a_whole_table(collector: Collector) -> None:
@@ -257,9 +257,9 @@ def test_a_restored_campaign_takes_reports_and_is_released(
     collector.lifecycle.create(terms_of("c4"))
     collector.close()
     elsewhere = Settings(tmp_path / "other", postgres.new_database(), rate=0.0)
-    for place in (elsewhere, settings):
-        restore_backup(out, place, overwrite=place is settings, key=key)
-        restored = Collector.open(place, on())
+    for target in (elsewhere, settings):
+        restore_backup(out, target, overwrite=target is settings, key=key)
+        restored = Collector.open(target, on())
         assert rows_left(restored.store) == {1: 7, 2: 5}
         send(restored.store, to, 4)
         assert restored.lifecycle.release("c3")[1].groups.client == 4
@@ -275,11 +275,13 @@ def test_a_restore_that_breaks_off_changes_nothing(
     make_backup(settings, tmp_path / "backup.tar", with_keys=False, clock=on())
     collector.lifecycle.delete("c2")
     collector.close()
-    found = backup_module._program
+    program_of = backup_module._program
     broken = tmp_path / "broken"
-    broken.write_text(f'#!/bin/sh\n[ $1 = --list ] && exit 0\n{found("pg_restore")} "$@"\nexit 1\n')
+    broken.write_text(f'#!/bin/sh\n[ $1 = --list ] && exit 0\n{program_of("pg_restore")} "$@"\nexit 1\n')
     broken.chmod(0o755)
-    monkeypatch.setattr(backup_module, "_program", lambda name: str(broken) if name == "pg_restore" else found(name))
+    monkeypatch.setattr(
+        backup_module, "_program", lambda name: str(broken) if name == "pg_restore" else program_of(name)
+    )
     with pytest.raises(EngineError):
         restore_backup(tmp_path / "backup.tar", settings, overwrite=True)
     again = Collector.open(settings, on())

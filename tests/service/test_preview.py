@@ -43,9 +43,9 @@ def collector(tmp_path: Path) -> Collector:
 
 def reports_of(published: Published, count: int, query: str | None = None) -> bytes:
     """A batch of honest clients, or of clients who all claim one query."""
-    terms, random, made = published.manifest.terms, KnownKey(11), []
-    for place in range(count):
-        number = place % 3 if query is None else 0
+    terms, random, uploads = published.manifest.terms, KnownKey(11), []
+    for person in range(count):
+        number = person % 3 if query is None else 0
         claimed = query or f"q{number}"
         one = make_report(
             [(claimed, f"http://u{number}.example")],
@@ -54,9 +54,9 @@ def reports_of(published: Published, count: int, query: str | None = None) -> by
             published.manifest.query_share,
             random,
         )
-        name = place.to_bytes(16, "big")
-        made.append(UploadedReport(name, name, QUESTION_NUMBER[one.question], one.data))
-    return write_batch(published.manifest.sha256, made)
+        name = person.to_bytes(16, "big")
+        uploads.append(UploadedReport(name, name, QUESTION_NUMBER[one.question], one.data))
+    return write_batch(published.manifest.sha256, uploads)
 
 
 async def send(client: httpx.AsyncClient, body: bytes) -> None:
@@ -83,9 +83,9 @@ def test_a_preview_signs_nothing_and_shows_what_a_release_would(collector: Colle
         await send(client, write_batch(published.manifest.sha256, more))
         expected = (await client.get(address, headers=headers)).json()
         assert expected["clients"] == CLIENTS + 1
-        made = (await client.post("/v1/campaigns/c1/release", headers=headers)).json()
-        assert made.pop("release_sha256")
-        assert made == expected
+        release = (await client.post("/v1/campaigns/c1/release", headers=headers)).json()
+        assert release.pop("release_sha256")
+        assert release == expected
         assert (await client.get(address, headers=headers)).json()["type"].endswith("wrong-state")
 
     with_client(collector, talk)
@@ -106,8 +106,8 @@ def test_clients_who_lie_are_an_alarm_before_anything_is_signed(collector: Colle
         (caution,) = [one for one in shown["cautions"] if "do not tell the same story" in one]
         assert "flagged: " in caution
         assert "q0" in caution
-        made = (await client.post("/v1/campaigns/c1/release", headers=headers)).json()
-        assert caution in made["cautions"]
+        release = (await client.post("/v1/campaigns/c1/release", headers=headers)).json()
+        assert caution in release["cautions"]
 
     with_client(collector, talk)
 
@@ -133,18 +133,18 @@ def test_a_forecast_is_of_the_number_of_people_and_not_of_their_records(tmp_path
     headers = bearer(collector.tokens.create("manager", ["manage"]))
     for name, same in (("c1", True), ("c2", False)):
         terms = collector.lifecycle.create(terms_of(name))
-        for place, token in enumerate(collector.opt_in.enrol(name, PEOPLE)):
-            collector.opt_in.receive(name, token, records_of(terms, 0 if same else place))
+        for person, token in enumerate(collector.opt_in.enrol(name, PEOPLE)):
+            collector.opt_in.receive(name, token, records_of(terms, 0 if same else person))
 
     async def talk(client: httpx.AsyncClient) -> None:
-        told = [
+        forecasts = [
             (await client.get(f"/v1/campaigns/{name}/forecast", headers=headers, params={"like": "yandex"})).json()
             for name in ("c1", "c2")
         ]
-        assert told[0] == told[1]
+        assert forecasts[0] == forecasts[1]
         expected = forecast_list(parameters_of(Terms(**terms_of())), 2, PEOPLE, "yandex", Policy.min_records)
-        assert told[0] == expected.to_dict()
-        assert told[0]["too_short"]
+        assert forecasts[0] == expected.to_dict()
+        assert forecasts[0]["too_short"]
         usual = await client.get("/v1/campaigns/c1/forecast", headers=headers)
         assert usual.json()["like"] == "aol"
         wrong = await client.get("/v1/campaigns/c1/forecast", headers=headers, params={"like": "my-log.csv"})

@@ -18,7 +18,7 @@ from tests.unit.cli.test_serve import blendp
 STRANGER = 54_321
 
 
-def made(tmp_path: Path) -> Settings:
+def new_settings(tmp_path: Path) -> Settings:
     """The settings of a collector that there is."""
     settings = Settings(tmp_path / "data")
     Collector.open(settings).close()
@@ -57,11 +57,11 @@ SPOILED: dict[str, tuple[Callable[[Path], Path], Callable[[Path], None], str]] =
 
 @pytest.mark.parametrize("name", SPOILED)
 def test_what_others_can_reach_is_refused(tmp_path: Path, name: str) -> None:
-    where, spoil, words = SPOILED[name]
-    settings = made(tmp_path)
+    where, spoil, complaint = SPOILED[name]
+    settings = new_settings(tmp_path)
     path = where(settings.data)
     spoil(path)
-    with pytest.raises(ParameterError, match=words) as caught:
+    with pytest.raises(ParameterError, match=complaint) as caught:
         Collector.open(settings)
     assert caught.value.value == str(path)
     assert not (tmp_path / "nothing").exists()
@@ -70,15 +70,15 @@ def test_what_others_can_reach_is_refused(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("path", ["", "keys", "collector.db"])
 def test_what_others_own_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
     """Neither others' folders, nor folders of the user under which a command was run by mistake before."""
-    settings = made(tmp_path)
+    settings = new_settings(tmp_path)
     own = os.lstat
     owner = own(settings.data).st_uid
 
     def of_a_stranger(self: Path) -> os.stat_result:
-        told = own(self)
+        status = own(self)
         if self != settings.data / path:
-            return told
-        return os.stat_result((*told[:4], STRANGER, *told[5:]))
+            return status
+        return os.stat_result((*status[:4], STRANGER, *status[5:]))
 
     monkeypatch.setattr(Path, "lstat", of_a_stranger)
     with pytest.raises(ParameterError, match=f"user {STRANGER} owns it.*chown -hR {owner}") as caught:
@@ -87,7 +87,7 @@ def test_what_others_own_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_every_command_looks(tmp_path: Path) -> None:
-    settings = made(tmp_path)
+    settings = new_settings(tmp_path)
     _, key = make_backup(settings, tmp_path / "b.tar", with_keys=False)
     settings.data.chmod(0o755)
     data = ("--data", str(settings.data))
@@ -98,15 +98,15 @@ def test_every_command_looks(tmp_path: Path) -> None:
         ("backup", "--out", str(tmp_path / "c.tar"), *data),
         ("restore", str(tmp_path / "b.tar"), "--key", key.text, "--overwrite", *data),
     ):
-        code, shown, told = blendp(*command)
+        code, shown, printed = blendp(*command)
         assert (code, shown) == (2, ""), command
-        assert f"chmod 700 {settings.data}" in told.replace("\n", " ")
+        assert f"chmod 700 {settings.data}" in printed.replace("\n", " ")
     settings.data.chmod(0o700)
     assert blendp("key", "list", *data)[0] == 0
 
 
 def test_a_link_of_ones_own_to_the_folder_is_fine(tmp_path: Path) -> None:
-    settings = made(tmp_path)
+    settings = new_settings(tmp_path)
     (tmp_path / "link").symlink_to(settings.data)
     Collector.open(Settings(tmp_path / "link")).close()
 

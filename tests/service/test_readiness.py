@@ -26,20 +26,20 @@ from tests.service.postgres import Postgres
 def collector(request: pytest.FixtureRequest, tmp_path: Path) -> Collector:
     """One that tries anew whenever it is asked."""
     database = None if request.param == "sqlite" else request.getfixturevalue("postgres").new_database()
-    made = Collector.open(Settings(tmp_path / "data", database, rate=0.0), on())
-    made.readiness.every = 0.0
-    return made
+    opened = Collector.open(Settings(tmp_path / "data", database, rate=0.0), on())
+    opened.readiness.every = 0.0
+    return opened
 
 
 async def reason(client: httpx.AsyncClient) -> str | None:
     """Why the collector says that it is not ready; None if it is."""
-    told = await client.get("/health/ready")
-    if told.status_code == 200:
+    answer = await client.get("/health/ready")
+    if answer.status_code == 200:
         return None
-    assert told.status_code == 503
-    assert int(told.headers["retry-after"]) > 0
-    assert told.json()["type"] == "urn:blendp:problem:busy"
-    return str(told.json()["reason"])
+    assert answer.status_code == 503
+    assert int(answer.headers["retry-after"]) > 0
+    assert answer.json()["type"] == "urn:blendp:problem:busy"
+    return str(answer.json()["reason"])
 
 
 def test_a_full_disk_of_the_database(collector: Collector, tmp_path: Path) -> None:

@@ -98,11 +98,11 @@ def test_every_earlier_schema_migrates_with_its_rows(store: Store) -> None:
         with store.engine.begin() as connection:
             connection.exec_driver_sql("DROP TABLE IF EXISTS alembic_version")
         migrations_package.migrate(store.engine, version)
-        held = _fill(store)
+        row_counts = _fill(store)
         migrations_package.migrate(store.engine)
         with store.engine.connect() as connection:
             assert _differences(connection) == []
-            for table, count in held.items():
+            for table, count in row_counts.items():
                 assert connection.exec_driver_sql(f"SELECT count(*) FROM {table}").scalar_one() == count, table
 
 
@@ -227,13 +227,13 @@ def test_outcomes_are_those_of_a_simple_model(store: Store, batches: list[list[_
             refused = Counter({(1, "malformed"): 1})
             assert keep_reports(connection, rows_of, "2026-11-16", refused, hope=hope) == expected
     with store.reading() as connection:
-        held = {
+        stored = {
             (row[0], bytes(row[1]), bytes(row[2]), row[3], bytes(row[4])) for row in connection.execute(report.select())
         }
         numbers = sa.select(intake.c.campaign, intake.c.outcome, intake.c["count"])
         assert {(row[0], row[1]): row[2] for row in connection.execute(numbers)} == counts
     due = {(number, *_row(sent[0], install, *sent[1:])) for (number, install), sent in kept.items()}
-    assert held == due
+    assert stored == due
 
 
 def _expected(batch: list[_Sent], kept: dict[tuple[int, int], tuple[int, int, bytes]]) -> dict[int, list[str]]:
@@ -425,12 +425,12 @@ def test_writers_at_the_same_time_keep_each_id_once(store: Store) -> None:
 def test_the_embedded_database_is_durable_and_overwrites(tmp_path: Path) -> None:
     store = open_store(Settings(tmp_path / "data"))
     with store.engine.connect() as connection:
-        told = {
+        pragmas = {
             name: connection.exec_driver_sql(f"PRAGMA {name}").scalar_one()
             for name in ("journal_mode", "synchronous", "secure_delete", "foreign_keys")
         }
     store.close()
-    assert told == {"journal_mode": "wal", "synchronous": 2, "secure_delete": 1, "foreign_keys": 1}
+    assert pragmas == {"journal_mode": "wal", "synchronous": 2, "secure_delete": 1, "foreign_keys": 1}
     assert (tmp_path / "data").stat().st_mode & 0o777 == 0o700
 
 

@@ -15,5 +15,5 @@ __all__ = ["nursery", "postgres"]
 @pytest.fixture(scope="session")
 def nursery() -> Iterator[Nursery]:
     """Starts collectors fast."""
-    with Nursery() as made:
-        yield made
+    with Nursery() as nursery_process:
+        yield nursery_process

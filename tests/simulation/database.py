@@ -104,21 +104,21 @@ def rows_of(data: Path, database: str | None, name: str) -> Rows | None:
             connection.execute("BEGIN")
         cursor = connection.cursor()
         mark = "%s" if database else "?"
-        found = cursor.execute(f"SELECT number, state FROM campaign WHERE name = {mark}", (name,)).fetchone()
-        if found is None:
+        row = cursor.execute(f"SELECT number, state FROM campaign WHERE name = {mark}", (name,)).fetchone()
+        if row is None:
             return None
-        number, state = found
+        number, state = row
 
-        def held(columns: str, table: str) -> list[tuple[Any, ...]]:
+        def select(columns: str, table: str) -> list[tuple[Any, ...]]:
             query = f"SELECT {columns} FROM {table} WHERE campaign = {mark}"
             return list(cursor.execute(query, (number,)).fetchall())
 
-        reports = held("report_id, pseudonym, question, data", "report")
-        enrolments = held("token, state, sealed IS NOT NULL", "enrolment")
+        reports = select("report_id, pseudonym, question, data", "report")
+        enrolments = select("token, state, sealed IS NOT NULL", "enrolment")
         return Rows(
             state,
             {bytes(row[0]): (bytes(row[1]), row[2], None if row[3] is None else bytes(row[3])) for row in reports},
             {bytes(row[0]): (row[1], bool(row[2])) for row in enrolments},
-            frozenset(row[0] for row in held("kind", "document")),
-            sum(count for outcome, count in held("outcome, count", "intake") if outcome == "accepted"),
+            frozenset(row[0] for row in select("kind", "document")),
+            sum(count for outcome, count in select("outcome, count", "intake") if outcome == "accepted"),
         )

@@ -47,16 +47,16 @@ class Load:
         assert self._world.forms
         with self._lock:
             chance = self._random
-            made = []
+            batch = []
             for _ in range(chance.choice((1, 1, 1, 5, 40))):
                 question = chance.randrange(2)
                 form = self._world.forms.forms[question]
                 data = chance.randrange(form.limit).to_bytes(form.width, "big")
-                made.append(UploadedReport(chance.randbytes(16), chance.randbytes(16), question, data))
+                batch.append(UploadedReport(chance.randbytes(16), chance.randbytes(16), question, data))
             if self.sent and chance.random() < 0.2:
-                made += chance.sample(list(self.sent.values())[-200:], 1)
-            self.sent |= {report.report_id: report for report in made}
-        return made
+                batch += chance.sample(list(self.sent.values())[-200:], 1)
+            self.sent |= {report.report_id: report for report in batch}
+        return batch
 
     def _send(self) -> None:
         client = Client(self._port, timeout=20)
@@ -80,8 +80,8 @@ class Load:
         self.answers += 1
         if answer.status == 503:
             return
-        told = answer.json
-        outcomes = told.get("outcomes") or [told.get("outcome", answer.problem)]
+        content = answer.json
+        outcomes = content.get("outcomes") or [content.get("outcome", answer.problem)]
         with self._lock:
             for report, outcome in zip(reports, outcomes, strict=True):
                 if outcome in _FINE:

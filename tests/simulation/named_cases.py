@@ -108,12 +108,12 @@ def again(world: World, due: str) -> None:
 
 
 def crash_around_opt_in(world: World) -> None:
-    for person, place in enumerate((faults.BEFORE_COMMIT, faults.AFTER_COMMIT)):
-        world.die_at(place)
+    for person, point in enumerate((faults.BEFORE_COMMIT, faults.AFTER_COMMIT)):
+        world.die_at(point)
         world.opt_in(person)
         assert world.model.people[person][0] == ("unused", "used")[person]
         world.opt_in(person)
-        world.die_at(place)
+        world.die_at(point)
         world.withdraw(person)
         world.withdraw(person)
         world.opt_in(person)
@@ -128,10 +128,10 @@ def crash_around_opt_in(world: World) -> None:
 def crash_everywhere_in_publish(world: World) -> None:
     for person in range(4):
         world.opt_in(person)
-    for person, (place, times) in enumerate(
+    for person, (point, times) in enumerate(
         ((faults.BEFORE_COMMIT, 1), (faults.AFTER_COMMIT, 1), (faults.BEFORE_COMMIT, 2)), 4
     ):
-        world.die_at(place, times)
+        world.die_at(point, times)
         world.publish()
         assert world.model.state == "opt-in", "open again"
         world.opt_in(0)
@@ -170,14 +170,14 @@ def crash_before_opt_in_key_is_destroyed(world: World) -> None:
 
 def crash_everywhere_in_release(world: World) -> None:
     ready(world)
-    for place, times in (
+    for point, times in (
         (faults.BEFORE_COMMIT, 1),
         (faults.AFTER_COMMIT, 1),
         (faults.BEFORE_COMMIT, 2),
         (faults.AFTER_COMMIT, 2),
         (faults.BEFORE_COMMIT, 3),
     ):
-        world.die_at(place, times)
+        world.die_at(point, times)
         world.release()
         assert world.model.state == "reporting", "open again"
         world.upload(BATCH, [REPLAY, NEW])
@@ -202,8 +202,8 @@ def crash_before_deleted_reports_are_overwritten(world: World) -> None:
 
 def crash_in_deletion_of_a_campaign(world: World) -> None:
     ready(world)
-    for place in (faults.BEFORE_COMMIT, faults.AFTER_COMMIT):
-        world.die_at(place)
+    for point in (faults.BEFORE_COMMIT, faults.AFTER_COMMIT):
+        world.die_at(point)
         world.delete_campaign()
     assert world.model.state == "deleted"
     world.next_campaign()
@@ -215,8 +215,8 @@ def crash_in_deletion_of_a_campaign(world: World) -> None:
 
 def crash_while_a_report_is_deleted(world: World) -> None:
     ready(world)
-    for place in (faults.BEFORE_COMMIT, faults.AFTER_COMMIT):
-        world.die_at(place)
+    for point in (faults.BEFORE_COMMIT, faults.AFTER_COMMIT):
+        world.die_at(point)
         world.delete_report(0)
     assert len(world.model.counted) == MIN_CLIENTS - 1
     world.upload(BATCH, [REPLAY] * 3)
@@ -247,12 +247,12 @@ def deletion_overtakes_its_report(world: World) -> None:
     """Whoever asks for deletion before the report arrives is told that none was held, and the report never counts."""
     ready(world)
     for form in FORMS:
-        made = overtaken(world)
-        world.send(form, [made])
-        assert world.told["deleted"], world.told
-        again_refused(world, made[1])
+        drawn = overtaken(world)
+        world.send(form, [drawn])
+        assert world.outcomes["deleted"], world.outcomes
+        again_refused(world, drawn[1])
     first, second = overtaken(world), overtaken(world)
-    world.send(BATCH, [world.made(NEW, 0), first, world.made(NEW, 0), second, first])
+    world.send(BATCH, [world.draw(NEW, 0), first, world.draw(NEW, 0), second, first])
     assert len(world.model.counted) == MIN_CLIENTS + 2
     assert len(world.model.barred) == len(FORMS) + 2
     released(world)
@@ -280,21 +280,21 @@ def deletion_overtakes_a_replay(world: World) -> None:
 def crash_while_a_deletion_overtakes_its_report(world: World) -> None:
     """A request that was lost bars nobody until it is repeated; one that was kept does, whether it was answered."""
     ready(world)
-    for place in (faults.BEFORE_COMMIT, faults.AFTER_COMMIT):
-        _, report = made = world.made(NEW, 0)
+    for point in (faults.BEFORE_COMMIT, faults.AFTER_COMMIT):
+        _, report = drawn = world.draw(NEW, 0)
         install = world.installs
-        world.die_at(place)
+        world.die_at(point)
         world.delete_report(install - 1)
-        assert (report.pseudonym in world.model.barred) == (place == faults.AFTER_COMMIT)
+        assert (report.pseudonym in world.model.barred) == (point == faults.AFTER_COMMIT)
         world.delete_report(install - 1)
         world.die_at(faults.BEFORE_COMMIT)
-        world.send(SINGLE, [made])
-        world.send(SINGLE, [made])
+        world.send(SINGLE, [drawn])
+        world.send(SINGLE, [drawn])
         again_refused(world, report)
-    _, report = made = world.made(NEW, 0)
+    _, report = drawn = world.draw(NEW, 0)
     world.die_at(faults.BEFORE_COMMIT)
     world.delete_report(world.installs - 1)
-    world.send(SINGLE, [made])
+    world.send(SINGLE, [drawn])
     assert report in world.model.counted
     world.delete_report(install_of(world, report) - 1)
     assert len(world.model.counted) == MIN_CLIENTS
@@ -308,13 +308,13 @@ def deletion_overtakes_its_report_while_closing(world: World) -> None:
     ready(world)
     world.die_at(faults.AFTER_COMMIT)
     world.release()
-    made = overtaken(world)
-    world.send(SINGLE, [made])
+    drawn = overtaken(world)
+    world.send(SINGLE, [drawn])
     world.delete_report(0)
     world.release()
     assert world.model.state == "reporting"
-    world.send(BATCH, [made])
-    again_refused(world, made[1])
+    world.send(BATCH, [drawn])
+    again_refused(world, drawn[1])
     world.release()
     assert world.model.state == "reporting"
     world.upload(SINGLE, [NEW])
@@ -323,21 +323,21 @@ def deletion_overtakes_its_report_while_closing(world: World) -> None:
 
 def overtaken(world: World) -> tuple[str, UploadedReport]:
     """A report that has not arrived, and will not: its install has asked for deletion, twice."""
-    made = world.made(NEW, 0)
+    drawn = world.draw(NEW, 0)
     for _ in range(2):
         world.delete_report(world.installs - 1)
-    assert made[1].pseudonym in world.model.barred
-    return made
+    assert drawn[1].pseudonym in world.model.barred
+    return drawn
 
 
 def again_refused(world: World, report: UploadedReport) -> None:
     """The report of a barred install comes again: as it was, with other contents, and under another id."""
-    before, held = world.told["deleted"], len(world.model.reports)
+    before, count = world.outcomes["deleted"], len(world.model.reports)
     pick = world.sent.index(report)
     for kind in (REPLAY, OTHER_BYTES, SAME_INSTALL):
         world.upload(SINGLE, [kind], pick)
-    assert world.told["deleted"] == before + 3
-    assert len(world.model.reports) == held
+    assert world.outcomes["deleted"] == before + 3
+    assert len(world.model.reports) == count
 
 
 def install_of(world: World, report: UploadedReport) -> int:
@@ -347,13 +347,13 @@ def install_of(world: World, report: UploadedReport) -> int:
 def deletions_race_their_reports(world: World) -> None:
     """Reports and the requests to delete them come at once: each request wins, and both answers agree on the order."""
     ready(world)
-    made, installs = [], []
+    drawn, installs = [], []
     for _ in range(24):
-        made.append(world.made(NEW, 0))
+        drawn.append(world.draw(NEW, 0))
         installs.append(world.installs)
-    reports = [report for _, report in made]
+    reports = [report for _, report in drawn]
     world.sent += reports
-    uploads = [world.body(BATCH, made[start : start + 4]) for start in range(0, len(made), 4)]
+    uploads = [world.body(BATCH, drawn[start : start + 4]) for start in range(0, len(drawn), 4)]
     deletions = [(world.deletion(install), "application/json", f"{world.path}/deletions") for install in installs]
     start = threading.Barrier(len(uploads) + len(deletions))
 
@@ -386,11 +386,11 @@ def deletions_race_their_reports(world: World) -> None:
 
 def duplicate_ids_in_a_batch(world: World) -> None:
     published(world)
-    _, first = world.made(NEW, 0)
-    _, second = world.made(NEW, 0)
+    _, first = world.draw(NEW, 0)
+    _, second = world.draw(NEW, 0)
     world.sent = [first]
-    _, other = world.made(OTHER_BYTES, 0)
-    _, same_install = world.made(SAME_INSTALL, 0)
+    _, other = world.draw(OTHER_BYTES, 0)
+    _, same_install = world.draw(SAME_INSTALL, 0)
     for _ in range(2):
         world.send(BATCH, [(NEW, one) for one in (first, first, other, same_install, second, first)])
     world.upload(BATCH, [NEW])
@@ -403,8 +403,8 @@ def taken_install_with_an_id_that_another_takes(world: World) -> None:
     PostgreSQL told the first that it was accepted.
     """
     ready(world)
-    _, taken = world.made(SAME_INSTALL, 0)
-    _, fresh = world.made(NEW, 0)
+    _, taken = world.draw(SAME_INSTALL, 0)
+    _, fresh = world.draw(NEW, 0)
     same_id = UploadedReport(taken.report_id, fresh.pseudonym, fresh.question, fresh.data)
     for _ in range(2):
         world.send(BATCH, [(SAME_INSTALL, taken), (NEW, same_id)])
@@ -478,7 +478,7 @@ def database_dies_in_between(world: World) -> None:
 def release_while_batches_are_in_flight(world: World) -> None:
     """Whatever was acknowledged before the door closed counts; whatever was not is late, or may come back."""
     ready(world)
-    batches = [[world.made(NEW, 0) for _ in range(20)] for _ in range(12)]
+    batches = [[world.draw(NEW, 0) for _ in range(20)] for _ in range(12)]
     world.sent += [report for batch in batches for _, report in batch]
     start = threading.Barrier(len(batches) + 1)
 
@@ -493,9 +493,9 @@ def release_while_batches_are_in_flight(world: World) -> None:
     with ThreadPoolExecutor(len(batches)) as pool:
         waiting = [pool.submit(send, batch) for batch in batches]
         start.wait()
-        told = world.server.client.ask("POST", f"{world.path}/release", token=world.token)
+        released = world.server.client.ask("POST", f"{world.path}/release", token=world.token)
         answers = [one.result() for one in waiting]
-    assert told.status == 200, told
+    assert released.status == 200, released
     for batch, answer in zip(batches, answers, strict=True):
         outcomes = answer.json.get("outcomes") or [answer.problem] * len(batch)
         assert set(outcomes) in ({"accepted"}, {"late"}, {"busy"})
@@ -503,7 +503,7 @@ def release_while_batches_are_in_flight(world: World) -> None:
             for _, report in batch:
                 world.model.keep(report)
     counted = world.model.counted
-    assert told.json["clients"] == len(counted)
+    assert released.json["clients"] == len(counted)
     world.model.end("released")
     world.model.documents.add("release")
     world.check()
@@ -527,14 +527,14 @@ def deletions_while_releasing(world: World) -> None:
     with ThreadPoolExecutor(4) as pool:
         release = pool.submit(world.server.client.ask, "POST", f"{world.path}/release", token=world.token)
         deleted = list(pool.map(delete, asked))
-    told = release.result()
-    assert told.status == 200, told
+    answer = release.result()
+    assert answer.status == 200, answer
     for install, gone in zip(range(first, first + 20), deleted, strict=True):
         if gone:
             owner = world.install(install)
             next(one for one in world.model.reports.values() if one.report.pseudonym == owner).deleted = True
     counted = world.model.counted
-    assert told.json["clients"] == len(counted) == 40 - sum(deleted)
+    assert answer.json["clients"] == len(counted) == 40 - sum(deleted)
     world.model.end("released")
     world.model.documents.add("release")
     world.check()
@@ -567,7 +567,7 @@ def two_releases_at_once(world: World) -> None:
 def same_report_at_once(world: World) -> None:
     """Many connections, and all workers there are, get the same reports at once: each is accepted once."""
     published(world)
-    batch = [world.made(NEW, 0) for _ in range(10)]
+    batch = [world.draw(NEW, 0) for _ in range(10)]
     orders = [batch, batch[::-1]] * 5
     start = threading.Barrier(len(orders))
 
@@ -586,11 +586,11 @@ def same_report_at_once(world: World) -> None:
     with ThreadPoolExecutor(len(orders)) as pool:
         outcomes = list(pool.map(send, orders))
     by_report = [
-        [told[place] if one is batch else told[-1 - place] for one, told in zip(orders, outcomes, strict=True)]
-        for place in range(len(batch))
+        [fates[index] if one is batch else fates[-1 - index] for one, fates in zip(orders, outcomes, strict=True)]
+        for index in range(len(batch))
     ]
-    for told in by_report:
-        assert sorted(told) == ["accepted", *["duplicate"] * 9]
+    for fates in by_report:
+        assert sorted(fates) == ["accepted", *["duplicate"] * 9]
     world.check()
     released(world)
 

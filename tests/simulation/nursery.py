@@ -40,14 +40,14 @@ def main() -> None:
             if not pid:
                 serve(asked)
             started.add(pid)
-            told = {"pid": pid}
+            reply = {"pid": pid}
         else:
             flags = os.WNOHANG if asked["do"] == "poll" else 0
             pid, status = os.waitpid(asked["pid"], flags) if asked["pid"] in started else (asked["pid"], 0)
             if pid:
                 started.discard(pid)
-            told = {"gone": int(pid > 0), "status": status}
-        print(json.dumps(told), flush=True)
+            reply = {"gone": int(pid > 0), "status": status}
+        print(json.dumps(reply), flush=True)
     for pid in started:
         os.kill(pid, signal.SIGKILL)
 
@@ -99,11 +99,11 @@ def _config(app: Starlette) -> uvicorn.Config:
 
 def bound_socket(port: int) -> socket.socket:
     """A socket that shares its port: with one that keeps the port for a test, and with other workers'."""
-    made = socket.socket()
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-    made.bind(("127.0.0.1", port))
-    return made
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    listener.bind(("127.0.0.1", port))
+    return listener
 
 
 if __name__ == "__main__":

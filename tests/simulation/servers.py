@@ -59,8 +59,8 @@ class Nursery:
         assert self._process.stdout
         self._process.stdin.write(json.dumps(asked) + "\n")
         self._process.stdin.flush()
-        told: dict[str, int] = json.loads(self._process.stdout.readline())
-        return told
+        reply: dict[str, int] = json.loads(self._process.stdout.readline())
+        return reply
 
 
 @dataclass(frozen=True)
@@ -80,9 +80,9 @@ class Answer:
         """The last part of the problem's type."""
         if self.headers.get("content-type") != "application/problem+json":
             return None
-        told = self.json
-        assert told["status"] == self.status
-        return str(told["type"]).rpartition(":")[2]
+        body = self.json
+        assert body["status"] == self.status
+        return str(body["type"]).rpartition(":")[2]
 
 
 class Client:
@@ -136,8 +136,8 @@ class Server:
             for pid in fresh:
                 if self._nursery.ask(do="poll", pid=pid)["gone"]:
                     self.pids.remove(pid)
-                    raise NoAnswer(self.told())
-            assert time.monotonic() < deadline, self.told()
+                    raise NoAnswer(self.log_text())
+            assert time.monotonic() < deadline, self.log_text()
             time.sleep(0.002)
 
     def start_all(self) -> list[int]:
@@ -168,7 +168,7 @@ class Server:
             with suppress(ProcessLookupError):
                 os.kill(one, signal.SIGTERM)
             if self._gone(one) not in (0, signal.SIGTERM):
-                raise NoAnswer(self.told())
+                raise NoAnswer(self.log_text())
 
     def _gone(self, pid: int) -> int:
         status = self._nursery.ask(do="wait", pid=pid)["status"]
@@ -195,7 +195,7 @@ class Server:
         self._kept.close()
         self.control.close()
 
-    def told(self) -> str:
+    def log_text(self) -> str:
         """The end of the log."""
         return self.log.read_text()[-2000:] if self.log.exists() else "nothing"
 

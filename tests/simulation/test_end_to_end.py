@@ -76,9 +76,9 @@ def test_a_fleet_tells_what_run_tells(server: Server, fleet: Fleet, tmp_path: Pa
     fleet.report(records[whole:single])
     fleet.report(records[single:], batch=500)
 
-    told = operator.get(f"{fleet.campaign}/status")
-    assert told["clients"]["reports"] == CLIENTS
-    assert told["intake"] == {"accepted": CLIENTS}
+    status = operator.get(f"{fleet.campaign}/status")
+    assert status["clients"]["reports"] == CLIENTS
+    assert status["intake"] == {"accepted": CLIENTS}
     operator.post(f"{fleet.campaign}/release")
     released = json.loads(Envelope.from_bytes(fleet.get("release")).verified(RELEASE_TYPE, (key,)))
 

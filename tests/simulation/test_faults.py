@@ -29,20 +29,20 @@ def on_postgresql(nursery: Nursery, postgres: Postgres, tmp_path_factory: pytest
 
 
 def _world(nursery: Nursery, databases: Databases) -> Iterator[World]:
-    made = World(nursery, databases)
+    world = World(nursery, databases)
     try:
-        yield made
+        yield world
     finally:
-        made.close()
+        world.close()
 
 
 def send_new(world: World, count: int = 1, form: str = BATCH) -> Answer:
     """New reports, kept by the model if they are acknowledged."""
-    made = [world.made(NEW, 0) for _ in range(count)]
-    body, kind, path = world.body(form, made)
+    drawn = [world.draw(NEW, 0) for _ in range(count)]
+    body, kind, path = world.body(form, drawn)
     answer = world.server.client.ask("PUT" if form == SINGLE else "POST", path, body, kind)
     if answer.status in (200, 201):
-        for _, report in made:
+        for _, report in drawn:
             assert world.model.keep(report)
             world.sent.append(report)
     return answer
@@ -105,15 +105,15 @@ def test_release_on_a_full_disk_is_refused_and_works_afterwards_on_sqlite(on_sql
 def test_enrolments_on_a_full_disk_are_all_made_or_none_on_sqlite(on_sqlite: World) -> None:
     world = on_sqlite
     world.control.full = True
-    made = 0
+    enrolled = 0
     for _ in range(100):
         answer = ask(world, "POST", f"{world.path}/enrolments", {"count": 100}, world.token)
         if answer.status != 201:
             break
-        made += 100
+        enrolled += 100
     assert_refused(answer, 507, "storage-full")
-    told = ask(world, "GET", f"{world.path}/status", token=world.token).json["opt_in"]
-    assert told["enrolments"] == PEOPLE + made
+    counts = ask(world, "GET", f"{world.path}/status", token=world.token).json["opt_in"]
+    assert counts["enrolments"] == PEOPLE + enrolled
     world.control.full = False
     assert ask(world, "POST", f"{world.path}/enrolments", {"count": 100}, world.token).status == 201
 
@@ -216,7 +216,7 @@ def test_database_goes_during_a_release(on_postgresql: World, postgres: Postgres
             start(postgres)
     world.model.state = "signing"
     world.check()
-    body, kind, path = world.body(BATCH, [world.made(NEW, 0)])
+    body, kind, path = world.body(BATCH, [world.draw(NEW, 0)])
     assert_refused(world.server.client.ask("POST", path, body, kind), 503, "busy")
     assert_refused(
         world.server.client.ask("POST", f"{world.path}/deletions", world.deletion(1), "application/json"), 503, "busy"

@@ -179,5 +179,5 @@ def test_a_report_is_deleted_meanwhile(
     with one.store.writing() as connection:
         keep_rows(connection, reporting.number, [row])
     before_reading(monkeypatch, one, lambda: two.forget_report("c", key))
-    _, made = one.lifecycle.release("c")
-    assert made.groups.client == 3
+    _, release = one.lifecycle.release("c")
+    assert release.groups.client == 3

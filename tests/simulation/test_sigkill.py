@@ -23,7 +23,7 @@ KILLS, KILLS_OF_WORKERS, KILLS_OF_COMMAND = 100, 20, 3
 _SEED = 20261116
 
 
-def held(server: Server) -> set[bytes]:
+def report_ids(server: Server) -> set[bytes]:
     """The ids of all reports that the database holds, each once."""
     rows = read(server.data, server.database, "SELECT report_id, COUNT(*) FROM report GROUP BY report_id")
     assert all(count == 1 for _, count in rows)
@@ -33,7 +33,7 @@ def held(server: Server) -> set[bytes]:
 def settle(world: World, load: Load) -> None:
     """Everything is sent until it is acknowledged, and the release counts it all, once."""
     load.retry()
-    assert held(world.server) == set(load.sent)
+    assert report_ids(world.server) == set(load.sent)
     world.model.reports = {report_id: Held(report) for report_id, report in load.sent.items()}
     world.model.accepted = len(load.sent)
     world.check()
@@ -58,9 +58,9 @@ def test_killed_a_hundred_times_on_sqlite(nursery: Nursery, tmp_path: Path) -> N
                 server.kill()
                 server.start_all()
                 if kill % 10 == 9:
-                    assert acknowledged <= held(server)
+                    assert acknowledged <= report_ids(server)
         server.start()
-        assert load.acknowledged <= held(server) <= set(load.sent)
+        assert load.acknowledged <= report_ids(server) <= set(load.sent)
         settle(world, load)
         world.finish()
         print(f"{KILLS} kills, {len(load.sent)} reports, {load.answers} answers, {load.silences} silences")
@@ -83,9 +83,9 @@ def test_workers_killed_on_postgresql(nursery: Nursery, postgres: Postgres, tmp_
                 acknowledged = load.so_far()
                 server.kill(None if chance.random() < 0.3 else chance.choice(server.pids))
                 server.start_all()
-                assert acknowledged <= held(server)
+                assert acknowledged <= report_ids(server)
         server.start()
-        assert load.acknowledged <= held(server) <= set(load.sent)
+        assert load.acknowledged <= report_ids(server) <= set(load.sent)
         settle(world, load)
         world.finish()
         print(f"{KILLS_OF_WORKERS} kills, {len(load.sent)} reports, {load.answers} answers, {load.silences} silences")
@@ -99,9 +99,9 @@ def test_command_killed(nursery: Nursery, tmp_path: Path) -> None:
     world = World(nursery, Databases(tmp_path, None), today=utc_today())
     published(world)
     world.server.kill()
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port = found.getsockname()[1]
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
     program = [str(Path(sys.executable).with_name("blendp")), "serve", "--rate", "0", "--port", str(port)]
     try:
         with Load(world, _SEED, port) as load:
@@ -119,7 +119,7 @@ def test_command_killed(nursery: Nursery, tmp_path: Path) -> None:
                     time.sleep(chance.uniform(0.0, 0.3))
                     command.kill()
         world.server.start()
-        assert load.acknowledged <= held(world.server) <= set(load.sent)
+        assert load.acknowledged <= report_ids(world.server) <= set(load.sent)
         settle(world, load)
         world.finish()
     finally:

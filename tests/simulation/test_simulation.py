@@ -35,7 +35,7 @@ class Operations(RuleBasedStateMachine):
     """Any operation in any order; what does not fit is refused, or does nothing."""
 
     make: Callable[[], World]
-    told: ClassVar[Counter[str]] = Counter()
+    outcomes: ClassVar[Counter[str]] = Counter()
 
     def __init__(self) -> None:
         super().__init__()
@@ -106,13 +106,13 @@ class Operations(RuleBasedStateMachine):
     def days_pass(self, days: int) -> None:
         self.world.days_pass(days)
 
-    @rule(place=st.sampled_from(faults.PLACES), times=st.integers(1, 3))
-    def die_at(self, place: str, times: int) -> None:
-        self.world.die_at(place, times)
+    @rule(point=st.sampled_from(faults.PLACES), times=st.integers(1, 3))
+    def die_at(self, point: str, times: int) -> None:
+        self.world.die_at(point, times)
 
-    @rule(form=_form, count=st.integers(1, 4), place=st.sampled_from((faults.BEFORE_COMMIT, faults.AFTER_COMMIT)))
-    def die_in_upload(self, form: str, count: int, place: str) -> None:
-        self.world.die_at(place)
+    @rule(form=_form, count=st.integers(1, 4), point=st.sampled_from((faults.BEFORE_COMMIT, faults.AFTER_COMMIT)))
+    def die_in_upload(self, form: str, count: int, point: str) -> None:
+        self.world.die_at(point)
         self.world.upload(form, [NEW] * count)
 
     @rule(graceful=st.booleans())
@@ -134,7 +134,7 @@ class Operations(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         self.world.finish()
-        Operations.told.update({"sequences": 1, "steps": self.world.steps, **self.world.told})
+        Operations.outcomes.update({"sequences": 1, "steps": self.world.steps, **self.world.outcomes})
 
 
 def run(nursery: Nursery, databases: Databases) -> None:
@@ -152,9 +152,9 @@ def run(nursery: Nursery, databases: Databases) -> None:
         report_multiple_bugs=False,
         print_blob=False,
     )
-    Operations.told.clear()
+    Operations.outcomes.clear()
     run_state_machine_as_test(Here, settings=chosen)
-    print(dict(Operations.told))
+    print(dict(Operations.outcomes))
 
 
 def test_any_sequence_on_sqlite(nursery: Nursery, tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -86,7 +86,7 @@ class Model:
 
     def keep(self, report: UploadedReport) -> bool:
         """Keep a report if it is new."""
-        if report.pseudonym in self.barred or self.held_of(report.pseudonym):
+        if report.pseudonym in self.barred or self.kept_of(report.pseudonym):
             return False
         assert report.report_id not in self.reports, "no two installs of this world draw the same id"
         self.reports[report.report_id] = Held(report)
@@ -95,24 +95,24 @@ class Model:
 
     def fate(self, report: UploadedReport) -> str:
         """What becomes of a report that is not new."""
-        held = self.held_of(report.pseudonym)
-        if held is None or held.deleted:
+        kept = self.kept_of(report.pseudonym)
+        if kept is None or kept.deleted:
             return "deleted"
-        if held.report.report_id != report.report_id:
+        if kept.report.report_id != report.report_id:
             return "over-quota"
-        return "duplicate" if held.report == report else "conflict"
+        return "duplicate" if kept.report == report else "conflict"
 
-    def held_of(self, install: bytes) -> Held | None:
+    def kept_of(self, install: bytes) -> Held | None:
         """The report of this pseudonym, deleted or not."""
-        return next((held for held in self.reports.values() if held.report.pseudonym == install), None)
+        return next((kept for kept in self.reports.values() if kept.report.pseudonym == install), None)
 
     def forget(self, install: bytes) -> bool:
         """Delete the report of this pseudonym, or bar it; whether one was held."""
-        held = self.held_of(install)
-        if held is None:
+        kept = self.kept_of(install)
+        if kept is None:
             self.barred.add(install)
             return False
-        was_there, held.deleted = not held.deleted, True
+        was_there, kept.deleted = not kept.deleted, True
         return was_there
 
     def end(self, state: str) -> None:
@@ -122,7 +122,7 @@ class Model:
     @property
     def counted(self) -> list[UploadedReport]:
         """The reports that must count."""
-        return [held.report for held in self.reports.values() if not held.deleted]
+        return [kept.report for kept in self.reports.values() if not kept.deleted]
 
     @property
     def opt_in_people(self) -> int:
@@ -142,7 +142,7 @@ class World:
         self.control = self.server.control
         self.control.today = today or self.control.today
         self.closed = False
-        self.told: Counter[str] = Counter()
+        self.outcomes: Counter[str] = Counter()
         self.steps = 0
         self.sent: list[UploadedReport] = []
         self.ids: set[bytes] = set()
@@ -198,16 +198,16 @@ class World:
             "expected_clients": 20,
         }
         path = "/v1/campaigns"
-        made = self._operator("POST", path, fields)
-        assert made.status == 201, made
+        created = self._operator("POST", path, fields)
+        assert created.status == 201, created
         assert self._operator("POST", path, fields).problem == "conflict"
         self.model = Model(name)
         self.forms = self.manifest = self.listed = None
-        told = self._operator("POST", f"{self.path}/enrolments", {"count": PEOPLE})
-        assert told.status == 201, told
-        self.tokens: list[str] = told.json["tokens"]
+        enrolled = self._operator("POST", f"{self.path}/enrolments", {"count": PEOPLE})
+        assert enrolled.status == 201, enrolled
+        self.tokens: list[str] = enrolled.json["tokens"]
         self.model.people = dict.fromkeys(range(PEOPLE), ("unused", 0))
-        self.sent, self.terms_sha256 = [], made.json["terms_sha256"]
+        self.sent, self.terms_sha256 = [], created.json["terms_sha256"]
         self.bars, self.gone = {}, set()
         key = PrivateFiles(self.server.data / KEYS_FOLDER).get(pseudonym_key(name))
         assert key
@@ -252,7 +252,7 @@ class World:
         if answer is not None and answer.status == 200:
             assert answer.json["clients"] == len(counted)
         if self.model.state == "released" and before != "released":
-            self.told["released"] += 1
+            self.outcomes["released"] += 1
             self.check_release(counted)
 
     def delete_campaign(self) -> None:
@@ -285,11 +285,11 @@ class World:
                 return "not-found"
             if person not in model.people:
                 return "unauthorised"
-            state, held = model.people[person]
+            state, earlier = model.people[person]
             if state == "deleted":
                 return "deleted"
             if state == "used":
-                return "duplicate" if held == records else "conflict"
+                return "duplicate" if earlier == records else "conflict"
             if model.state != "opt-in" or self.today > self.opt_in_until:
                 return "late"
             model.people[person] = ("used", records)
@@ -310,10 +310,10 @@ class World:
                 return "not-found"
             if person not in model.people:
                 return "unauthorised"
-            state, held = model.people[person]
+            state, earlier = model.people[person]
             if model.state != "opt-in":
                 return "nothing"
-            model.people[person] = ("deleted", held)
+            model.people[person] = ("deleted", earlier)
             return "done" if state == "used" else "nothing"
 
         self._as_person(happen, "DELETE", person)
@@ -337,22 +337,22 @@ class World:
             kinds = kinds[:1]
         if form == BATCH:
             kinds = [IMPOSSIBLE if kind == MALFORMED else kind for kind in kinds]
-        self.send(form, [self.made(kind, pick + place) for place, kind in enumerate(kinds)], right_manifest)
+        self.send(form, [self.draw(kind, pick + index) for index, kind in enumerate(kinds)], right_manifest)
 
-    def send(self, form: str, made: Sequence[tuple[str, UploadedReport]], right_manifest: bool = True) -> None:
+    def send(self, form: str, drawn: Sequence[tuple[str, UploadedReport]], right_manifest: bool = True) -> None:
         """Send these reports of these kinds."""
-        reports = [report for _, report in made]
+        reports = [report for _, report in drawn]
         self.sent += [report for report in reports if report not in self.sent]
-        body, kind, path = self.body(form, made, right_manifest)
+        body, kind, path = self.body(form, drawn, right_manifest)
 
         def happen(model: Model) -> list[str] | str:
-            spoilt = form == SINGLE and made[0][0] == MALFORMED
+            spoilt = form == SINGLE and drawn[0][0] == MALFORMED
             refusal = self._gate(model, spoilt, right_manifest)
             if refusal:
                 return refusal
-            if model.state == "signing" and any(kind not in (MALFORMED, IMPOSSIBLE) for kind, _ in made):
+            if model.state == "signing" and any(kind not in (MALFORMED, IMPOSSIBLE) for kind, _ in drawn):
                 return "busy"
-            fates = [self._fate(model, *one) for one in made]
+            fates = [self._fate(model, *one) for one in drawn]
             outcomes = [fate or model.fate(report) for fate, report in zip(fates, reports, strict=True)]
             return outcomes[0] if form == SINGLE else outcomes
 
@@ -360,14 +360,14 @@ class World:
         self._do(lambda client: client.ask(method, path, body, kind), happen, or_else=_CLOSED.get(self.model.state))
 
     def body(
-        self, form: str, made: Sequence[tuple[str, UploadedReport]], right_manifest: bool = True
+        self, form: str, drawn: Sequence[tuple[str, UploadedReport]], right_manifest: bool = True
     ) -> tuple[bytes, str, str]:
         """The body, its type, and where it is sent."""
         manifest = self.manifest.sha256 if right_manifest and self.manifest else "00" * 32
-        reports = [report for _, report in made]
+        reports = [report for _, report in drawn]
         if form == SINGLE:
             body, path = write_report(manifest, reports[0]), f"{self.path}/reports/{reports[0].report_id.hex()}"
-            return body[:-1] if made[0][0] == MALFORMED else body, REPORT_TYPE, path
+            return body[:-1] if drawn[0][0] == MALFORMED else body, REPORT_TYPE, path
         return write_batch(manifest, reports), BATCH_TYPE, f"{self.path}/reports"
 
     def send_rubbish(self, form: str) -> None:
@@ -403,7 +403,7 @@ class World:
             return "wrong-state" if model.state == "deleted" else "late"
         return "accepted" if model.keep(report) else ""
 
-    def made(self, kind: str, pick: int) -> tuple[str, UploadedReport]:
+    def draw(self, kind: str, pick: int) -> tuple[str, UploadedReport]:
         """A report of this kind; a new one if none was sent before."""
         if kind in (REPLAY, OTHER_BYTES, SAME_INSTALL) and not self.sent:
             kind = NEW
@@ -424,9 +424,9 @@ class World:
         return kind, self._report(before.report_id, before.pseudonym, 1 - before.question)
 
     def _id(self) -> bytes:
-        made = hashlib.sha256(f"report {self.names} {self.installs}".encode()).digest()[:ID_BYTES]
-        self.ids.add(made)
-        return made
+        identifier = hashlib.sha256(f"report {self.names} {self.installs}".encode()).digest()[:ID_BYTES]
+        self.ids.add(identifier)
+        return identifier
 
     def _secret(self, install: int) -> bytes:
         return hashlib.sha256(f"install {install}".encode()).digest()
@@ -456,7 +456,7 @@ class World:
         answer = self._do(lambda client: client.ask("POST", path, body, "application/json"), happen)
         if taken and answer is not None:
             self.gone.add(owner)
-            self.told["barred"] += owner in self.model.barred
+            self.outcomes["barred"] += owner in self.model.barred
             self.check()
 
     def deletion(self, install: int) -> bytes:
@@ -476,9 +476,9 @@ class World:
         self.control.today = self.today + datetime.timedelta(days=days)
         self.check()
 
-    def die_at(self, place: str, times: int = 1) -> None:
+    def die_at(self, point: str, times: int = 1) -> None:
         """The process shall die when it comes to this place."""
-        self.control.die(place, times)
+        self.control.die(point, times)
         self.steps += 1
 
     def restart(self, graceful: bool = True) -> None:
@@ -486,7 +486,7 @@ class World:
         try:
             self.server.stop() if graceful else self.server.kill()
         except NoAnswer:
-            assert armed, self.server.told()
+            assert armed, self.server.log_text()
         self._start()
         self.check()
 
@@ -494,7 +494,7 @@ class World:
         """Reports are sent to a server that is not there: nothing is kept."""
         self.server.kill()
         for kind in kinds:
-            self.sent.append(self.made(kind, 0)[1])
+            self.sent.append(self.draw(kind, 0)[1])
             try:
                 self.server.client.ask("PUT", f"{self.path}/reports/{'0' * 32}", b"", REPORT_TYPE)
             except NoAnswer:
@@ -510,7 +510,7 @@ class World:
             return
         self.postgres.stop()
         if self.forms is not None and self.model.name in self.known and self.today <= self.reports_until:
-            body, kind, path = self.body(SINGLE, [self.made(NEW, 0)])
+            body, kind, path = self.body(SINGLE, [self.draw(NEW, 0)])
             with suppress(NoAnswer):
                 answer = self.server.client.ask("PUT", path, body, kind)
                 assert (answer.status, answer.problem) == (503, "busy")
@@ -549,10 +549,10 @@ class World:
         try:
             answer = ask(self.server.client)
         except NoAnswer:
-            assert self.server.died(), self.server.told()
+            assert self.server.died(), self.server.log_text()
             self._start()
             self.model = self._which(possible)
-            self.told["no answer"] += 1
+            self.outcomes["no answer"] += 1
             self.check()
             return None
         if self.control.full and answer.problem == "storage-full":
@@ -562,18 +562,18 @@ class World:
                 due = or_else
             assert_answer(answer, due)
             self.model = after
-            self.told.update([due] if isinstance(due, str) else due)
+            self.outcomes.update([due] if isinstance(due, str) else due)
         self.check()
         return answer
 
     def _which(self, possible: Sequence[Model]) -> Model:
-        held = self._rows()
-        assert held
+        rows = self._rows()
+        assert rows
         for model in possible:
-            if self._due(model) == held:
+            if self._due(model) == rows:
                 return model
         raise AssertionError(
-            f"held {held}\nbut it must be one of\n" + "\n".join(str(self._due(one)) for one in possible)
+            f"held {rows}\nbut it must be one of\n" + "\n".join(str(self._due(one)) for one in possible)
         )
 
     def _start(self) -> None:
@@ -583,7 +583,7 @@ class World:
         try:
             self.server.start()
         except NoAnswer:
-            assert armed, self.server.told()
+            assert armed, self.server.log_text()
             self.server.start()
 
     def _rows(self) -> Rows | None:
@@ -615,11 +615,11 @@ class World:
             bars
             | {
                 report_id: (
-                    self._keyed(held.report.pseudonym),
-                    held.report.question,
-                    None if held.deleted else held.report.data,
+                    self._keyed(kept.report.pseudonym),
+                    kept.report.question,
+                    None if kept.deleted else kept.report.data,
                 )
-                for report_id, held in model.reports.items()
+                for report_id, kept in model.reports.items()
             },
             {
                 enrolment_hash(self.tokens[person]) or b"": (state, state == "used" and model.sealed)
@@ -639,15 +639,15 @@ class World:
         try:
             work()
         except NoAnswer:
-            assert self.server.died(), self.server.told()
+            assert self.server.died(), self.server.log_text()
             self._start()
             work()
 
     def _check(self) -> None:
-        held, due = self._rows(), self._due(self.model)
-        assert held == due, f"held {held}\nbut it must be {due}"
+        rows, due = self._rows(), self._due(self.model)
+        assert rows == due, f"held {rows}\nbut it must be {due}"
         gone = {self._keyed(install) for install in self.gone}
-        assert not any(data is not None and owner in gone for owner, _, data in held.reports.values())
+        assert not any(data is not None and owner in gone for owner, _, data in rows.reports.values())
         self._check_documents()
         self._check_files()
         assert not self.server.failures()
@@ -722,12 +722,12 @@ class World:
             arms.append(Arm(randomiser, len(data), supports))
         split = Split(arms[0], arms[1], head_list.query_of_cell)
         due = conclude(self.listed, split, query_share=self.manifest.query_share)
-        told = json.loads(self.seen[self.model.name, "release"])
-        assert told["card"]["users"]["client"] == len(counted)
-        assert told["estimates"] == json.loads(json.dumps(rows_for_json(due.records())))
-        assert told["trends"] == json.loads(json.dumps(rows_for_json(due.trends())))
-        assert told["card"]["users"] == json.loads(json.dumps(release_card(due)["users"]))
-        assert told["manifest_sha256"] == self.manifest.sha256
+        released = json.loads(self.seen[self.model.name, "release"])
+        assert released["card"]["users"]["client"] == len(counted)
+        assert released["estimates"] == json.loads(json.dumps(rows_for_json(due.records())))
+        assert released["trends"] == json.loads(json.dumps(rows_for_json(due.trends())))
+        assert released["card"]["users"] == json.loads(json.dumps(release_card(due)["users"]))
+        assert released["manifest_sha256"] == self.manifest.sha256
 
     def finish(self) -> None:
         """A last look, and the end."""
@@ -735,10 +735,10 @@ class World:
             self.control.die(None)
             self.restart()
             if self.model.state not in ("deleted",):
-                told = self._operator("GET", f"{self.path}/status").json
-                assert told["state"] == self.model.state
+                status = self._operator("GET", f"{self.path}/status").json
+                assert status["state"] == self.model.state
                 if self.model.state != "released":
-                    assert told["clients"]["reports"] == len(self.model.counted)
+                    assert status["clients"]["reports"] == len(self.model.counted)
             if self.model.state == "reporting":
                 self.release()
             if self.model.state == "released":

@@ -59,12 +59,12 @@ def test_estimates_are_centred_and_their_intervals_hold(done: Evaluation) -> Non
     """Limits hold for any seed: records are a little too wide on purpose (small counts), queries are exact."""
     scores: dict[str, list[np.ndarray]] = {"records": [], "queries": [], "rest": []}
     for trial in done.trials:
-        made, head = trial.outcome, trial.head
-        z = (made.cells.probability - head.cells) / made.cells.std_error
-        listed = made.head_list.record_cells
+        outcome, head = trial.outcome, trial.head
+        z = (outcome.cells.probability - head.cells) / outcome.cells.std_error
+        listed = outcome.head_list.record_cells
         scores["records"].append(z[listed])
         scores["rest"].append(np.delete(z, listed))
-        scores["queries"].append(((made.queries.probability - head.queries) / made.queries.std_error)[:-1])
+        scores["queries"].append(((outcome.queries.probability - head.queries) / outcome.queries.std_error)[:-1])
     limits = {"records": (0.93, 0.99, 0.2), "rest": (0.92, 0.98, 0.2), "queries": (0.93, 0.97, 0.12)}
     for name, (low, high, centre) in limits.items():
         z = np.concatenate(scores[name])
@@ -74,7 +74,9 @@ def test_estimates_are_centred_and_their_intervals_hold(done: Evaluation) -> Non
 
 
 def test_the_conference_variances_are_negative_at_this_size(log: EmbeddedLog) -> None:
-    made = evaluate(log, Parameters(method="published", variance="conference"), opt_in=0.05, seed=9).trials[0].outcome
-    real = made.head_list.cells_per_query[made.head_list.query_of_cell] > 1
-    assert (made.client.cells.variance[real] < 0).all()
-    assert (np.abs(made.cells.weight_opt_in[real] - 1) < 1e-3).all()
+    outcome = (
+        evaluate(log, Parameters(method="published", variance="conference"), opt_in=0.05, seed=9).trials[0].outcome
+    )
+    real = outcome.head_list.cells_per_query[outcome.head_list.query_of_cell] > 1
+    assert (outcome.client.cells.variance[real] < 0).all()
+    assert (np.abs(outcome.cells.weight_opt_in[real] - 1) < 1e-3).all()

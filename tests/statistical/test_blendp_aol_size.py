@@ -25,35 +25,35 @@ def log() -> EmbeddedLog:
 
 
 @dataclass(frozen=True)
-class Found:
+class Scores:
     """Which intervals hold the truth, and how many standard errors off the estimates are."""
 
-    held: NDArray[np.bool_]
+    covers: NDArray[np.bool_]
     z: NDArray[np.float64]
 
     def fine(self, low: float, high: float, centre: float) -> bool:
-        covered, bias, spread = float(self.held.mean()), float(self.z.mean()), float(self.z.std())
+        covered, bias, spread = float(self.covers.mean()), float(self.z.mean()), float(self.z.std())
         return low < covered < high and abs(bias) < centre and 0.75 < spread < 1.1
 
 
-def found(done: Evaluation) -> dict[str, Found]:
+def scores_of(done: Evaluation) -> dict[str, Scores]:
     """Of all records, of the quarter of each list with the smallest estimates, of wildcards, and of queries."""
     parts: dict[str, list[tuple[NDArray[np.bool_], NDArray[np.float64]]]] = {}
     for trial in done.trials:
-        made, head = trial.outcome, trial.head
-        for blend, truth, level in ((made.cells, head.cells, "cells"), (made.queries, head.queries, "queries")):
-            held = (blend.low <= truth) & (truth <= blend.high)
+        outcome, head = trial.outcome, trial.head
+        for blend, truth, level in ((outcome.cells, head.cells, "cells"), (outcome.queries, head.queries, "queries")):
+            covers = (blend.low <= truth) & (truth <= blend.high)
             z = (blend.probability - truth) / blend.std_error
             which = {"queries": np.arange(len(truth) - 1)}
             if level == "cells":
-                listed = made.head_list.record_cells
+                listed = outcome.head_list.record_cells
                 rising = listed[np.argsort(blend.probability[listed])]
                 wild = np.setdiff1d(np.arange(len(truth) - 1), listed)
                 which = {"records": listed, "lowest": rising[: len(listed) // 4], "wildcards": wild}
             for name, cells in which.items():
-                parts.setdefault(name, []).append((held[cells], z[cells]))
+                parts.setdefault(name, []).append((covers[cells], z[cells]))
     return {
-        name: Found(np.concatenate([held for held, _ in runs]), np.concatenate([z for _, z in runs]))
+        name: Scores(np.concatenate([covers for covers, _ in runs]), np.concatenate([z for _, z in runs]))
         for name, runs in parts.items()
     }
 
@@ -61,37 +61,37 @@ def found(done: Evaluation) -> dict[str, Found]:
 def test_intervals_hold_and_estimates_are_centred(log: EmbeddedLog) -> None:
     """The lowest quarter is 240 records only, so its limits are wider."""
     done = evaluate(log, Parameters(), opt_in=0.05, repeat=RUNS, seed=2718)
-    scores = found(done)
-    assert scores["records"].fine(0.93, 0.975, 0.2), scores["records"].held.mean()
-    assert scores["lowest"].fine(0.91, 0.99, 0.3), scores["lowest"].held.mean()
-    assert scores["queries"].fine(0.93, 0.98, 0.3), scores["queries"].held.mean()
-    assert scores["wildcards"].fine(0.93, 0.985, 0.3), scores["wildcards"].held.mean()
+    scores = scores_of(done)
+    assert scores["records"].fine(0.93, 0.975, 0.2), scores["records"].covers.mean()
+    assert scores["lowest"].fine(0.91, 0.99, 0.3), scores["lowest"].covers.mean()
+    assert scores["queries"].fine(0.93, 0.98, 0.3), scores["queries"].covers.mean()
+    assert scores["wildcards"].fine(0.93, 0.985, 0.3), scores["wildcards"].covers.mean()
 
     p_values = [trial.outcome.check.p_value or 0.0 for trial in done.trials if trial.outcome.check]
     assert len(p_values) == RUNS
     assert 0.25 < np.mean(p_values) < 0.75
     assert min(p_values) > 0.001
     for trial in done.trials:
-        made = trial.outcome
-        sums = np.bincount(made.head_list.query_of_cell, weights=made.cells.probability)
-        assert np.abs(sums - made.queries.probability).max() < 1e-12
-        assert ((made.cells.weight_opt_in >= 0) & (made.cells.weight_opt_in <= 1)).all()
-        assert made.guarantee.client_epsilon_exact <= 4
+        outcome = trial.outcome
+        sums = np.bincount(outcome.head_list.query_of_cell, weights=outcome.cells.probability)
+        assert np.abs(sums - outcome.queries.probability).max() < 1e-12
+        assert ((outcome.cells.weight_opt_in >= 0) & (outcome.cells.weight_opt_in <= 1)).all()
+        assert outcome.guarantee.client_epsilon_exact <= 4
 
 
 def test_they_hold_for_what_just_passed_the_threshold(log: EmbeddedLog) -> None:
     """Nothing is trimmed: the lowest quarter of the list passed because of its noise as often as not."""
-    scores = found(evaluate(log, Parameters(size=None), opt_in=0.05, repeat=RUNS, seed=1618))
-    assert scores["records"].fine(0.93, 0.975, 0.2), scores["records"].held.mean()
-    assert scores["lowest"].fine(0.92, 0.985, 0.25), scores["lowest"].held.mean()
-    assert scores["queries"].fine(0.93, 0.985, 0.35), scores["queries"].held.mean()
+    scores = scores_of(evaluate(log, Parameters(size=None), opt_in=0.05, repeat=RUNS, seed=1618))
+    assert scores["records"].fine(0.93, 0.975, 0.2), scores["records"].covers.mean()
+    assert scores["lowest"].fine(0.92, 0.985, 0.25), scores["lowest"].covers.mean()
+    assert scores["queries"].fine(0.93, 0.985, 0.35), scores["queries"].covers.mean()
 
 
 def test_without_the_prior_they_do_not_hold_there(log: EmbeddedLog) -> None:
     """Power: the raw numbers of what just passed are too large, and the clients alone do not make up for it."""
-    scores = found(evaluate(log, Parameters(size=None, prior="none"), opt_in=0.05, repeat=FEW, seed=1618))
-    assert scores["records"].held.mean() < 0.92
-    assert scores["lowest"].held.mean() < 0.92
+    scores = scores_of(evaluate(log, Parameters(size=None, prior="none"), opt_in=0.05, repeat=FEW, seed=1618))
+    assert scores["records"].covers.mean() < 0.92
+    assert scores["lowest"].covers.mean() < 0.92
     assert scores["lowest"].z.mean() > 0.5
 
 
