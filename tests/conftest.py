@@ -1,6 +1,22 @@
 """Settings for all tests: properties are tried on the same examples in every run, without a clock."""
 
+from __future__ import annotations
+
+import pytest
 from hypothesis import settings
 
 settings.register_profile("blendp", derandomize=True, deadline=None)
 settings.load_profile("blendp")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that share a fixture of their module run in one process, where it is made once."""
+    for item in items:
+        if item.get_closest_marker("xdist_group") is None and _shares_a_fixture(item):
+            item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
+
+
+def _shares_a_fixture(item: pytest.Item) -> bool:
+    known = item._fixtureinfo.name2fixturedefs if isinstance(item, pytest.Function) else {}
+    return any(fixtures[-1].scope == "module" for fixtures in known.values())
