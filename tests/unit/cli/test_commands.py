@@ -1,7 +1,6 @@
 """The command line as a user meets it: real processes, their output, files and exit codes."""
 
 import json
-import os
 import re
 import signal
 import subprocess
@@ -14,13 +13,8 @@ import pytest
 from typer.testing import CliRunner
 
 from blendp.cli.app import app
-
-PATH = {"PATH": os.environ.get("PATH", ""), "COLUMNS": "160", "HOME": os.environ.get("HOME", "/")}
-
-
-def blendp(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "blendp", *arguments]
-    return subprocess.run(command, cwd=cwd, env=PATH, capture_output=True, text=True, timeout=120, check=False)
+from tests.forked import ENVIRONMENT
+from tests.forked import run as blendp
 
 
 def names(folder: Path) -> list[str]:
@@ -213,7 +207,7 @@ def _heeding_interrupts() -> Iterator[None]:
 def test_interrupting_leaves_nothing_half_written(folder: Path, number: signal.Signals) -> None:
     before = names(folder)
     command = [sys.executable, "-m", "blendp", "simulate", "aol", "--users", "30000000", "--out", "huge.csv"]
-    process = subprocess.Popen(command, cwd=folder, env=PATH, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(command, cwd=folder, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 60
     while names(folder) == before and time.monotonic() < deadline:
         time.sleep(0.05)

@@ -2,10 +2,7 @@
 
 import csv
 import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -14,14 +11,9 @@ import pytest
 from blendp.evaluation.figures import RECIPES, Figure, Line, Mean, Panel, Point
 from blendp.render.figures import plots
 from blendp.render.figures.files import FILES, as_document, write_reproduction
+from tests.forked import run as blendp
 
-PATH = {"PATH": os.environ.get("PATH", ""), "COLUMNS": "160", "HOME": os.environ.get("HOME", "/")}
 TINY = ("--quick", "--runs", "2", "--users", "20000")
-
-
-def blendp(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "blendp", *arguments]
-    return subprocess.run(command, cwd=cwd, env=PATH, capture_output=True, text=True, timeout=300, check=False)
 
 
 @pytest.fixture(scope="module")

@@ -8,60 +8,30 @@ import json
 import os
 import random
 import signal
-import subprocess
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from blendp.render.release.files import FILES
+from tests.forked import Command, parent
 
 KILLS = 27
 """How many runs are killed, two of three at a random moment, the third as soon as it writes."""
 
-RUN = """
-import sys
-from blendp.cli.app import app
-sys.stdin.readline()
-app("run log.csv --opt-in 0.2 --size 10 --overwrite --out release".split())
-"""
+RUN = "run log.csv --opt-in 0.2 --size 10 --overwrite --out release"
 
 
 class Runs:
-    """Runs in a folder, a process each, which waits with its modules loaded until it is told to start.
-
-    So a kill strikes a run, not the loading of modules, and the next ones load meanwhile.
-    """
+    """Runs in a folder, a process each, whose modules are loaded: so a kill strikes a run, not their loading."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._waiting = [self._load() for _ in range(2)]
 
-    def start(self) -> subprocess.Popen[bytes]:
-        self._waiting.append(self._load())
-        process = self._waiting.pop(0)
-        assert process.stdin is not None
-        process.stdin.write(b"\n")
-        process.stdin.close()
-        return process
-
-    def _load(self) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(
-            [sys.executable, "-c", RUN],
-            cwd=self.folder,
-            env={**os.environ, "TMPDIR": str(self.folder / "tmp")},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-
-    def close(self) -> None:
-        for process in self._waiting:
-            process.kill()
-            process.communicate()
+    def start(self) -> Command:
+        with Path(os.devnull).open("r+b") as nothing:
+            environment = {**os.environ, "TMPDIR": str(self.folder / "tmp")}
+            return parent().start(RUN.split(), self.folder, environment, [nothing] * 3)
 
     def hidden(self) -> list[str]:
         return [name for name in os.listdir(self.folder) if name.startswith(".")]  # noqa: PTH208
@@ -71,13 +41,11 @@ class Runs:
 
 
 @pytest.fixture
-def runs(tmp_path: Path) -> Iterator[Runs]:
+def runs(tmp_path: Path) -> Runs:
     (tmp_path / "tmp").mkdir()
     people = "".join(f"u{i},q{i % 7},http://x{i % 5}.com\n" for i in range(5_000))
     (tmp_path / "log.csv").write_text("user,query,url\n" + people)
-    made = Runs(tmp_path)
-    yield made
-    made.close()
+    return Runs(tmp_path)
 
 
 def read_whole(release: Path) -> dict[str, bytes]:
@@ -106,10 +74,9 @@ def test_a_kill_at_any_moment(runs: Runs) -> None:
         before = runs.hidden()
         process = runs.start()
         if turn % 3:
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(chance.uniform(0, 1.05 * duration))
+            process.ends_within(chance.uniform(0, 1.05 * duration))
         else:
-            while runs.hidden() in ([], before) and process.poll() is None:
+            while runs.hidden() in ([], before) and not process.ends_within(0):
                 time.sleep(0.0005)
             time.sleep(chance.uniform(0, 0.1 * duration))
         process.kill()

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -18,18 +15,13 @@ from blendp.engines.spool import ReportForm, spool_of_cells, spool_of_subsets, w
 from blendp.headlist import HeadList
 from blendp.mechanisms import TwoStage
 from blendp.privacy import Budget
+from tests.forked import run as blendp
 from tests.support import KnownKey
 
-ENVIRONMENT = {"PATH": os.environ.get("PATH", ""), "COLUMNS": "160", "HOME": os.environ.get("HOME", "/")}
 LIST = HeadList.of_records([("cats", "http://cats.org"), ("cats", "http://meow.com"), ("*", "http://stars.net")])
 TRUTH = np.array([0.1, 0.05, 0.3, 0.2, 0.05, 0.3])
 PEOPLE = 6_000
 TALLY = ("tally", "--list", "head_list.json", "--epsilon", "2")
-
-
-def blendp(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "blendp", *arguments]
-    return subprocess.run(command, cwd=cwd, env=ENVIRONMENT, capture_output=True, text=True, timeout=120, check=False)
 
 
 @pytest.fixture(scope="module")

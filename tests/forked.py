@@ -1,0 +1,170 @@
+"""Commands in processes of their own, forked from one that has loaded the modules: real processes, started at once.
+
+What a cold start loads, and how long it takes, is tested elsewhere.
+"""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import IO, Any
+
+ENVIRONMENT = {"PATH": os.environ.get("PATH", ""), "COLUMNS": "160", "HOME": os.environ.get("HOME", "/")}
+_MAX_MESSAGE = 1 << 16
+
+
+class Command:
+    """A forked ``blendp``; it can be killed and waited for."""
+
+    def __init__(self, parent: Parent, pid: int) -> None:
+        self._parent = parent
+        self._pid = pid
+        self._ended = os.pidfd_open(pid)
+
+    def kill(self) -> None:
+        signal.pidfd_send_signal(self._ended, signal.SIGKILL)
+
+    def ends_within(self, seconds: float) -> bool:
+        return bool(select.select([self._ended], [], [], seconds)[0])
+
+    def wait(self, timeout: float) -> int:
+        """Its exit code, negative if a signal ended it; it is killed after so many seconds."""
+        if not (in_time := self.ends_within(timeout)):
+            self.kill()
+        code = self._parent.ask({"reap": self._pid})["code"]
+        os.close(self._ended)
+        assert in_time, f"a command took longer than {timeout} s"
+        return int(code)
+
+
+class Parent:
+    """A process with all modules loaded, which forks commands."""
+
+    def __init__(self) -> None:
+        self._socket, theirs = socket.socketpair()
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.forked", str(theirs.fileno())],
+            cwd=Path(__file__).parents[1],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            pass_fds=[theirs.fileno()],
+        )
+        theirs.close()
+        atexit.register(self.close)
+
+    def start(self, arguments: list[str], cwd: Path, env: Mapping[str, str], files: list[IO[bytes]]) -> Command:
+        """A command with these as its standard input, output and error."""
+        request = {"arguments": arguments, "cwd": str(cwd), "env": dict(env)}
+        return Command(self, self.ask(request, [file.fileno() for file in files])["pid"])
+
+    def ask(self, request: dict[str, Any], files: list[int] | None = None) -> dict[str, int]:
+        socket.send_fds(self._socket, [json.dumps(request).encode()], files or [])
+        reply: dict[str, int] = json.loads(self._socket.recv(_MAX_MESSAGE))
+        return reply
+
+    def close(self) -> None:
+        self._socket.close()
+        self._process.wait()
+
+
+@cache
+def parent() -> Parent:
+    """The one of this process of tests."""
+    return Parent()
+
+
+def run(
+    *arguments: str, cwd: Path, env: Mapping[str, str] = ENVIRONMENT, timeout: float = 300
+) -> subprocess.CompletedProcess[str]:
+    """What ``blendp`` with these arguments says, and its exit code."""
+    with Path(os.devnull).open("rb") as nothing, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        code = parent().start(list(arguments), cwd, env, [nothing, out, err]).wait(timeout)
+        texts = [_text(file) for file in (out, err)]
+    return subprocess.CompletedProcess(["blendp", *arguments], code, *texts)
+
+
+def _text(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode()
+
+
+def _fork_on_demand(connection: socket.socket) -> list[str]:
+    """Answer until the other side is gone; in a forked process, the arguments of its command."""
+    while True:
+        message, files, _, _ = socket.recv_fds(connection, _MAX_MESSAGE, 3)
+        if not message:
+            sys.exit()
+        request = json.loads(message)
+        if "reap" in request:
+            _, status = os.waitpid(request["reap"], 0)
+            reply = {"code": os.waitstatus_to_exitcode(status)}
+        elif pid := os.fork():
+            reply = {"pid": pid}
+        else:
+            connection.close()
+            _become(request, files)
+            return list(request["arguments"])
+        for number in files:
+            os.close(number)
+        connection.send(json.dumps(reply).encode())
+
+
+def _become(request: dict[str, Any], files: list[int]) -> None:
+    for standard, number in enumerate(files):
+        os.dup2(number, standard)
+        os.close(number)
+    os.environ.clear()
+    os.environ.update(request["env"])
+    os.chdir(request["cwd"])
+    tempfile.tempdir = None
+
+
+def _load() -> None:
+    """All that commands load: those of the command line, and what the package names."""
+    import importlib
+    import pkgutil
+
+    import blendp
+    import blendp.cli
+    import blendp.cli.app
+
+    for module in pkgutil.walk_packages(blendp.cli.__path__, "blendp.cli."):
+        importlib.import_module(module.name)
+    for name in blendp.__all__:
+        getattr(blendp, name)
+
+
+def _serve() -> None:
+    _load()
+    from blendp.cli import main
+
+    gc.freeze()
+    sys.argv = ["blendp", *_fork_on_demand(socket.socket(fileno=int(sys.argv[1])))]
+    try:
+        main()
+    except SystemExit as end:
+        _leave(end.code)
+
+
+def _leave(code: object) -> None:
+    """End with this code as Python does, but without freeing every object of all modules, which takes long."""
+    assert code is None or isinstance(code, int)
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code or 0)
+
+
+if __name__ == "__main__":
+    _serve()
