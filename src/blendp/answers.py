@@ -16,6 +16,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from blendp.canonical import canonical_json
 from blendp.errors import ParameterError
 
 MAX_VALUES = 1000
@@ -92,7 +93,7 @@ class Questionnaire:
         """The canonical bytes, a JSON document: the same questionnaire gives the same bytes everywhere."""
         items = [{"name": attribute.name, "values": list(attribute.values)} for attribute in self.attributes]
         value = {"attributes": items}
-        return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode("utf-8")
+        return canonical_json(value)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:

@@ -14,6 +14,7 @@ import msgspec
 import pytest
 import sqlalchemy as sa
 
+from blendp.canonical import sha256
 from blendp.curator import OptInCounts
 from blendp.errors import ParameterError
 from blendp.estimate import Split
@@ -29,7 +30,6 @@ from blendp.service.status import export, overview, status
 from blendp.service.store import reports as reports_module
 from blendp.service.store.schema import enrolment, report
 from blendp.wire import Envelope, Manifest, Terms, VerifyKey
-from blendp.wire.canonical import sha256
 from blendp.wire.install import deletion_key, pseudonym
 from blendp.wire.keys import Trust
 from blendp.wire.media_types import MANIFEST_TYPE, RELEASE_TYPE, TERMS_TYPE

@@ -15,13 +15,14 @@ from blendp.client.refusals import EquivocationError, NetworkError, RefusedError
 from blendp.errors import ParameterError
 from blendp.headlist import HeadList
 from blendp.mechanisms import TwoStage
-from blendp.wire import Envelope, Manifest, ReportForms, Terms, VerifyKey
+from blendp.wire import Envelope, Manifest, ReportForms, Terms, VerifyKey, addresses
+from blendp.wire.addresses import of_campaign
 from blendp.wire.campaign import require_campaign_id
-from blendp.wire.canonical import require_day
 from blendp.wire.envelope import SignatureError
 from blendp.wire.keys import Trust
 from blendp.wire.media_types import MANIFEST_TYPE, TERMS_TYPE
 from blendp.wire.problems import RETRYABLE
+from blendp.wire.text_forms import require_day
 
 MAX_LISTED = 50
 """How many campaigns of a collector are listed: the latest."""
@@ -118,7 +119,7 @@ class Collector:
 
     def _overview(self) -> list[tuple[str, str]]:
         """Names and states, as the collector tells them."""
-        data = self._fetch(self.url, "/v1/campaigns")
+        data = self._fetch(self.url, addresses.CAMPAIGNS)
         listed = []
         with _refusing(f"the list of campaigns of {self.url}"):
             for one in json.loads(data or b"")["campaigns"]:
@@ -127,7 +128,7 @@ class Collector:
         return listed
 
     def _offer(self, campaign: str, day: datetime.date, trust: Trust) -> Offer:
-        data = self._fetch(self.url, _path(campaign, "terms"))
+        data = self._fetch(self.url, of_campaign(addresses.TERMS, campaign))
         if data is None:
             raise ParameterError("campaign", campaign, f"known to {self.url}", "Check its name.")
         with _refusing(f"the terms of {campaign}"):
@@ -139,7 +140,7 @@ class Collector:
     def look(self, campaign: str, day: datetime.date, known: Trust | None = None) -> Campaign:
         """A campaign that asks clients, verified as far as a device can."""
         offer = self.terms(campaign, day, known)
-        data = self._fetch(self.url, _path(campaign, "manifest"))
+        data = self._fetch(self.url, of_campaign(addresses.MANIFEST, campaign))
         if data is None:
             raise RefusedError("not-published", f"{campaign} has no list yet: clients are asked once there is one.")
         with _refusing(f"the manifest of {campaign}"):
@@ -147,7 +148,7 @@ class Collector:
             manifest = Manifest.from_bytes(payload)
         if manifest.terms != offer.terms:
             raise RefusedError("terms", f"The manifest of {campaign} does not keep the terms that were signed before.")
-        if self._fetch(self.url, _path(campaign, "release")) is not None:
+        if self._fetch(self.url, of_campaign(addresses.RELEASE, campaign)) is not None:
             raise RefusedError("released", f"{campaign} is released: it asks nobody any more.")
         witnesses = self._ask_witnesses(campaign, data, payload, offer.trust.on(day))
         self.policy.require_manifest(manifest)
@@ -163,7 +164,7 @@ class Collector:
         )
 
     def _head_list(self, campaign: str, manifest: Manifest) -> HeadList:
-        data = self._fetch(self.url, _path(campaign, "list"), MAX_LIST_BYTES)
+        data = self._fetch(self.url, of_campaign(addresses.LIST, campaign), MAX_LIST_BYTES)
         if data is None:
             raise RefusedError("list", f"{self.url} has a manifest of {campaign}, but no list.")
         with _refusing(f"the list of {campaign}", "list"):
@@ -193,7 +194,7 @@ class Collector:
         return start.following(statements)
 
     def _keys_document(self) -> dict[str, list[Any]]:
-        data = self._fetch(self.url, "/v1/keys")
+        data = self._fetch(self.url, addresses.KEYS)
         try:
             value = json.loads(data or b"")
         except (ValueError, RecursionError):
@@ -205,7 +206,7 @@ class Collector:
     def _ask_witnesses(self, campaign: str, data: bytes, payload: bytes, trusted: Sequence[VerifyKey]) -> int:
         """How many witnesses were told the same; raises if one was told something else, or nothing."""
         for witness in self.witnesses:
-            other = self._fetch(witness, _path(campaign, "manifest"))
+            other = self._fetch(witness, of_campaign(addresses.MANIFEST, campaign))
             if other is None:
                 raise RefusedError("witness", f"{witness} knows no manifest of {campaign}: try again later.")
             with _refusing(f"what {witness} says of {campaign}", "witness"):
@@ -229,10 +230,6 @@ class Collector:
         if answer.status in RETRYABLE:
             raise NetworkError(f"{server} cannot answer now ({answer.problem}): try again later.")
         raise RefusedError("document", f"{server}{path} was answered with {answer.problem}.")
-
-
-def _path(campaign: str, what: str) -> str:
-    return f"/v1/campaigns/{campaign}/{what}"
 
 
 def _named(told: dict[str, list[Any]], day: datetime.date) -> Trust:

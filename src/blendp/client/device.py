@@ -19,6 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
+from blendp.canonical import canonical_json
 from blendp.client.collector import Campaign, Collector, Listing, Offer
 from blendp.client.consent import Consent
 from blendp.client.explanation import Explanation, explain
@@ -35,12 +36,13 @@ from blendp.headlist.head_list import Record
 from blendp.privacy import Budget
 from blendp.randomness import ReleaseRandom, require_release
 from blendp.randomness.random import COIN_BITS
-from blendp.wire import Manifest, ReportForms, Terms, UploadedReport
-from blendp.wire.canonical import canonical, require_day
+from blendp.wire import Manifest, ReportForms, Terms, UploadedReport, addresses
+from blendp.wire.addresses import of_campaign, of_report
 from blendp.wire.install import ENROLMENT_NONCE_BYTES, ENROLMENT_TOKEN, deletion_key, pseudonym
 from blendp.wire.keys import Trust
 from blendp.wire.media_types import JSON_TYPE, OPT_IN_TYPE, REPORT_TYPE
 from blendp.wire.reports import ID_BYTES, QUESTION_NUMBER, write_report
+from blendp.wire.text_forms import require_day
 
 MAX_BODY = 1 << 20
 """The largest body that a collector takes; opt-in records beyond it are as if not there."""
@@ -197,7 +199,7 @@ class Device:
                 self._store.spend(entry)
                 report = self._report(done)
                 body = write_report(seen.manifest.sha256, report)
-                self._outbox.add(done, "report", "PUT", f"reports/{report.report_id.hex()}", REPORT_TYPE, body)
+                self._outbox.add(done, "report", "PUT", of_report(campaign, report.report_id), REPORT_TYPE, body)
             self._store.add_participation(done)
         return done
 
@@ -228,7 +230,7 @@ class Device:
             self._store.spend(self._entry(campaign, "opt-in", terms.budget))
             done = Participation(campaign, "opt-in", self._day, offer.server, token=token)
             self._store.add_participation(done)
-            self._outbox.add(done, "opt-in", "PUT", "opt-in", OPT_IN_TYPE, body)
+            self._outbox.add(done, "opt-in", "PUT", of_campaign(addresses.OPT_IN, campaign), OPT_IN_TYPE, body)
         return done
 
     def usable(self, campaign: str, records: Sequence[Record]) -> int:
@@ -335,9 +337,9 @@ class Device:
         count = min(terms.opt_in_records, len(records))
         chosen = [records[place] for place in self._random.subset(len(records), count).tolist()]
         fields = {"terms": terms.sha256, "nonce": os.urandom(ENROLMENT_NONCE_BYTES).hex()}
-        room = MAX_BODY - len(canonical({**fields, "records": []}))
-        sent = fitting(chosen, lambda record: len(canonical(_plain(record))) + 1, room)
-        return canonical({**fields, "records": [_plain(record) for record in sent]})
+        room = MAX_BODY - len(canonical_json({**fields, "records": []}))
+        sent = fitting(chosen, lambda record: len(canonical_json(_plain(record))) + 1, room)
+        return canonical_json({**fields, "records": [_plain(record) for record in sent]})
 
     def _randomised(self, records: Sequence[Record], seen: Campaign) -> tuple[int, bytes]:
         """The one report: the number of its question, and its bytes."""
@@ -364,10 +366,13 @@ class Device:
         if not arrived:
             self._store.wipe_token(done.campaign)
         elif done.group == "opt-in":
-            self._outbox.add(done, "opt-in-deletion", "DELETE", "opt-in", None, None)
+            self._outbox.add(
+                done, "opt-in-deletion", "DELETE", of_campaign(addresses.OPT_IN, done.campaign), None, None
+            )
         else:
-            body = canonical({"deletion_key": deletion_key(self._store.secret, done.campaign).hex()})
-            self._outbox.add(done, "deletion", "POST", "deletions", JSON_TYPE, body)
+            body = canonical_json({"deletion_key": deletion_key(self._store.secret, done.campaign).hex()})
+            address = of_campaign(addresses.DELETIONS, done.campaign)
+            self._outbox.add(done, "deletion", "POST", address, JSON_TYPE, body)
 
 
 def _plain(record: Record) -> dict[str, str | None]:

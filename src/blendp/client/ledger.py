@@ -19,7 +19,7 @@ from blendp.client.refusals import OverspentError
 from blendp.errors import ParameterError, require_choice, require_count
 from blendp.privacy import Budget
 from blendp.wire.campaign import require_campaign_id
-from blendp.wire.canonical import require_day
+from blendp.wire.text_forms import require_day
 
 GROUPS = ("client", "opt-in")
 YEARLY = Budget(12.0, 1e-5)

@@ -16,8 +16,8 @@ from blendp.client.consent import Consent
 from blendp.client.http import Answer, Http
 from blendp.client.refusals import NetworkError, RefusedError
 from blendp.client.store import DeviceStore, Item, Participation
-from blendp.wire.canonical import require_day
 from blendp.wire.problems import RETRYABLE
+from blendp.wire.text_forms import require_day
 
 MAX_ITEMS = 500
 """How many reports wait at most; the oldest are dropped. Deletion requests wait as long as they must."""
@@ -66,10 +66,10 @@ class Outbox:
         self._store, self._http, self._clock, self._jitter = store, http, clock, jitter
 
     def add(
-        self, done: Participation, kind: str, method: str, path: str, media_type: str | None, body: bytes | None
+        self, done: Participation, kind: str, method: str, address: str, media_type: str | None, body: bytes | None
     ) -> None:
         """Queue a request to the participation's collector; beyond the quota the oldest report is dropped."""
-        now, url = self._clock(), f"{done.server}/v1/campaigns/{done.campaign}/{path}"
+        now, url = self._clock(), done.server + address
         with self._store.whole():
             self._store.add_item(
                 Item(0, done.campaign, kind, method, url, media_type, body, now, now, 0, "waiting", "", now)

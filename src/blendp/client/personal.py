@@ -13,10 +13,8 @@ from unicodedata import normalize
 from blendp.errors import ParameterError
 from blendp.headlist.head_list import Record
 from blendp.normalise import normalise_query, normalise_url
+from blendp.texts import is_usable
 from blendp.wire import Terms
-
-MAX_TEXT = 8192
-"""A query or URL of more bytes than this is none."""
 
 
 def campaign_records(records: Iterable[Record], terms: Terms) -> list[Record]:
@@ -45,10 +43,10 @@ def _spelt(record: object, terms: Terms) -> Record | None:
 
 def _text(text: object, normalised: Callable[[str], str]) -> str | None:
     """The text in its normal form; None if there is none that a collector takes."""
-    if not isinstance(text, str) or not _usable(text):
+    if not isinstance(text, str) or not is_usable(text):
         return None
     normal = normalised(text)
-    return normal if normal and _usable(normal) else None
+    return normal if normal and is_usable(normal) else None
 
 
 def fitting(records: Sequence[Record], size: Callable[[Record], int], room: int) -> list[Record]:
@@ -63,10 +61,3 @@ def fitting(records: Sequence[Record], size: Callable[[Record], int], room: int)
 
 def _nfc(text: str) -> str:
     return normalize("NFC", text)
-
-
-def _usable(text: str) -> bool:
-    try:
-        return "\0" not in text and len(text.encode("utf-8")) <= MAX_TEXT
-    except UnicodeEncodeError:
-        return False

@@ -21,8 +21,8 @@ from blendp.client.schema import bring_up
 from blendp.errors import ParameterError
 from blendp.privacy import Budget
 from blendp.wire import Envelope, Terms, VerifyKey
-from blendp.wire.canonical import require_day
 from blendp.wire.keys import Trust
+from blendp.wire.text_forms import require_day
 
 FILE = "device.sqlite"
 SECRET_BYTES = 32

@@ -9,9 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from blendp.normalise import WHITE, literal
-
-MAX_TEXT = 8192
-"""A user, query or URL of more bytes than this makes its row a broken one."""
+from blendp.texts import MAX_TEXT_BYTES
 
 _TRUE, _FALSE = "('true', '1', 'yes')", "('false', '0', 'no')"
 _CHOICE = "lower(trim(opt_in))"
@@ -81,7 +79,7 @@ class RowRule:
         return ["query", "url"][: self.levels]
 
     def _reason(self, texts: list[str], dialect: Dialect, known: str | None) -> str:
-        long = " OR ".join(f"{dialect.byte_length.format(text)} > {MAX_TEXT}" for text in texts)
+        long = " OR ".join(f"{dialect.byte_length.format(text)} > {MAX_TEXT_BYTES}" for text in texts)
         has_nul = " OR ".join(f"contains({text}, chr(0))" for text in texts)
         plain = [f"NOT ({long})", f"NOT ({has_nul})", *(_ordinary(text) for text in texts)]
         cases = []

@@ -14,7 +14,6 @@ The wildcard is a position, never a string, so data that contains ``"*"`` cannot
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -24,6 +23,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from blendp.canonical import canonical_json, sha256
 from blendp.errors import ParameterError
 
 FORMAT = "blendp/head-list/1"
@@ -159,7 +159,7 @@ class HeadList:
             "levels": self.levels,
             "queries": [{"query": entry.query, "urls": list(entry.urls)} for entry in self.entries],
         }
-        return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode("utf-8")
+        return canonical_json(value)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
@@ -181,7 +181,7 @@ class HeadList:
     @cached_property
     def sha256(self) -> str:
         """The name of this list: SHA-256 of its canonical bytes."""
-        return hashlib.sha256(self.to_bytes()).hexdigest()
+        return sha256(self.to_bytes())
 
     def __str__(self) -> str:
         """One line for people."""

@@ -5,7 +5,6 @@ A service publishes the list now and releases weeks later; what it keeps meanwhi
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -15,6 +14,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from blendp.canonical import canonical_json, sha256
 from blendp.curator import NoisyCounts, OptInCounts, trim
 from blendp.errors import ParameterError, require_count
 from blendp.estimate import GroupEstimate, Posterior, counts_estimate, opt_in_estimate, opt_in_posterior
@@ -170,7 +170,7 @@ class Listed:
     def to_bytes(self) -> bytes:
         """The canonical bytes: the same value gives the same bytes everywhere, numbers to their last digit."""
         value = self._to_dict()
-        return _canonical({**value, "sha256": _digest(value)})
+        return canonical_json({**value, "sha256": _digest(value)})
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
@@ -231,7 +231,7 @@ def _write_found(found: OptInCounts | NoisyCounts) -> dict[str, Any]:
 
 def _read_found(value: Mapping[str, Any]) -> OptInCounts | NoisyCounts:
     """Undo :func:`_write_found`; what is not as it would write it shows when it is written again."""
-    head_list = HeadList.from_bytes(_canonical(value["head_list"]))
+    head_list = HeadList.from_bytes(canonical_json(value["head_list"]))
     if "counts" in value:
         counts, terms = (np.array(value[name], dtype=np.int64) for name in ("counts", "terms"))
         noise = DiscreteLaplace(Fraction(value["noise"]))
@@ -251,13 +251,8 @@ def _read_found(value: Mapping[str, Any]) -> OptInCounts | NoisyCounts:
     )
 
 
-def _canonical(value: Mapping[str, Any]) -> bytes:
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
-    return text.encode("utf-8")
-
-
 def _digest(value: Mapping[str, Any]) -> str:
-    return hashlib.sha256(_canonical(value)).hexdigest()
+    return sha256(canonical_json(value))
 
 
 def _require(given: object, due: object, legal: str) -> None:

@@ -24,7 +24,7 @@ from blendp.service.clock import Clock, DoubtingClock, Reading, Stopwatch, secon
 from blendp.service.journal import tell, warn
 from blendp.service.store.schema import known_day
 from blendp.service.store.store import Store
-from blendp.wire.canonical import require_day
+from blendp.wire.text_forms import require_day
 
 TOLERANCE_DAYS = 2
 """How far the system's clock may be from where it must be: it may be set right by so much without being doubted."""

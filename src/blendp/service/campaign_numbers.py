@@ -22,7 +22,7 @@ from blendp.service.deadlines import PUBLISH, RELEASE, Campaign, under_way
 from blendp.service.refusal import Refused
 from blendp.service.store.schema import campaign, enrolment, intake, report
 from blendp.service.store.store import Store
-from blendp.wire.canonical import require_day
+from blendp.wire.text_forms import require_day
 
 MAX_UNDER_WAY, MAX_RELEASED = 200, 10
 """How many campaigns are told of: the newest."""

@@ -16,10 +16,10 @@ from blendp.service.refusal import Refused
 from blendp.service.store.schema import campaign, document, signature
 from blendp.service.store.store import Store
 from blendp.wire.campaign import Manifest, Terms
-from blendp.wire.canonical import require_day
 from blendp.wire.envelope import Envelope, Signature
 from blendp.wire.media_types import MANIFEST_TYPE, RELEASE_TYPE, TERMS_TYPE
 from blendp.wire.reports import PSEUDONYM_BYTES, ReportForms
+from blendp.wire.text_forms import require_day
 
 SIGNED = {"terms": TERMS_TYPE, "manifest": MANIFEST_TYPE, "release": RELEASE_TYPE}
 """The kinds of documents that are signed, and their media types."""

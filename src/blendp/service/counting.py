@@ -8,11 +8,11 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from blendp.canonical import canonical_json
 from blendp.estimate import Arm, Split, Tally
 from blendp.mechanisms import SubsetSelection
 from blendp.methods import Listed
 from blendp.wire.campaign import Terms
-from blendp.wire.canonical import canonical
 from blendp.wire.reports import QUESTION_NUMBER, ReportForms, data_matrix
 
 Sums = NDArray[np.int64]
@@ -67,7 +67,7 @@ class ReportCount:
     def to_bytes(self) -> bytes:
         """The sums, in one spelling: whatever order the reports came in."""
         parts = [(question, self._users[question], sums.tolist()) for question, sums in sorted(self._sums.items())]
-        return canonical({"sums": parts})
+        return canonical_json({"sums": parts})
 
     def _summed(self, question: int, some: list[bytes]) -> Sums:
         data = data_matrix(some, self._width[question])

@@ -28,7 +28,7 @@ from blendp.service.refusal import Refused
 from blendp.service.store.schema import campaign, document
 from blendp.service.store.store import Store
 from blendp.wire.campaign import Terms
-from blendp.wire.canonical import require_day
+from blendp.wire.text_forms import require_day
 
 PUBLISH, RELEASE, DELETE = "publish", "release", "delete"
 

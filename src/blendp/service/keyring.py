@@ -16,9 +16,9 @@ from blendp.service.private_files import PrivateFiles
 from blendp.service.refusal import Refused
 from blendp.service.store.schema import signing_key
 from blendp.service.store.store import Store
-from blendp.wire.canonical import require_day
 from blendp.wire.envelope import MAX_SIGNATURES, Envelope, Signature, SigningKey
 from blendp.wire.keys import KeyStatement
+from blendp.wire.text_forms import require_day
 
 OVERLAP_DAYS = 30
 DESTROYED_AFTER_DAYS = 7

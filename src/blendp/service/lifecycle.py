@@ -26,6 +26,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 from sqlalchemy.exc import IntegrityError
 
+from blendp.canonical import canonical_json
 from blendp.errors import ParameterError
 from blendp.methods import Listed, Parameters, Release, conclude, make_list
 from blendp.randomness import DerivedRandom, ReleaseRandom
@@ -64,7 +65,7 @@ from blendp.service.store.reports import (
 from blendp.service.store.schema import campaign, document, enrolment, intake, pending_deletion, signature
 from blendp.service.store.store import Store
 from blendp.wire.campaign import Manifest, Terms
-from blendp.wire.canonical import canonical, require_day
+from blendp.wire.text_forms import require_day
 
 RELEASE_FORMAT = "blendp/release/1"
 
@@ -399,7 +400,7 @@ class Lifecycle:
 
     def _release_document(self, manifest: Manifest, release: Release) -> bytes:
         """The result, its card, and what it is bound to."""
-        return canonical(
+        return canonical_json(
             {
                 "format": RELEASE_FORMAT,
                 "campaign": manifest.terms.campaign,

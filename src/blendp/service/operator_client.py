@@ -11,7 +11,9 @@ from urllib.parse import urlencode
 
 from blendp.client.http import distrust, server_url, trusted_authorities
 from blendp.errors import ParameterError
-from blendp.wire.campaign import Terms, require_campaign_id
+from blendp.wire import addresses
+from blendp.wire.addresses import of_campaign
+from blendp.wire.campaign import Terms
 from blendp.wire.envelope import Envelope
 from blendp.wire.media_types import JSON_TYPE
 from blendp.wire.problems import PREFIX, PROBLEMS
@@ -73,65 +75,65 @@ class OperatorClient:
 
     def create(self, terms: Terms) -> dict[str, Any]:
         """Fix the terms of a new campaign."""
-        return self._ask("POST", "/v1/campaigns", asdict(terms))
+        return self._ask("POST", addresses.CAMPAIGNS, asdict(terms))
 
     def enrol(self, campaign: str, count: int) -> list[str]:
         """New one-time tokens, told this once."""
-        return list(self._ask("POST", _address(campaign, "/enrolments"), {"count": count})["tokens"])
+        return list(self._ask("POST", of_campaign(addresses.ENROLMENTS, campaign), {"count": count})["tokens"])
 
     def publish(self, campaign: str) -> dict[str, Any]:
         """Have the list made and published."""
-        return self._ask("POST", _address(campaign, "/publish"))
+        return self._ask("POST", of_campaign(addresses.PUBLISH, campaign))
 
     def release(self, campaign: str) -> dict[str, Any]:
         """Have the result computed and published."""
-        return self._ask("POST", _address(campaign, "/release"))
+        return self._ask("POST", of_campaign(addresses.RELEASE, campaign))
 
     def forecast(self, campaign: str, like: str) -> dict[str, Any]:
         """What the list would probably hold, if it were made now of people like those of a population."""
-        return self._ask("GET", _address(campaign, "/forecast?" + urlencode({"like": like})))
+        return self._ask("GET", f"{of_campaign(addresses.FORECAST, campaign)}?{urlencode({'like': like})}")
 
     def preview(self, campaign: str) -> dict[str, Any]:
         """The checks of the result as it would be, if it were released now."""
-        return self._ask("GET", _address(campaign, "/preview"))
+        return self._ask("GET", of_campaign(addresses.PREVIEW, campaign))
 
     def terms(self, campaign: str) -> Terms:
         """The terms of a campaign, as the collector tells them; they are signed, but not verified here."""
-        return Terms.from_bytes(Envelope.from_bytes(self._read(_address(campaign, "/terms"))).payload)
+        return Terms.from_bytes(Envelope.from_bytes(self._read(of_campaign(addresses.TERMS, campaign))).payload)
 
     def delete(self, campaign: str) -> dict[str, Any]:
         """Have everything of a campaign deleted but its name."""
-        return self._ask("DELETE", _address(campaign))
+        return self._ask("DELETE", of_campaign(addresses.CAMPAIGN, campaign))
 
     def status(self, campaign: str) -> dict[str, Any]:
         """How a campaign stands."""
-        return self._ask("GET", _address(campaign, "/status"))
+        return self._ask("GET", of_campaign(addresses.STATUS, campaign))
 
     def export(self, campaign: str) -> dict[str, Any]:
         """The signed documents of a released campaign, and its list."""
-        return self._ask("GET", _address(campaign, "/export"))
+        return self._ask("GET", of_campaign(addresses.EXPORT, campaign))
 
     def audit(self, campaign: str | None, *, before: int | None, most: int) -> list[dict[str, Any]]:
         """The latest acts of operators, before one if its number is given."""
         query = {"campaign": campaign, "before": before, "most": most}
         asked = urlencode({name: value for name, value in query.items() if value is not None})
-        return list(self._ask("GET", f"/v1/audit?{asked}")["entries"])
+        return list(self._ask("GET", f"{addresses.AUDIT}?{asked}")["entries"])
 
     def clock(self) -> dict[str, Any]:
         """The day that the collector goes by, and the doubt about it."""
-        return self._ask("GET", "/v1/clock")
+        return self._ask("GET", addresses.CLOCK)
 
     def accept_clock(self, day: str) -> dict[str, Any]:
         """Confirm that the system's clock is right: it must say this day."""
-        return self._ask("POST", "/v1/clock", {"day": day})
+        return self._ask("POST", addresses.CLOCK, {"day": day})
 
     def campaigns(self) -> dict[str, Any]:
         """All campaigns: name, title, state. Needs no token."""
-        return self._ask("GET", "/v1/campaigns")
+        return self._ask("GET", addresses.CAMPAIGNS)
 
     def keys(self) -> dict[str, Any]:
         """The signing keys, and how each vouches for the next."""
-        return self._ask("GET", "/v1/keys")
+        return self._ask("GET", addresses.KEYS)
 
     def _read(self, path: str) -> bytes:
         return json.dumps(self._ask("GET", path)).encode("utf-8")
@@ -168,11 +170,6 @@ def _one_word(token: str) -> str:
     if not token or not token.isascii() or not token.isprintable() or " " in token:
         raise ParameterError("token", "(not shown)", "one word", "Copy it whole; blendp token create makes one.")
     return token
-
-
-def _address(campaign: str, verb: str = "") -> str:
-    require_campaign_id(campaign)
-    return f"/v1/campaigns/{campaign}{verb}"
 
 
 def _value(response: httpx.Response) -> dict[str, Any] | None:

@@ -16,7 +16,6 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from sqlalchemy.engine import Connection
 
 from blendp.engines import EmbeddedLog
-from blendp.engines.usable import MAX_TEXT
 from blendp.errors import ParameterError, require_count
 from blendp.headlist.head_list import Record
 from blendp.logs import Columns, log_of_table
@@ -29,9 +28,10 @@ from blendp.service.store.reports import ACCEPTED, DUPLICATE
 from blendp.service.store.schema import enrolment
 from blendp.service.store.store import Store
 from blendp.service.tokens import enrolment_hash, new_enrolment_token
+from blendp.texts import MAX_TEXT_BYTES, is_usable
 from blendp.wire.campaign import Terms
-from blendp.wire.canonical import of_hex, require_day
 from blendp.wire.install import ENROLMENT_NONCE_BYTES
+from blendp.wire.text_forms import of_hex, require_day
 
 MAX_ENROLMENTS = 10_000
 """Tokens that are made at a time."""
@@ -233,6 +233,6 @@ def _plain(sent: JsonRecords, terms: Terms) -> list[Record]:
         if (record.url is not None) != (terms.levels == 2):
             told = "need a URL each" if terms.levels == 2 else "have no URL"
             raise Refused("malformed", f"Records of this campaign {told}.")
-        if any(len(text.encode()) > MAX_TEXT or "\0" in text for text in (record.query, record.url or "")):
-            raise Refused("malformed", f"A text has more than {MAX_TEXT} bytes, or a NUL character.")
+        if not all(is_usable(text) for text in (record.query, record.url or "")):
+            raise Refused("malformed", f"A text has more than {MAX_TEXT_BYTES} bytes, or a NUL character.")
     return [(record.query, record.url) for record in sent.records]

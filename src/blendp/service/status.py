@@ -11,6 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from blendp.canonical import sha256
 from blendp.headlist import HeadList
 from blendp.service.audit import ITSELF, Entry, latest
 from blendp.service.campaigns import SIGNED, Found, envelope, find, list_of, payload, terms_of
@@ -22,7 +23,6 @@ from blendp.service.store.reports import count_reports
 from blendp.service.store.schema import campaign, document, intake
 from blendp.service.store.store import Store
 from blendp.wire.campaign import Manifest
-from blendp.wire.canonical import sha256
 
 
 def overview(store: Store) -> list[dict[str, str]]:

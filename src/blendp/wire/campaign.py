@@ -14,17 +14,21 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Self
 
+from blendp.canonical import canonical_json, read_canonical, sha256
 from blendp.errors import ParameterError, require_choice, require_count, require_number
 from blendp.headlist import HeadList
 from blendp.normalise import RULES
 from blendp.privacy import Budget
-from blendp.wire.canonical import canonical, read_canonical, require_day, sha256
+from blendp.wire.text_forms import require_day
 
 TERMS_FORMAT, MANIFEST_FORMAT = "blendp/terms/1", "blendp/manifest/1"
 
 METHODS = ("blendp", "published")
 
-_ID = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
+CAMPAIGN_PATTERN = "^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$"
+"""The names that campaigns may have in addresses."""
+
+_ID = re.compile(CAMPAIGN_PATTERN)
 _HASH = re.compile(r"[0-9a-f]{64}")
 _MAX_TEXT = {"title": 200, "organisation": 200, "purpose": 1000, "contact": 200}
 _TEXT_REMEDY = {
@@ -192,7 +196,7 @@ class Terms:
 
     def to_bytes(self) -> bytes:
         """The canonical bytes, which are signed."""
-        return canonical({"format": TERMS_FORMAT, **asdict(self)})
+        return canonical_json({"format": TERMS_FORMAT, **asdict(self)})
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
@@ -249,7 +253,7 @@ class Manifest:
 
     def to_bytes(self) -> bytes:
         """The canonical bytes, which are signed."""
-        return canonical({"format": MANIFEST_FORMAT, **asdict(self)})
+        return canonical_json({"format": MANIFEST_FORMAT, **asdict(self)})
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:

@@ -25,7 +25,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from blendp.errors import ParameterError
-from blendp.wire.canonical import of_hex
+from blendp.wire.text_forms import of_hex
 
 KEY_ID_BYTES = 8
 _KEY_BYTES = 32

@@ -12,10 +12,11 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Self
 
+from blendp.canonical import canonical_json, read_canonical
 from blendp.errors import ParameterError
-from blendp.wire.canonical import canonical, of_hex, read_canonical, require_day
 from blendp.wire.envelope import KEY_ID_BYTES, Envelope, SignatureError, SigningKey, VerifyKey
 from blendp.wire.media_types import KEY_TYPE
+from blendp.wire.text_forms import of_hex, require_day
 
 KEY_FORMAT = "blendp/key/1"
 
@@ -45,7 +46,7 @@ class KeyStatement:
 
     def sealed(self, old: SigningKey, new: SigningKey) -> Envelope:
         """Signed by both keys."""
-        return Envelope.sealed(KEY_TYPE, canonical({"format": KEY_FORMAT, **asdict(self)}), (old, new))
+        return Envelope.sealed(KEY_TYPE, canonical_json({"format": KEY_FORMAT, **asdict(self)}), (old, new))
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:

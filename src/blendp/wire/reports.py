@@ -29,7 +29,7 @@ from blendp.errors import ParameterError
 from blendp.headlist import HeadList
 from blendp.mechanisms import SubsetSelection
 from blendp.wire.campaign import Terms
-from blendp.wire.canonical import of_hex
+from blendp.wire.text_forms import of_hex
 
 ID_BYTES = PSEUDONYM_BYTES = 16
 HASH_BYTES = 32

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from blendp.client import Consent, Device, Http, outbox
 from blendp.client.backoff import FIRST, LONGEST, MAX_DELAY_IF_LATE, MAX_WAIT, delay, retry_after
 from blendp.client.store import Participation
+from blendp.wire.media_types import JSON_TYPE
 from blendp.wire.problems import PROBLEMS, RETRYABLE
 from tests.unit.client.fake_collector import CAMPAIGN, NOW, RECORDS, TERMS, TOKEN, Clock, FakeCollector, problem
 
@@ -215,7 +216,9 @@ def test_what_is_too_old_is_dropped_but_deletions_are_not(tmp_path: Path) -> Non
         assert (device.items[0].state, device.items[0].reason) == ("dropped", "too old")
         done = device.participation(CAMPAIGN)
         assert done is not None
-        device._outbox.add(done, "deletion", "POST", "deletions", "application/json", b'{"deletion_key":"00"}')
+        device._outbox.add(
+            done, "deletion", "POST", f"/v1/campaigns/{CAMPAIGN}/deletions", JSON_TYPE, b'{"deletion_key":"00"}'
+        )
         clock.now += MAX_WAIT + 1
         assert device.send().sent == 1
 
@@ -226,8 +229,9 @@ def test_beyond_the_quota_the_oldest_are_dropped(tmp_path: Path, monkeypatch: py
     with fake.device(tmp_path, Clock()) as device:
         for number in range(5):
             done = Participation(f"c{number}", "client", "2026-11-06", "https://collector.example")
-            device._outbox.add(done, "report", "PUT", "reports/00", "application/json", b"{}")
-            device._outbox.add(done, "deletion", "POST", "deletions", "application/json", b"{}")
+            path = f"/v1/campaigns/c{number}"
+            device._outbox.add(done, "report", "PUT", f"{path}/reports/00", JSON_TYPE, b"{}")
+            device._outbox.add(done, "deletion", "POST", f"{path}/deletions", JSON_TYPE, b"{}")
         reports = [item for item in device.items if item.kind == "report"]
         assert [item.state for item in reports] == ["dropped"] * 2 + ["waiting"] * 3
         assert {item.reason for item in reports[:2]} == {"quota"}

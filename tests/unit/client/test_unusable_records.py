@@ -13,21 +13,22 @@ import pytest
 
 from blendp.client import Consent, Device, Policy
 from blendp.client import device as device_module
-from blendp.client.personal import MAX_TEXT, campaign_records
+from blendp.client.personal import campaign_records
 from blendp.errors import ParameterError
 from blendp.headlist import HeadList
 from blendp.randomness import Random, ReleaseRandom
+from blendp.texts import MAX_TEXT_BYTES
 from blendp.wire import Terms
 from tests.support import Branch, branches
 from tests.unit.client.fake_collector import CAMPAIGN, TERMS, TOKEN, Clock, FakeCollector
 
-GROWS = "\u023a" * (MAX_TEXT // 2)
+GROWS = "\u023a" * (MAX_TEXT_BYTES // 2)
 """Each of its letters takes a byte more in lower case: it is too long only as the campaign spells it."""
 
 UNUSABLE: dict[str, Any] = {
     "no query": ("", "http://a"),
     "blank query": (" \t\u2003", "http://a"),
-    "query too long": ("q" * (MAX_TEXT + 1), "http://a"),
+    "query too long": ("q" * (MAX_TEXT_BYTES + 1), "http://a"),
     "query too long once normalised": (GROWS, "http://a"),
     "query with a NUL": ("a\0b", "http://a"),
     "query that is no text": ("\ud800", "http://a"),
@@ -44,7 +45,7 @@ WITHOUT_URL: dict[str, Any] = {
     "no URL": ("query 1", None),
     "empty URL": ("query 1", ""),
     "URL of a fragment": ("query 1", " #top"),
-    "URL too long": ("query 1", "http://" + "a" * MAX_TEXT),
+    "URL too long": ("query 1", "http://" + "a" * MAX_TEXT_BYTES),
     "URL too long once normalised": ("query 1", f"http://{GROWS[:-4]}"),
     "URL with a NUL": ("query 1", "http://\0"),
     "URL that is a number": ("query 1", 7),

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from blendp.canonical import canonical_json, sha256
 from blendp.errors import ParameterError
 from blendp.headlist import HeadList
 from blendp.wire import Manifest, Terms
-from blendp.wire.canonical import canonical, of_hex, sha256
+from blendp.wire.text_forms import of_hex
 from tests.support import WHO
 
 TERMS = Terms(
@@ -154,9 +155,9 @@ def test_wrong_terms_are_refused(name: str, value: Any) -> None:
         replace(TERMS, **{name: value})
     if value == value and value not in (float("inf"), "\ud800"):  # others have no canonical bytes
         with pytest.raises(ParameterError):
-            Terms.from_bytes(canonical({**json.loads(TERMS_BYTES), name: value}))
+            Terms.from_bytes(canonical_json({**json.loads(TERMS_BYTES), name: value}))
         with pytest.raises(ParameterError):
-            Manifest.from_bytes(canonical({**plain(MANIFEST), "terms": {**asdict(TERMS), name: value}}))
+            Manifest.from_bytes(canonical_json({**plain(MANIFEST), "terms": {**asdict(TERMS), name: value}}))
 
 
 @pytest.mark.parametrize(("name", "value"), [(name, one) for name, some in WRONG_MANIFEST.items() for one in some])
@@ -166,7 +167,7 @@ def test_wrong_manifests_are_refused(name: str, value: Any) -> None:
             replace(MANIFEST, **{name: value})
     if value == value:
         with pytest.raises(ParameterError):
-            Manifest.from_bytes(canonical({**plain(MANIFEST), name: value}))
+            Manifest.from_bytes(canonical_json({**plain(MANIFEST), name: value}))
 
 
 def plain(document: Terms | Manifest) -> dict[str, Any]:
@@ -179,18 +180,18 @@ def test_exactly_the_fields(document: Terms | Manifest) -> None:
     value = plain(document)
     for name in value:
         with pytest.raises(ParameterError):
-            type(document).from_bytes(canonical({other: value[other] for other in value if other != name}))
+            type(document).from_bytes(canonical_json({other: value[other] for other in value if other != name}))
     with pytest.raises(ParameterError):
-        type(document).from_bytes(canonical({**value, "more": 1}))
+        type(document).from_bytes(canonical_json({**value, "more": 1}))
     with pytest.raises(ParameterError):
-        type(document).from_bytes(canonical({**value, "format": "blendp/terms/2"}))
+        type(document).from_bytes(canonical_json({**value, "format": "blendp/terms/2"}))
 
 
 def test_terms_within_a_manifest_have_no_format_of_their_own() -> None:
     """Else two documents of different bytes would be one manifest."""
     for form in ("blendp/terms/1", "anything"):
         with pytest.raises(ParameterError):
-            Manifest.from_bytes(canonical({**plain(MANIFEST), "terms": {**asdict(TERMS), "format": form}}))
+            Manifest.from_bytes(canonical_json({**plain(MANIFEST), "terms": {**asdict(TERMS), "format": form}}))
 
 
 @pytest.mark.parametrize("document", [TERMS, MANIFEST], ids=["terms", "manifest"])

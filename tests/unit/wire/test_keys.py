@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from blendp.canonical import canonical_json
 from blendp.errors import ParameterError
 from blendp.wire import Envelope, Signature, SigningKey
-from blendp.wire.canonical import canonical
 from blendp.wire.keys import KEY_FORMAT, KeyStatement, Trust
 from blendp.wire.media_types import KEY_TYPE
 
@@ -145,7 +145,7 @@ WRONG: list[tuple[str, Any]] = [
 
 @pytest.mark.parametrize(("name", "value"), WRONG)
 def test_wrong_statements_are_refused_and_followed_by_nobody(name: str, value: Any) -> None:
-    payload = canonical({**json.loads(GOOD), name: value})
+    payload = canonical_json({**json.loads(GOOD), name: value})
     with pytest.raises(ParameterError):
         KeyStatement.from_bytes(payload)
     trust = Trust.of(K[0].public)
@@ -158,7 +158,7 @@ def test_nobody_is_led_to_a_key_for_which_anybody_signs(raw: bytes) -> None:
     trust = Trust.of(K[0].public)
     for attempt in range(1, 17):
         replaced = {"key": raw.hex(), "replaced_until": day(10 + attempt % 16).isoformat()}
-        payload = canonical({**json.loads(GOOD), **replaced})
+        payload = canonical_json({**json.loads(GOOD), **replaced})
         forged = Signature(hashlib.sha256(raw).hexdigest()[:16], b"\x01" + bytes(63))
         envelope = Envelope(KEY_TYPE, payload, (K[0].sign(KEY_TYPE, payload), forged))
         assert trust.following([envelope]) == trust
@@ -170,6 +170,6 @@ def test_exactly_the_fields() -> None:
     assert plain == {"format": KEY_FORMAT, **asdict(statement(K[0], K[1], 1, 10))}
     for name in plain:
         with pytest.raises(ParameterError):
-            KeyStatement.from_bytes(canonical({other: plain[other] for other in plain if other != name}))
+            KeyStatement.from_bytes(canonical_json({other: plain[other] for other in plain if other != name}))
     with pytest.raises(ParameterError):
-        KeyStatement.from_bytes(canonical({**plain, "more": 1}))
+        KeyStatement.from_bytes(canonical_json({**plain, "more": 1}))

@@ -20,7 +20,7 @@ from blendp.logs.synthetic import NAMES
 from blendp.render.plan.forecast import error_words, forecast_words
 from blendp.service.clock import utc_today
 from blendp.wire.campaign import METHODS, Terms
-from blendp.wire.canonical import require_day
+from blendp.wire.text_forms import require_day
 
 EXAMPLES = """Examples:
 

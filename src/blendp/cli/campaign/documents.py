@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
+from blendp.canonical import read_canonical
 from blendp.errors import ParameterError
 from blendp.headlist import HeadList
 from blendp.wire import Envelope, Manifest, Terms, VerifyKey
-from blendp.wire.canonical import read_canonical
 from blendp.wire.envelope import SignatureError
 from blendp.wire.keys import Trust
 from blendp.wire.media_types import MANIFEST_TYPE, RELEASE_TYPE, TERMS_TYPE

@@ -27,9 +27,9 @@ from blendp.service.http.openapi import openapi
 from blendp.service.http.shapes import Anything
 from blendp.service.journal import tell_failure
 from blendp.service.refusal import Refused
+from blendp.wire import addresses
 
 _HOUSEKEEPING_SECONDS = 60
-_OPENAPI_PATH = "/v1/openapi.json"
 _PREFLIGHT = {"access-control-allow-headers": "authorization, content-type", "access-control-max-age": "86400"}
 
 
@@ -45,7 +45,7 @@ def _description() -> bytes:
 ENDPOINTS: tuple[Endpoint, ...] = (
     *public.ENDPOINTS,
     *operator.ENDPOINTS,
-    Endpoint("GET", _OPENAPI_PATH, PUBLIC, _describe, "This document", Anything),
+    Endpoint("GET", addresses.OPENAPI, PUBLIC, _describe, "This document", Anything),
 )
 """All addresses there are."""
 
@@ -102,7 +102,7 @@ def _routes() -> list[Route]:
     by_path: dict[str, dict[str, Endpoint]] = defaultdict(dict)
     for endpoint in ENDPOINTS:
         by_path[endpoint.path][endpoint.method] = endpoint
-    paths = sorted(by_path, key=lambda path: "/reports" not in path)
+    paths = sorted(by_path, key=lambda path: path not in (addresses.REPORT, addresses.REPORTS))
     return [Route(path, _Address(by_path[path])) for path in paths]
 
 

@@ -10,8 +10,8 @@ from weakref import WeakValueDictionary
 from starlette.requests import Request
 from starlette.responses import Response
 
+from blendp.canonical import sha256
 from blendp.service.http.answers import answer, not_modified
-from blendp.wire.canonical import sha256
 
 _TAG = re.compile(r'(?:W/)?("[^"]*")')
 

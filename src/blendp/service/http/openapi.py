@@ -12,7 +12,7 @@ from blendp.normalise import RULES
 from blendp.service.http.endpoints import PUBLIC, Endpoint
 from blendp.service.http.shapes import Anything
 from blendp.service.opt_in import MAX_ENROLMENTS
-from blendp.wire.campaign import MAX_GRACE_DAYS, METHODS, MIN_GRACE_DAYS
+from blendp.wire.campaign import CAMPAIGN_PATTERN, MAX_GRACE_DAYS, METHODS, MIN_GRACE_DAYS
 from blendp.wire.media_types import PROBLEM_TYPE
 from blendp.wire.problems import PROBLEMS
 from blendp.wire.reports import QUESTIONS
@@ -23,7 +23,7 @@ _WITH_TOKEN = ("unauthorised",)
 _REFERENCE = "#/components/schemas/{name}"
 
 _PARAMETERS = {
-    "campaign": {"type": "string", "pattern": "^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$", "example": "trends-2026-11"},
+    "campaign": {"type": "string", "pattern": CAMPAIGN_PATTERN, "example": "trends-2026-11"},
     "report": {"type": "string", "pattern": "^[0-9a-f]{32}$", "description": "16 random bytes, hexadecimal"},
 }
 _HASH, _DAY = {"pattern": "^[0-9a-f]{64}$"}, {"format": "date"}

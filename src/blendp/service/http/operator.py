@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 from starlette.responses import Response
 
+from blendp.canonical import sha256
 from blendp.errors import ParameterError
 from blendp.methods import Release
 from blendp.render.release.checks import release_checks
@@ -22,14 +23,14 @@ from blendp.service.journal import tell
 from blendp.service.refusal import Refused
 from blendp.service.status import export, status
 from blendp.service.tokens import operator_id
-from blendp.wire.campaign import require_campaign_id
-from blendp.wire.canonical import require_day, sha256
+from blendp.wire import addresses
+from blendp.wire.campaign import CAMPAIGN_PATTERN, require_campaign_id
 from blendp.wire.media_types import JSON_TYPE, METRICS_TYPE
+from blendp.wire.text_forms import require_day
 
-_CAMPAIGN = "/v1/campaigns/{campaign}"
 _LARGEST_NUMBER = 2_147_483_647
 _AUDIT_QUERY: dict[str, dict[str, Any]] = {
-    "campaign": {"type": "string", "pattern": "^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$"},
+    "campaign": {"type": "string", "pattern": CAMPAIGN_PATTERN},
     "before": {"type": "integer", "minimum": 1, "maximum": _LARGEST_NUMBER, "description": "Entries before this one"},
     "most": {"type": "integer", "minimum": 1, "maximum": MAX_ENTRIES, "default": 100},
 }
@@ -242,7 +243,7 @@ def _decoded(call: Call, kind: Any) -> Any:
 ENDPOINTS = (
     Endpoint(
         "POST",
-        "/v1/campaigns",
+        addresses.CAMPAIGNS,
         "manage",
         create,
         "Create a campaign: fix and sign its terms",
@@ -253,7 +254,7 @@ ENDPOINTS = (
     ),
     Endpoint(
         "POST",
-        f"{_CAMPAIGN}/enrolments",
+        addresses.ENROLMENTS,
         "manage",
         enrol,
         "Make one-time tokens for opt-in people; they are shown this once",
@@ -264,7 +265,7 @@ ENDPOINTS = (
     ),
     Endpoint(
         "POST",
-        f"{_CAMPAIGN}/publish",
+        addresses.PUBLISH,
         "manage",
         publish,
         "Make the head list of the opt-in records, publish it, and delete the records",
@@ -273,7 +274,7 @@ ENDPOINTS = (
     ),
     Endpoint(
         "GET",
-        f"{_CAMPAIGN}/forecast",
+        addresses.FORECAST,
         "manage",
         forecast,
         "What the list would probably hold, from the number of opt-in people and the terms alone",
@@ -282,7 +283,7 @@ ENDPOINTS = (
     ),
     Endpoint(
         "POST",
-        f"{_CAMPAIGN}/release",
+        addresses.RELEASE,
         "release",
         release,
         "Compute the result from the reports, publish it, and delete reports and pseudonyms",
@@ -291,7 +292,7 @@ ENDPOINTS = (
     ),
     Endpoint(
         "GET",
-        f"{_CAMPAIGN}/preview",
+        addresses.PREVIEW,
         "release",
         preview,
         "The checks of the result as it would be: groups, agreement, lying clients, cautions; nothing changes",
@@ -300,7 +301,7 @@ ENDPOINTS = (
     ),
     Endpoint(
         "DELETE",
-        _CAMPAIGN,
+        addresses.CAMPAIGN,
         "manage",
         delete,
         "Delete everything of a campaign but its name",
@@ -309,7 +310,7 @@ ENDPOINTS = (
     ),
     Endpoint(
         "GET",
-        f"{_CAMPAIGN}/status",
+        addresses.STATUS,
         "read",
         show_status,
         "How a campaign stands: minimums, intake by reason, list churn, budget",
@@ -318,7 +319,7 @@ ENDPOINTS = (
     ),
     Endpoint(
         "GET",
-        f"{_CAMPAIGN}/export",
+        addresses.EXPORT,
         "read",
         show_export,
         "All signed documents of a released campaign",
@@ -327,7 +328,7 @@ ENDPOINTS = (
     ),
     Endpoint(
         "GET",
-        "/v1/audit",
+        addresses.AUDIT,
         "read",
         show_audit,
         "The audit trail: operators' acts, the latest first",
@@ -337,7 +338,7 @@ ENDPOINTS = (
     ),
     Endpoint(
         "GET",
-        "/v1/clock",
+        addresses.CLOCK,
         "read",
         show_clock,
         "The day that the collector goes by, and whether it is in doubt",
@@ -345,7 +346,7 @@ ENDPOINTS = (
     ),
     Endpoint(
         "POST",
-        "/v1/clock",
+        addresses.CLOCK,
         "manage",
         accept_clock,
         "Confirm that the system's clock is right: name the day that it says",
@@ -353,5 +354,5 @@ ENDPOINTS = (
         accepts={JSON_TYPE: JsonDay},
         refuses=("conflict", "invalid-parameter", "storage-full"),
     ),
-    Endpoint("GET", "/metrics", "read", metrics, "Numbers for Prometheus", answer_type=METRICS_TYPE),
+    Endpoint("GET", addresses.METRICS, "read", metrics, "Numbers for Prometheus", answer_type=METRICS_TYPE),
 )

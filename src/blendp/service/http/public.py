@@ -20,15 +20,15 @@ from blendp.service.opt_in import JsonRecords
 from blendp.service.refusal import Refused
 from blendp.service.status import overview
 from blendp.service.store.reports import ACCEPTED, DUPLICATE
-from blendp.wire.canonical import of_hex
+from blendp.wire import addresses
 from blendp.wire.install import DELETION_KEY_BYTES
-from blendp.wire.media_types import BATCH_TYPE, ENVELOPE_TYPE, LIST_TYPE, OPT_IN_TYPE, REPORT_TYPE
+from blendp.wire.media_types import BATCH_TYPE, ENVELOPE_TYPE, JSON_TYPE, LIST_TYPE, OPT_IN_TYPE, REPORT_TYPE
 from blendp.wire.problems import PROBLEMS
 from blendp.wire.reports import JsonReport, Upload, read_batch, read_report
+from blendp.wire.text_forms import of_hex
 
 STATUS_OF = {ACCEPTED: 201, DUPLICATE: 200}
 
-_CAMPAIGN = "/v1/campaigns/{campaign}"
 _DOCUMENT = {200: "Done", 304: "It is the one that If-None-Match names"}
 _OF_REPORTS = ("not-found", "wrong-state", "late", "wrong-list", "malformed", "storage-full")
 
@@ -159,29 +159,29 @@ def _read(call: Call, reporting: Reporting, read: Any) -> Upload:
 
 
 ENDPOINTS = (
-    Endpoint("GET", "/health/live", PUBLIC, live, "Whether the process answers", shapes.Live, always=True),
+    Endpoint("GET", addresses.LIVE, PUBLIC, live, "Whether the process answers", shapes.Live, always=True),
     Endpoint(
-        "GET", "/health/ready", PUBLIC, ready, "Whether what is sent can be kept: the store is written to", shapes.Ready
+        "GET", addresses.READY, PUBLIC, ready, "Whether what is sent can be kept: the store is written to", shapes.Ready
     ),
-    Endpoint("GET", "/v1/keys", PUBLIC, keys, "The signing keys, and how each vouches for the next", shapes.Keys),
-    Endpoint("GET", "/v1/campaigns", PUBLIC, campaigns, "All campaigns: name, title, state", shapes.Campaigns),
+    Endpoint("GET", addresses.KEYS, PUBLIC, keys, "The signing keys, and how each vouches for the next", shapes.Keys),
+    Endpoint("GET", addresses.CAMPAIGNS, PUBLIC, campaigns, "All campaigns: name, title, state", shapes.Campaigns),
     *(
         Endpoint(
             "GET",
-            f"{_CAMPAIGN}/{kind}",
+            address,
             PUBLIC,
             signed_document,
-            f"The {kind}, signed (a DSSE envelope)",
+            f"The {address.rpartition('/')[2]}, signed (a DSSE envelope)",
             shapes.SignedDocument,
             gives=_DOCUMENT,
             refuses=("not-found",),
             answer_type=ENVELOPE_TYPE,
         )
-        for kind in ("terms", "manifest", "release")
+        for address in (addresses.TERMS, addresses.MANIFEST, addresses.RELEASE)
     ),
     Endpoint(
         "GET",
-        f"{_CAMPAIGN}/list",
+        addresses.LIST,
         PUBLIC,
         head_list,
         "The head list, whose SHA-256 the manifest names",
@@ -192,7 +192,7 @@ ENDPOINTS = (
     ),
     Endpoint(
         "PUT",
-        f"{_CAMPAIGN}/reports/{{report}}",
+        addresses.REPORT,
         PUBLIC,
         put_report,
         "Send one report under its id; the same again is a success",
@@ -203,7 +203,7 @@ ENDPOINTS = (
     ),
     Endpoint(
         "POST",
-        f"{_CAMPAIGN}/reports",
+        addresses.REPORTS,
         PUBLIC,
         post_reports,
         "Send many reports; the answer tells the outcome of each, in order",
@@ -214,18 +214,18 @@ ENDPOINTS = (
     ),
     Endpoint(
         "POST",
-        f"{_CAMPAIGN}/deletions",
+        addresses.DELETIONS,
         PUBLIC,
         post_deletion,
         "Have the report of the install that holds this key deleted",
         shapes.Deleted,
-        accepts={"application/json": JsonDeletion},
+        accepts={JSON_TYPE: JsonDeletion},
         gives={200: "Whether a report was deleted; none is held after the release"},
         refuses=("not-found", "malformed", "storage-full"),
     ),
     Endpoint(
         "PUT",
-        f"{_CAMPAIGN}/opt-in",
+        addresses.OPT_IN,
         ENROLMENT,
         put_opt_in,
         "Opt in with a one-time token: send records to the organisation, unrandomised",
@@ -236,7 +236,7 @@ ENDPOINTS = (
     ),
     Endpoint(
         "DELETE",
-        f"{_CAMPAIGN}/opt-in",
+        addresses.OPT_IN,
         ENROLMENT,
         delete_opt_in,
         "Have an opt-in person's records deleted; the token is spent",

@@ -14,6 +14,7 @@ import numpy as np
 
 from blendp.answers import MAX_ATTRIBUTES, MAX_VALUES, Questionnaire
 from blendp.arrays import Array
+from blendp.canonical import canonical_json
 from blendp.errors import ParameterError
 from blendp.survey.models.base import Model
 from blendp.survey.models.joint import Joint
@@ -46,8 +47,7 @@ def model_to_bytes(model: Tree | Joint, questionnaire: Questionnaire) -> bytes:
         ]
         hidden = list(model.nodes[len(questionnaire.names) :])
         value |= {"kind": "tree", "hidden": hidden, "edges": edges, "margins": margins}
-    text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return text.encode("utf-8")
+    return canonical_json(value)
 
 
 def model_from_bytes(data: bytes, questionnaire: Questionnaire) -> Model:

@@ -1,0 +1,36 @@
+"""One form of bytes for a value, so that equal values have equal hashes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from blendp.errors import ParameterError
+
+
+def canonical_json(value: Mapping[str, Any]) -> bytes:
+    """Canonical JSON: sorted names, no spaces, UTF-8, numbers as Python writes them."""
+    text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return text.encode("utf-8")
+
+
+def read_canonical(data: bytes, what: str, form: str) -> dict[str, Any]:
+    """The value of canonical bytes of this format; refuses every other spelling, so that a hash names one value."""
+    remedy = "Fetch it again; if that does not help, it needs another version of blendp."
+    try:
+        value = json.loads(data)
+        canonical_again = canonical_json(value) if isinstance(value, dict) else b""
+    except (UnicodeError, ValueError, RecursionError) as error:
+        raise ParameterError(what, data[:40], f"a {form} document", remedy) from error
+    if not isinstance(value, dict) or value.get("format") != form:
+        raise ParameterError(what, data[:40], f"a {form} document", remedy)
+    if canonical_again != data:
+        raise ParameterError(what, data[:40], "in canonical form", remedy)
+    return value
+
+
+def sha256(data: bytes) -> str:
+    """The name of these bytes: 64 hexadecimal digits."""
+    return hashlib.sha256(data).hexdigest()
