@@ -94,8 +94,8 @@ def main() -> None:
     draw(floor, growth, lists, reports, out / "benchmarks.png")
     if asked.docs:
         page = ROOT / "docs" / "benchmarks.md"
-        told = measured.markdown(rows, clients)
-        page.write_text(_MEASURED.sub(lambda found: f"{found[1]}\n{told}\n{found[2]}", page.read_text()))
+        tables = measured.markdown(rows, clients)
+        page.write_text(_MEASURED.sub(lambda mark: f"{mark[1]}\n{tables}\n{mark[2]}", page.read_text()))
         draw(floor, growth, lists, reports, ROOT / "docs" / "images" / "benchmarks.png")
 
 

@@ -75,8 +75,8 @@ def compare(logs: Sequence[EmbeddedLog], name: str, epsilon: float, repeat: int,
     delta, size, opt_in = PAPER[name]
 
     def trials(method: str) -> list[Trial]:
-        told = Parameters(epsilon=epsilon, delta=delta, size=size, method=method)
-        runs = [evaluate(log, told, opt_in=opt_in, repeat=repeat, seed=seed).trials for log in logs]
+        parameters = Parameters(epsilon=epsilon, delta=delta, size=size, method=method)
+        runs = [evaluate(log, parameters, opt_in=opt_in, repeat=repeat, seed=seed).trials for log in logs]
         return [trial for some in runs for trial in some]
 
     ours, theirs = trials("blendp"), trials("published")
@@ -107,8 +107,8 @@ def several(name: str, users: int | None, repeat: int, seed: int) -> None:
     log = log_of_table(population(name, users, records_per_user=20, seed=seed).table())
     print(f"\n{name}, {log.users:,} people with 20 records on average, epsilon 4, delta {delta:g}")
 
-    def trials(**told: object) -> Sequence[Trial]:
-        parameters = Parameters(delta=delta, **told)  # type: ignore[arg-type]
+    def trials(**changes: object) -> Sequence[Trial]:
+        parameters = Parameters(delta=delta, **changes)  # type: ignore[arg-type]
         return evaluate(log, parameters, opt_in=opt_in, repeat=repeat, seed=seed).trials
 
     base = trials(method="published", opt_in_records=20, size=None)

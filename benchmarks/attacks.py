@@ -35,7 +35,7 @@ from tempfile import TemporaryDirectory
 from benchmarks.collector_servers import (
     CAMPAIGN,
     PRODUCT,
-    Place,
+    Location,
     Prepared,
     Server,
     possible_reports,
@@ -86,11 +86,11 @@ def attack_heads(server: Server) -> Finding:
 def attack_partial(server: Server) -> Finding:
     """Requests that are begun and never ended."""
     calm = _time_to_live(server)
-    with ExitStack() as held:
+    with ExitStack() as connections:
         opened = 0
         for _ in range(PARTIAL):
             with suppress(OSError):
-                connection = held.enter_context(closing(_connected(server, ATTACKER)))
+                connection = connections.enter_context(closing(_connected(server, ATTACKER)))
                 connection.sendall(b"GET /health/live HTTP/1.1\r\nHost: x\r\nx-slow: ")
                 opened += 1
         waits = [_time_to_live(server) for _ in range(10)]
@@ -104,12 +104,12 @@ def attack_readers(server: Server) -> Finding:
     """Requests for a long list of which nobody reads the answer."""
     before = server.megabytes("VmRSS")
     request = f"GET /v1/campaigns/{CAMPAIGN}/list HTTP/1.1\r\nHost: x\r\n\r\n".encode()
-    with ExitStack() as held:
+    with ExitStack() as connections:
         opened = 0
         for number in range(READERS):
             peer = f"127.0.{1 + number // 50}.1"
             with suppress(OSError):
-                connection = held.enter_context(closing(_connected(server, peer, buffer=1 << 12)))
+                connection = connections.enter_context(closing(_connected(server, peer, buffer=1 << 12)))
                 connection.sendall(request)
                 opened += 1
         time.sleep(3)
@@ -120,11 +120,11 @@ def attack_readers(server: Server) -> Finding:
     )
 
 
-def attack_deletions(place: Place, prepared: Prepared, reports: int, seconds: float) -> Finding:
+def attack_deletions(location: Location, prepared: Prepared, reports: int, seconds: float) -> Finding:
     """A release while reports are deleted as fast as two senders can."""
-    keys = _fill(place, prepared, reports)
-    token, manifest, possible = _other_campaign(place)
-    with serving(PRODUCT, prepared, place, 1) as server:
+    keys = _fill(location, prepared, reports)
+    token, manifest, possible = _other_campaign(location)
+    with serving(PRODUCT, prepared, location, 1) as server:
         stop, deleted, waits = threading.Event(), [0], [0.0]
         senders = [threading.Thread(target=_delete, args=(server, keys[part::2], stop, deleted)) for part in range(2)]
         senders.append(threading.Thread(target=_report, args=(server, manifest, possible, stop, waits)))
@@ -147,10 +147,10 @@ def attack_deletions(place: Place, prepared: Prepared, reports: int, seconds: fl
     )
 
 
-def _fill(place: Place, prepared: Prepared, reports: int) -> list[bytes]:
+def _fill(location: Location, prepared: Prepared, reports: int) -> list[bytes]:
     """Reports of installs whose deletion keys are known."""
     keys = [secrets.token_bytes(DELETION_KEY_BYTES) for _ in range(reports)]
-    with serving(PRODUCT, prepared, place, 1) as server:
+    with serving(PRODUCT, prepared, location, 1) as server:
         connection = http.client.HTTPConnection(server.host, server.port, timeout=_PATIENCE)
         for start in range(0, reports, _BATCH):
             batch = [
@@ -216,9 +216,9 @@ def _report(
         waits.append(time.monotonic() - start)
 
 
-def _other_campaign(place: Place) -> tuple[str, str, list[list[str]]]:
+def _other_campaign(location: Location) -> tuple[str, str, list[list[str]]]:
     """An operator's token; another campaign's manifest, and data of reports that it takes."""
-    collector = Collector.open(Settings(place.data, database=place.database))
+    collector = Collector.open(Settings(location.data, database=location.database))
     try:
         manifest = publish_campaign(collector, _OTHER)
         return collector.tokens.create("attacks"), manifest.sha256, possible_reports(collector, manifest)
@@ -247,26 +247,26 @@ def _time_to_live(server: Server) -> float:
 
 
 @contextmanager
-def _with_long_list(prepared: Prepared) -> Iterator[Place]:
+def _with_long_list(prepared: Prepared) -> Iterator[Location]:
     """A campaign whose list has 1.6 MB."""
-    with prepared.copy() as place:
-        with closing(sqlite3.connect(place.data / DATABASE_FILE)) as database, database:
+    with prepared.copy() as location:
+        with closing(sqlite3.connect(location.data / DATABASE_FILE)) as database, database:
             database.execute("UPDATE document SET payload = ? WHERE kind = 'list'", (b"x" * LIST_BYTES,))
-        yield place
+        yield location
 
 
 def run(reports: int, seconds: float) -> list[Finding]:
     """All attacks, one after the other, each on a collector of its own."""
     findings = []
     with TemporaryDirectory() as folder:
-        prepared = prepare(Place(Path(folder) / "prepared"))
+        prepared = prepare(Location(Path(folder) / "prepared"))
         for attack in (attack_heads, attack_partial):
-            with prepared.copy() as place, serving(PRODUCT, prepared, place, 1) as server:
+            with prepared.copy() as location, serving(PRODUCT, prepared, location, 1) as server:
                 findings.append(attack(server))
-        with _with_long_list(prepared) as place, serving(PRODUCT, prepared, place, 1) as server:
+        with _with_long_list(prepared) as location, serving(PRODUCT, prepared, location, 1) as server:
             findings.append(attack_readers(server))
-        with prepared.copy() as place:
-            findings.append(attack_deletions(place, prepared, reports, seconds))
+        with prepared.copy() as location:
+            findings.append(attack_deletions(location, prepared, reports, seconds))
     return findings
 
 

@@ -100,24 +100,24 @@ def expected_error(oracle: str, truth: Array, clients: int) -> float:
     return float(np.mean(truth * p * (1 - p) + (1 - truth) * q * (1 - q)) / (clients * (p - q) ** 2))
 
 
-def subset_selection(held: NDArray[np.int64], items: int) -> Array:
+def subset_selection(own_items: NDArray[np.int64], items: int) -> Array:
     """Our SS, counted while it is drawn."""
     oracle = SubsetSelection(EPSILON, items)
-    return oracle.estimate(oracle.supports(held, ReleaseRandom()), len(held))
+    return oracle.estimate(oracle.supports(own_items, ReleaseRandom()), len(own_items))
 
 
-def subset_selection_rows(held: NDArray[np.int64], items: int) -> Array:
+def subset_selection_rows(own_items: NDArray[np.int64], items: int) -> Array:
     """Our SS, with the reports of all clients as rows of a matrix."""
     oracle = SubsetSelection(EPSILON, items)
-    return oracle.estimate(oracle.release(held, ReleaseRandom()).sum(axis=0), len(held))
+    return oracle.estimate(oracle.release(own_items, ReleaseRandom()).sum(axis=0), len(own_items))
 
 
-def response(held: NDArray[np.int64], items: int) -> Array:
+def response(own_items: NDArray[np.int64], items: int) -> Array:
     """Our GRR: the published randomiser over queries without URLs."""
     oracle = TwoStage(Budget(EPSILON), np.ones(items, dtype=np.int64))
-    counts = np.bincount(oracle.release(held, ReleaseRandom()), minlength=items)
+    counts = np.bincount(oracle.release(own_items, ReleaseRandom()), minlength=items)
     stray = (1 - oracle.query_truth) / (items - 1)
-    return np.asarray((counts / len(held) - stray) / (oracle.query_truth - stray))
+    return np.asarray((counts / len(own_items) - stray) / (oracle.query_truth - stray))
 
 
 OURS: tuple[tuple[str, str, Callable[[NDArray[np.int64], int], Array]], ...] = (
@@ -139,8 +139,8 @@ def measure(
 
 
 def _measure(clients: int, items: int, repeat: int, timeout: float, peers: Sequence[Peer]) -> list[ReportsRow]:
-    held = make_items(clients, items)
-    truth = np.bincount(held, minlength=items) / clients
+    own_items = make_items(clients, items)
+    truth = np.bincount(own_items, minlength=items) / clients
 
     def empty(tool: str, version: str, oracle: str, failure: str | None = None) -> ReportsRow:
         cryptographic = tool.startswith(CRYPTOGRAPHIC)
@@ -160,14 +160,14 @@ def _measure(clients: int, items: int, repeat: int, timeout: float, peers: Seque
         times, estimates = [], []
         for _ in range(repeat):
             start = time.perf_counter()
-            estimates.append(job(held, items))
+            estimates.append(job(own_items, items))
             times.append(time.perf_counter() - start)
         seconds = statistics.median(times)
         ours.setdefault(oracle, seconds)
         rows.append(filled(empty(tool, blendp.__version__, oracle), seconds, ours[oracle], estimates))
     with TemporaryDirectory(dir=cache()) as folder:
-        path = Path(folder) / "held.npy"
-        np.save(path, held)
+        path = Path(folder) / "own_items.npy"
+        np.save(path, own_items)
         for peer in peers:
             oracle = peer.options[-1]
             answer = attempt(peer, (str(path), "--items", str(items), "--epsilon", repr(EPSILON)), timeout)

@@ -34,7 +34,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.collector_load import BATCH, SINGLE, Load, Order
-from benchmarks.collector_servers import CAMPAIGN, FLOOR, NAIVE, PRODUCT, Place, Prepared, prepare, serving
+from benchmarks.collector_servers import CAMPAIGN, FLOOR, NAIVE, PRODUCT, Location, Prepared, prepare, serving
 from benchmarks.peers.environment import ROOT, cache
 
 SQLITE, POSTGRESQL = "sqlite", "postgresql"
@@ -136,17 +136,17 @@ class Measured:
     mixes: list[Row] = field(default_factory=list)
 
     def claims(self) -> list[Claim]:
-        made = []
+        claims = []
         for row in self.rows:
             where = f"{row.database}, {row.scenario}"
-            made.append(Claim(f"{where}: ratio to the floor", GOAL_RATIO, row.ratio(PRODUCT, FLOOR)))
+            claims.append(Claim(f"{where}: ratio to the floor", GOAL_RATIO, row.ratio(PRODUCT, FLOOR)))
             if row.reports > 1:
-                made.append(Claim(f"{where}: reports a second", GOAL_BATCH, row.middle(PRODUCT, "rate")))
+                claims.append(Claim(f"{where}: reports a second", GOAL_BATCH, row.middle(PRODUCT, "rate")))
         for row in self.mixes:
             goal, load = (GOAL_UNHARMED, "a third of the load") if row.paced else (GOAL_SHARE, "full load")
             where = f"{row.database}, {row.scenario}, half of the requests invalid, {load}"
-            made.append(Claim(f"{where}: valid throughput to that alone", goal, row.ratio(MIXED, ALONE)))
-        return made
+            claims.append(Claim(f"{where}: valid throughput to that alone", goal, row.ratio(MIXED, ALONE)))
+        return claims
 
     def tables(self) -> list[Table]:
         return [
@@ -167,7 +167,7 @@ class Measured:
 def run(prepared: Prepared, side: str, scenario: Scenario, database: str, seconds: float, *, rate: float = 0.0) -> Run:
     """Serve a fresh copy, and send for some seconds."""
     workers = WORKERS[database]
-    with prepared.copy() as place, serving(_server_of(side), prepared, place, workers) as server:
+    with prepared.copy() as location, serving(_server_of(side), prepared, location, workers) as server:
         start = server.megabytes("VmRSS")
         order = Order(
             host=server.host,
@@ -209,14 +209,14 @@ def _server_of(side: str) -> str:
 
 def send(order: Order) -> Load:
     """The generator, as a process of its own."""
-    told = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "benchmarks.collector_load"],
         input=msgspec.json.encode(order),
         stdout=subprocess.PIPE,
         cwd=ROOT,
         check=True,
     )
-    return msgspec.json.decode(told.stdout, type=Load)
+    return msgspec.json.decode(process.stdout, type=Load)
 
 
 def measure(
@@ -257,7 +257,7 @@ def preparing(database: str) -> Iterator[Prepared]:
     with TemporaryDirectory(dir=cache()) as folder:
         data = Path(folder) / "made"
         if database == SQLITE:
-            yield prepare(Place(data))
+            yield prepare(Location(data))
             return
         from tests.service.postgres import Postgres, temporary_folder
 
@@ -265,7 +265,7 @@ def preparing(database: str) -> Iterator[Prepared]:
         try:
             postgres = Postgres(home)
             try:
-                yield prepare(Place(data, postgres.new_database()))
+                yield prepare(Location(data, postgres.new_database()))
             finally:
                 postgres.stop()
         finally:
@@ -302,8 +302,8 @@ def _mixed(rows: Sequence[Row]) -> Table:
     for row in rows:
         for side in row.runs:
             against = f"{row.ratio(MIXED, ALONE):.2f}" if side == MIXED else ""
-            told = (row.database, row.scenario, "third" if row.paced else "full", side)
-            table.add_row(*told, f"{row.middle(side, 'rate'):,.0f}", against, *_rest(row, side))
+            labels = (row.database, row.scenario, "third" if row.paced else "full", side)
+            table.add_row(*labels, f"{row.middle(side, 'rate'):,.0f}", against, *_rest(row, side))
     return table
 
 
@@ -339,11 +339,11 @@ def _markdown(table: Table) -> str:
 
 def write_page(measured: Measured, page: Path) -> None:
     """Replace the tables between the page's marks, or append them with marks."""
-    told = "\n".join(_markdown(table) for table in measured.tables())
+    tables = "\n".join(_markdown(table) for table in measured.tables())
     text = page.read_text() if page.exists() else ""
     if not _MEASURED.search(text):
         text += "\n<!-- measured -->\n<!-- end -->\n"
-    page.write_text(_MEASURED.sub(lambda found: f"{found[1]}\n{told}\n{found[2]}", text))
+    page.write_text(_MEASURED.sub(lambda mark: f"{mark[1]}\n{tables}\n{mark[2]}", text))
 
 
 def main() -> None:

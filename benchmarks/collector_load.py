@@ -136,8 +136,8 @@ def _batch(manifest: str, pools: list[list[bytes]], reports: int) -> bytes:
         names = os.urandom(32 * count)
         pool = pools[question]
         parts.append(_SECTION.pack(question, len(pool[0]), count))
-        for place, data in zip(range(0, 32 * count, 32), itertools.cycle(pool), strict=False):
-            parts += (names[place : place + 32], data)
+        for start, data in zip(range(0, 32 * count, 32), itertools.cycle(pool), strict=False):
+            parts += (names[start : start + 32], data)
     return b"".join(parts)
 
 
@@ -222,8 +222,8 @@ class Generator:
         gc.disable()
         self._idle = list(invalid)
         start = time.perf_counter()
-        for place, sender in enumerate(senders):
-            self._next_due[sender] = start + place / order.rate if order.rate else start
+        for number, sender in enumerate(senders):
+            self._next_due[sender] = start + number / order.rate if order.rate else start
             self._next(sender)
         loop.call_later(order.warm_seconds, self._measure)
         await asyncio.sleep(order.warm_seconds)

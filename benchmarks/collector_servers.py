@@ -47,7 +47,7 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True)
-class Place:
+class Location:
     """A folder of keys and, unless there is a PostgreSQL database, of the embedded one."""
 
     data: Path
@@ -58,7 +58,7 @@ class Place:
 class Prepared:
     """A campaign whose list is public, to be copied for every run."""
 
-    place: Place
+    location: Location
     number: int
     manifest: str
     possible: list[list[str]]
@@ -69,24 +69,24 @@ class Prepared:
     names: Iterator[int]
 
     @contextmanager
-    def copy(self) -> Iterator[Place]:
+    def copy(self) -> Iterator[Location]:
         """The same again, and gone afterwards."""
         name = f"run{next(self.names)}"
-        data = self.place.data.with_name(name)
-        shutil.copytree(self.place.data, data)
+        data = self.location.data.with_name(name)
+        shutil.copytree(self.location.data, data)
         try:
-            if self.place.database is None:
-                yield Place(data)
+            if self.location.database is None:
+                yield Location(data)
                 return
-            with _database_of(self.place.database, name) as url:
-                yield Place(data, url)
+            with _database_of(self.location.database, name) as url:
+                yield Location(data, url)
         finally:
             shutil.rmtree(data)
 
 
-def prepare(place: Place) -> Prepared:
+def prepare(location: Location) -> Prepared:
     """Make a campaign up to the point where it takes reports."""
-    collector = Collector.open(Settings(place.data, database=place.database))
+    collector = Collector.open(Settings(location.data, database=location.database))
     try:
         manifest = publish_campaign(collector)
         number, asked = _asked(collector, manifest)
@@ -96,7 +96,7 @@ def prepare(place: Place) -> Prepared:
     finally:
         collector.close()
     return Prepared(
-        place=place,
+        location=location,
         number=number,
         manifest=manifest.sha256,
         possible=_possible(asked),
@@ -142,10 +142,10 @@ def publish_campaign(collector: Collector, name: str = CAMPAIGN) -> Manifest:
             "min_opt_in": OPT_IN_PEOPLE,
         }
     )
-    for place, token in enumerate(collector.opt_in.enrol(name, OPT_IN_PEOPLE)):
-        item = place % OPT_IN_RECORDS
+    for number, token in enumerate(collector.opt_in.enrol(name, OPT_IN_PEOPLE)):
+        item = number % OPT_IN_RECORDS
         records = [{"query": f"query {item}", "url": f"https://{item}.example.org"}]
-        body = msgspec.json.encode({"terms": terms.sha256, "nonce": f"{place:032x}", "records": records})
+        body = msgspec.json.encode({"terms": terms.sha256, "nonce": f"{number:032x}", "records": records})
         collector.opt_in.receive(name, token, body)
     return collector.lifecycle.publish(name)
 
@@ -162,9 +162,9 @@ def _impossible(form: ReportForm) -> str:
 @contextmanager
 def _database_of(template: str, name: str) -> Iterator[str]:
     base, _, options = template.partition("?")
-    root, _, held = base.rpartition("/")
+    root, _, original = base.rpartition("/")
     with psycopg.connect(f"{root}/postgres?{options}", autocommit=True) as connection:
-        connection.execute(f'CREATE DATABASE "{name}" TEMPLATE "{held}"'.encode())
+        connection.execute(f'CREATE DATABASE "{name}" TEMPLATE "{original}"'.encode())
         connection.execute("CHECKPOINT")
     try:
         yield f"{root}/{name}?{options}"
@@ -208,16 +208,16 @@ def _status(pid: int, name: str) -> float:
 
 
 @contextmanager
-def serving(side: str, prepared: Prepared, place: Place, workers: int) -> Iterator[Server]:
+def serving(side: str, prepared: Prepared, location: Location, workers: int) -> Iterator[Server]:
     """The collector or a floor, on a free port, from when it answers."""
-    database = place.database or ""
+    database = location.database or ""
     if side == PRODUCT:
-        command = ["-c", _SERVE, str(place.data), database, str(workers)]
+        command = ["-c", _SERVE, str(location.data), database, str(workers)]
     else:
         grouped = "0" if side == NAIVE else "1"
-        told = (str(place.data), database, str(workers), str(prepared.number), grouped, prepared.tuning)
-        command = ["-m", "benchmarks.collector_floor", *told]
-    journal = place.data / "journal"
+        settings = (str(location.data), database, str(workers), str(prepared.number), grouped, prepared.tuning)
+        command = ["-m", "benchmarks.collector_floor", *settings]
+    journal = location.data / "journal"
     with journal.open("wb") as lines:
         process = subprocess.Popen([sys.executable, *command], cwd=ROOT, stderr=lines)
     try:

@@ -37,20 +37,20 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=[500_000, 2_000_000, 5_000_000])
     parser.add_argument("--measured", type=int, default=200_000, help="reports that are measured at each size")
     parser.add_argument("--max-seconds", type=float, default=900.0)
-    told = parser.parse_args()
-    until = time.monotonic() + told.max_seconds
+    options = parser.parse_args()
+    until = time.monotonic() + options.max_seconds
     print("| reports in the table | reports/s | ratio to the empty table | µs of processor/report |")
     print("| ---: | ---: | ---: | ---: |")
     with tempfile.TemporaryDirectory() as folder:
         store = open_store(Settings(Path(folder)))
         with store.writing() as connection:
             connection.execute(campaign.insert().values(number=1, name="c", state="reporting", revision=0))
-        empty = _measured(store, 0, told.measured, None)
-        for size in told.sizes:
+        empty = _measured(store, 0, options.measured, None)
+        for size in options.sizes:
             if not _filled(Path(folder), size, until):
                 print(f"| {size:,} | left out: the time was over | | |")
                 break
-            _measured(store, size, told.measured, empty)
+            _measured(store, size, options.measured, empty)
         store.close()
 
 

@@ -24,14 +24,14 @@ def draw(
     """Write the picture as PNG."""
     with house_style():
         figure = Figure(figsize=(11, 8), dpi=150, layout="constrained")
-        places = figure.subplots(2, 2)
-        _grown(places[0][0], floor, growth)
+        panels = figure.subplots(2, 2)
+        _grown(panels[0][0], floor, growth)
         _bars(
-            places[0][1], "The curator's list, 5 million rows", [(row.tool, row.seconds, row.failure) for row in lists]
+            panels[0][1], "The curator's list, 5 million rows", [(row.tool, row.seconds, row.failure) for row in lists]
         )
-        for place, items in zip(places[1], sorted({row.items for row in reports}), strict=False):
+        for axes, items in zip(panels[1], sorted({row.items for row in reports}), strict=False):
             named = [(f"{row.tool}, {row.oracle}", row.seconds, row.failure) for row in reports if row.items == items]
-            _bars(place, f"Reports of the clients, {items} items", named)
+            _bars(axes, f"Reports of the clients, {items} items", named)
         figure.savefig(path, facecolor="white")
 
 
@@ -68,11 +68,11 @@ def _bars(axes: Axes, title: str, named: Sequence[tuple[str, float | None, str |
     """Seconds as bars; who has no result is named with the reason."""
     axes.set_title(title, fontsize=_TITLE, loc="left")
     known = [seconds for _, seconds, _ in named if seconds is not None]
-    least = min(known) / 3
-    for place, (name, seconds, failure) in enumerate(named):
+    left_end = min(known) / 3
+    for row, (name, seconds, failure) in enumerate(named):
         ours = name.startswith("blendp")
         if seconds is not None:
-            axes.barh(place, seconds - least, left=least, height=0.6, color=COLOURS["ink" if ours else "opt-in"])
+            axes.barh(row, seconds - left_end, left=left_end, height=0.6, color=COLOURS["ink" if ours else "opt-in"])
         shown = (
             f" {seconds:.2g} s"
             if seconds is not None and seconds < 1
@@ -80,9 +80,9 @@ def _bars(axes: Axes, title: str, named: Sequence[tuple[str, float | None, str |
             if seconds is not None
             else f" {(failure or '')[:40]}"
         )
-        axes.text(seconds or least, place, shown, va="center", fontsize=_TEXT, color=COLOURS["quiet"])
+        axes.text(seconds or left_end, row, shown, va="center", fontsize=_TEXT, color=COLOURS["quiet"])
     axes.set_xscale("log")
-    axes.set_xlim(least, max(known) * 6)
+    axes.set_xlim(left_end, max(known) * 6)
     axes.xaxis.set_major_formatter(_PLAIN)
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set_yticks(range(len(named)), [name for name, _, _ in named], fontsize=_TEXT)

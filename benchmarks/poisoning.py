@@ -62,27 +62,27 @@ def main() -> None:
     for epsilon in (1.0, 4.0):
         for share in (0.001, 0.01, 0.05):
             for cap in (None, 3.0):
-                gains, stated, found = [], [], 0
+                gains, stated, flagged = [], [], 0
                 for run in range(options.repeat):
                     parameters = Parameters(epsilon=epsilon, influence_cap=cap)
-                    made = []
+                    outcomes = []
                     for liars in (0.0, share):
                         random = SimulationRandom(1_000 * options.seed + run)
                         drawn = DrawnPeople.draw(law, USERS["aol"], OPT_IN, parameters, random)
                         people = LyingPeople(**{f: getattr(drawn, f) for f in drawn.__dataclass_fields__})
                         people.__dict__["share"] = liars
-                        made.append(simulate_people(people, parameters, random))
-                    row = int(made[0].head_list.query_of_cell[people.target])
-                    gains.append(made[1].queries.probability[row] - made[0].queries.probability[row])
-                    (line,) = [line for line in made[0].influence if line.share == share]
+                        outcomes.append(simulate_people(people, parameters, random))
+                    row = int(outcomes[0].head_list.query_of_cell[people.target])
+                    gains.append(outcomes[1].queries.probability[row] - outcomes[0].queries.probability[row])
+                    (line,) = [line for line in outcomes[0].influence if line.share == share]
                     stated.append(line.blended if cap is None else line.capped)
-                    check = made[1].check
-                    found += check is not None and people.target in check.flagged
+                    check = outcomes[1].check
+                    flagged += check is not None and people.target in check.flagged
                 error = np.std(gains, ddof=1) / math.sqrt(len(gains))
                 print(
                     f"{epsilon:>7g} {100 * share:>5g}% {'off' if cap is None else cap:>5} "
                     f"{100 * np.mean(gains):>8.4f} ({100 * error:.4f}) {100 * np.mean(stated):>11.4f} "
-                    f"{found:>12} of {options.repeat}"
+                    f"{flagged:>12} of {options.repeat}"
                 )
 
 

@@ -83,12 +83,12 @@ def timed(command: Sequence[str]) -> tuple[float, float]:
 
     It is started by a process that is small itself: a new process counts what the one before it held.
     """
-    told = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-I", "-S", "-c", _WATCH, *command], capture_output=True, text=True, check=False
     )
-    if told.returncode:
-        raise RuntimeError(f"{' '.join(command)[:100]} failed: {told.stderr[-500:]}")
-    seconds, kilobytes = told.stdout.split()
+    if process.returncode:
+        raise RuntimeError(f"{' '.join(command)[:100]} failed: {process.stderr[-500:]}")
+    seconds, kilobytes = process.stdout.split()
     return float(seconds), float(kilobytes) / 1000
 
 

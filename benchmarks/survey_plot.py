@@ -112,10 +112,10 @@ def _panel(axes: Axes, rows: Sequence[Row]) -> None:
 
 
 def _legend(rows: Sequence[Row]) -> list[Line2D]:
-    found = {row.method for row in rows if row.error is not None or row.projected is not None}
+    measured = {row.method for row in rows if row.error is not None or row.projected is not None}
     shown = [Line2D([], [], color=COLOURS["truth"], linewidth=1.4, label="sample: one attribute a client (1 = this)")]
     for line in (*reversed(_LINES), *_DOTS):
-        if line.method in found:
+        if line.method in measured:
             hollow = line.method == PUBLISHED
             shown.append(
                 Line2D(

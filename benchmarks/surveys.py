@@ -129,7 +129,7 @@ class Row:
         return self.loss <= self.epsilon * (1 + ROUNDING)
 
     @property
-    def place(self) -> tuple[float, int, float]:
+    def setting(self) -> tuple[float, int, float]:
         """Its configuration."""
         return self.epsilon, self.attributes, self.correlation
 
@@ -176,13 +176,13 @@ class RealRow:
 class Claim:
     """What is claimed, and whether the measurement bears it out."""
 
-    words: str
+    statement: str
     passed: bool
     detail: str
 
     def __str__(self) -> str:
         """One line."""
-        return f"{'PASS' if self.passed else 'FAIL'}: {self.words}: {self.detail}"
+        return f"{'PASS' if self.passed else 'FAIL'}: {self.statement}: {self.detail}"
 
 
 @dataclass(frozen=True)
@@ -197,12 +197,12 @@ class Measured:
     @classmethod
     def of_json(cls, text: str) -> Measured:
         """What :func:`main` wrote."""
-        told = json.loads(text)
+        document = json.loads(text)
         return cls(
-            told["people"],
-            tuple(Row(**_tuples(row)) for row in told["rows"]),
-            tuple(HybridRow(**_tuples(row)) for row in told["hybrid"]),
-            tuple(RealRow(**_tuples(row)) for row in told["real"]),
+            document["people"],
+            tuple(Row(**_tuples(row)) for row in document["rows"]),
+            tuple(HybridRow(**_tuples(row)) for row in document["hybrid"]),
+            tuple(RealRow(**_tuples(row)) for row in document["real"]),
         )
 
 
@@ -224,7 +224,7 @@ def equicorrelated_law(attributes: int, correlation: float) -> Array:
 
 def losses_by_enumeration(law: Array, channels: Mapping[int, Channel]) -> Array:
     """max over s, s', B of ln P(B | b_i = s)/P(B | b_i = s') for every i; ``channels`` are of what is reported."""
-    found = np.empty(law.ndim)
+    losses = np.empty(law.ndim)
     for i in range(law.ndim):
         unused = tuple(j for j in range(law.ndim) if j not in channels and j != i)
         left = [j for j in range(law.ndim) if j not in unused]
@@ -235,13 +235,13 @@ def losses_by_enumeration(law: Array, channels: Mapping[int, Channel]) -> Array:
         given = given / given.sum(axis=1, keepdims=True)
         if i in channels:
             given = (given[:, :, None] * channels[i][:, None, :]).reshape(len(given), -1)
-        found[i] = np.log(given.max(axis=0) / given.min(axis=0)).max()
-    return found
+        losses[i] = np.log(given.max(axis=0) / given.min(axis=0)).max()
+    return losses
 
 
 def hidden_losses_by_enumeration(law: Array, hidden: HiddenSampling) -> Array:
     """The same for RS+FD[GRR]: the report of one attribute is real, those of all others are any values."""
-    found = np.empty(law.ndim)
+    losses = np.empty(law.ndim)
     for i in range(law.ndim):
         by_value = []
         for s in range(law.shape[i]):
@@ -254,8 +254,8 @@ def hidden_losses_by_enumeration(law: Array, hidden: HiddenSampling) -> Array:
                 terms.append(m * (own @ channel))
             by_value.append(reduce(np.add.outer, terms))
         logs = np.log(np.array(by_value))
-        found[i] = (logs.max(axis=0) - logs.min(axis=0)).max()
-    return found
+        losses[i] = (logs.max(axis=0) - logs.min(axis=0)).max()
+    return losses
 
 
 def _margin(table: Array, kept: int) -> Array:
@@ -275,41 +275,41 @@ def zero_encoding_loss(epsilon: float, attributes: int, correlation: float) -> f
     others = weights @ np.array([[same, 1 - same], [1 - same, same]])
     worst = 0.0
     for many in combinations_with_replacement(range(4), attributes - 1):
-        told = others[list(many)].sum(axis=0)
-        totals = weights + told
+        from_others = others[list(many)].sum(axis=0)
+        totals = weights + from_others
         worst = max(worst, float(np.abs(np.log(totals[:, 0] / totals[:, 1])).max()))
     return worst
 
 
 def channels_of(group: Group) -> dict[int, Channel]:
     """Of a group's reports, from the probabilities that are drawn with."""
-    found = {}
+    channels = {}
     for attribute, size, randomiser in zip(group.attributes, group.sizes, group.randomisers, strict=True):
         hit, stray = randomiser.hit, randomiser.stray
         if randomiser.size != 1:
             raise ValueError("only reports of single values are gone through")
-        found[attribute] = stray + (hit - stray) * np.eye(size)
-    return found
+        channels[attribute] = stray + (hit - stray) * np.eye(size)
+    return channels
 
 
-def enumerated_loss(law: Array, made: Design) -> float:
+def enumerated_loss(law: Array, design: Design) -> float:
     """The largest loss about an attribute that any client of a design has."""
-    if made.hidden is not None:
-        return float(hidden_losses_by_enumeration(law, made.hidden).max())
-    return max(float(losses_by_enumeration(law, channels_of(group)).max()) for group in made.groups)
+    if design.hidden is not None:
+        return float(hidden_losses_by_enumeration(law, design.hidden).max())
+    return max(float(losses_by_enumeration(law, channels_of(group)).max()) for group in design.groups)
 
 
 # The grid of synthetic people.
 
 
-def published(model: Tree, made: Design) -> Design:
+def published(model: Tree, design: Design) -> Design:
     """RS+FD[GRR] with the published epsilon instead of that of a design, and what it reveals under the model."""
-    hidden = HiddenSampling.published(made.promise.epsilon, model.sizes)
+    hidden = HiddenSampling.published(design.promise.epsilon, model.sizes)
     bounds = pair_bounds(model)
     assert bounds is not None
-    told = Losses(tuple(hidden.attribute_losses(*bounds).tolist()), hidden.record_loss(), "exact")
-    group = replace(made.groups[0], epsilons=(hidden.inner,) * len(model.sizes))
-    return replace(made, method=PUBLISHED, groups=(group,), losses=told, hidden=hidden)
+    losses = Losses(tuple(hidden.attribute_losses(*bounds).tolist()), hidden.record_loss(), "exact")
+    group = replace(design.groups[0], epsilons=(hidden.inner,) * len(model.sizes))
+    return replace(design, method=PUBLISHED, groups=(group,), losses=losses, hidden=hidden)
 
 
 def with_error(values: Iterable[float]) -> tuple[float, float]:
@@ -320,26 +320,26 @@ def with_error(values: Iterable[float]) -> tuple[float, float]:
 
 def ratio(first: tuple[float, float], second: tuple[float, float]) -> tuple[float, float]:
     """A ratio of two means that were drawn independently, and its standard error."""
-    found = first[0] / second[0]
-    return found, found * math.hypot(first[1] / first[0], second[1] / second[0])
+    quotient = first[0] / second[0]
+    return quotient, quotient * math.hypot(first[1] / first[0], second[1] / second[0])
 
 
 def squares(estimates: Sequence[Array], truth: Sequence[Array]) -> float:
     """The squared error over values and then attributes."""
-    return float(np.mean([np.mean((found - true) ** 2) for found, true in zip(estimates, truth, strict=True)]))
+    return float(np.mean([np.mean((estimate - true) ** 2) for estimate, true in zip(estimates, truth, strict=True)]))
 
 
-def measure_ours(answers: Answers, made: Design, runs: int, random: SimulationRandom) -> dict[str, Any]:
+def measure_ours(answers: Answers, design: Design, runs: int, random: SimulationRandom) -> dict[str, Any]:
     """Errors of a design, measured and predicted."""
     truth = answers.frequencies()
     ends = np.cumsum(answers.sizes)[:-1]
     raw, projected = [], []
     for _ in range(runs):
-        level = client_level(made, collect(made, answers.codes, random.spawn()))
-        found = np.split(level.probability, ends)
-        raw.append(squares(found, truth))
-        projected.append(squares([project_on_simplex(each) for each in found], truth))
-    predicted = made.mean_squared_error(truth, among=answers.people)
+        level = client_level(design, collect(design, answers.codes, random.spawn()))
+        frequencies = np.split(level.probability, ends)
+        raw.append(squares(frequencies, truth))
+        projected.append(squares([project_on_simplex(each) for each in frequencies], truth))
+    predicted = design.mean_squared_error(truth, among=answers.people)
     return {"runs": runs, "error": with_error(raw), "projected": with_error(projected), "predicted": predicted}
 
 
@@ -353,7 +353,7 @@ def grid(
     peer_estimates: int = PEER_ESTIMATES,
 ) -> list[Row]:
     """All configurations: ours while the peers, two at a time, work on the same people."""
-    places = [(epsilon, d, rho) for d in attributes for rho in correlations for epsilon in epsilons]
+    settings = [(epsilon, d, rho) for d in attributes for rho in correlations for epsilon in epsilons]
     populations = {
         (d, rho): draw_answers(Tree.equicorrelated(d, rho), people, SimulationRandom(SEED + 100 * d + round(10 * rho)))
         for d in attributes
@@ -364,73 +364,73 @@ def grid(
         for (d, rho), answers in populations.items():
             np.save(Path(folder) / f"{d}-{rho}.npy", answers.codes)
         pending: dict[tuple[tuple[float, int, float], str], Future[Answer | PeerError]] = {}
-        for place in places:
+        for setting in settings:
             for peer in peers:
-                epsilon, d, rho = place
-                told = {
+                epsilon, d, rho = setting
+                options = {
                     "answers": Path(folder) / f"{d}-{rho}.npy",
                     "values": ",".join(["2"] * d),
                     "epsilon": repr(epsilon),
                     "runs": max(3, peer_estimates // d),
                     "seed": SEED + len(pending),
                 }
-                arguments = [word for name, value in told.items() for word in (f"--{name}", str(value))]
+                arguments = [word for name, value in options.items() for word in (f"--{name}", str(value))]
                 future = pool.submit(attempt, peer, arguments)
                 if not pending:
                     future.result()  # makes the environment, once
-                pending[place, peer.options[1]] = future
-        for place in places:
-            _tell(f"epsilon {place[0]:g}, {place[1]} attributes, correlation {place[2]:g}")
-            rows += _ours(place, populations[place[1:]], estimates)
-        for place in places:
+                pending[setting, peer.options[1]] = future
+        for setting in settings:
+            _tell(f"epsilon {setting[0]:g}, {setting[1]} attributes, correlation {setting[2]:g}")
+            rows += _ours(setting, populations[setting[1:]], estimates)
+        for setting in settings:
             for peer in peers:
-                _tell(f"{peer.options[1]}: epsilon {place[0]:g}, {place[1]} attributes, correlation {place[2]:g}")
+                _tell(f"{peer.options[1]}: epsilon {setting[0]:g}, {setting[1]} attributes, correlation {setting[2]:g}")
                 rows.append(
-                    _theirs(place, peer.options[1], pending[place, peer.options[1]].result(), populations, rows)
+                    _theirs(setting, peer.options[1], pending[setting, peer.options[1]].result(), populations, rows)
                 )
-    return sorted(rows, key=lambda row: row.place)
+    return sorted(rows, key=lambda row: row.setting)
 
 
-def _ours(place: tuple[float, int, float], answers: Answers, estimates: int) -> list[Row]:
-    epsilon, d, rho = place
+def _ours(setting: tuple[float, int, float], answers: Answers, estimates: int) -> list[Row]:
+    epsilon, d, rho = setting
     model, promise = Tree.equicorrelated(d, rho), Promise(epsilon)
     law = equicorrelated_law(d, rho)
     random = SimulationRandom(SEED + round(1e6 * epsilon + 1e3 * d + 100 * rho))
     designs = [design(model, answers.people, promise, method=method) for method in METHODS]
-    designs.append(published(model, next(made for made in designs if made.hidden is not None)))
+    designs.append(published(model, next(chosen for chosen in designs if chosen.hidden is not None)))
     return [
         Row(
-            *place,
+            *setting,
             "blendp",
-            made.method,
-            loss=enumerated_loss(law, made),
-            record=made.losses.record,
-            stated=made.losses.worst,
-            reported=(1,) if made.hidden else tuple(len(group.attributes) for group in made.groups),
-            **measure_ours(answers, made, max(10, estimates // d), random),
+            chosen.method,
+            loss=enumerated_loss(law, chosen),
+            record=chosen.losses.record,
+            stated=chosen.losses.worst,
+            reported=(1,) if chosen.hidden else tuple(len(group.attributes) for group in chosen.groups),
+            **measure_ours(answers, chosen, max(10, estimates // d), random),
         )
-        for made in designs
+        for chosen in designs
     ]
 
 
 def _theirs(
-    place: tuple[float, int, float],
+    setting: tuple[float, int, float],
     solution: str,
     answer: Answer | PeerError,
     populations: Mapping[tuple[int, float], Answers],
     ours: Sequence[Row],
 ) -> Row:
     """A peer's row: what it reveals is what ours of the same channel does, except that we have no OUE-z."""
-    epsilon, d, rho = place
+    epsilon, d, rho = setting
     twin = {"spl-grr": "split", "smp-grr": "sample", "rsfd-grr": PUBLISHED, "rsfd-oue-z": PUBLISHED}[solution]
-    like = next(row for row in ours if row.place == place and row.method == twin)
+    like = next(row for row in ours if row.setting == setting and row.method == twin)
     loss = zero_encoding_loss(epsilon, d, rho) if solution == "rsfd-oue-z" else like.loss
     if isinstance(answer, PeerError):
-        return Row(*place, PEERS[0].name, solution, loss, like.record, failure=str(answer))
+        return Row(*setting, PEERS[0].name, solution, loss, like.record, failure=str(answer))
     truth = populations[d, rho].frequencies()
     errors = [squares([np.array(each) for each in run], truth) for run in answer.result["estimates"]]
     return Row(
-        *place,
+        *setting,
         PEERS[0].name,
         solution,
         loss,
@@ -441,8 +441,8 @@ def _theirs(
     )
 
 
-def _tell(words: str) -> None:
-    print(words, file=sys.stderr, flush=True)
+def _tell(message: str) -> None:
+    print(message, file=sys.stderr, flush=True)
 
 
 # Claims.
@@ -486,12 +486,12 @@ def comparable(ours: Row, other: Row) -> tuple[tuple[float, float], tuple[float,
 
 def _against(rows: Sequence[Row], keeping: bool = True) -> Iterable[tuple[Row, Row, tuple[float, float]]]:
     """Every baseline with a result, cbps in the same place, and how many times larger the baseline's error is."""
-    best = {row.place: row for row in rows if row.method == "cbps"}
+    best = {row.setting: row for row in rows if row.method == "cbps"}
     for row in rows:
         if row.method in BASELINES and (row.kept or not keeping):
-            pair = comparable(best[row.place], row)
+            pair = comparable(best[row.setting], row)
             if pair is not None:
-                yield best[row.place], row, ratio(pair[1], pair[0])
+                yield best[row.setting], row, ratio(pair[1], pair[0])
 
 
 def _never_worse(rows: Sequence[Row]) -> Claim:
@@ -510,16 +510,16 @@ def _never_worse(rows: Sequence[Row]) -> Claim:
 
 
 def _better_than_split(rows: Sequence[Row]) -> Claim:
-    found = [
+    comparisons = [
         (times, other)
         for _, other, times in _against(rows)
         if other.method in ("split", "spl-grr") and other.correlation <= LOW
     ]
-    (least, error), other = min(found, key=lambda each: each[0][0])
+    (smallest, error), other = min(comparisons, key=lambda each: each[0][0])
     return Claim(
         f"(c) at correlations up to {LOW:g} the error of splitting is at least {GAIN:g} times that of cbps",
-        least >= GAIN,
-        f"{len(found)} comparisons; at least {least:.2f} ± {error:.2f} times ({other.method}, epsilon "
+        smallest >= GAIN,
+        f"{len(comparisons)} comparisons; at least {smallest:.2f} ± {error:.2f} times ({other.method}, epsilon "
         f"{other.epsilon:g}, {other.attributes} attributes, correlation {other.correlation:g})",
     )
 
@@ -540,14 +540,14 @@ def _as_predicted(rows: Sequence[Row]) -> Claim:
 
 def _best_by_formula(rows: Sequence[Row]) -> Claim:
     """The same as (b), without any noise to hide a difference in: what is predicted, which (d) bears out."""
-    ours = {row.place: row.predicted for row in rows if row.method == "cbps"}
+    ours = {row.setting: row.predicted for row in rows if row.method == "cbps"}
     times = []
     for row in rows:
-        mine = ours[row.place]
+        mine = ours[row.setting]
         if row.method in BASELINES and row.kept and row.predicted is not None and mine is not None:
             times.append((mine / row.predicted, row))
     behind = sorted((each for each in times if each[0] > 1 + FORMULA), key=lambda each: -each[0])
-    told = "; ".join(
+    excesses = "; ".join(
         f"{ratio:.3f} times the error of {row.method} at epsilon {row.epsilon:g}, {row.attributes} attributes, "
         f"correlation {row.correlation:g}"
         for ratio, row in behind
@@ -555,21 +555,21 @@ def _best_by_formula(rows: Sequence[Row]) -> Claim:
     return Claim(
         "(e) by formula, cbps is worse than no baseline of ours that keeps the promise",
         not behind,
-        f"{len(times)} comparisons; {told or f'at worst {max(each[0] for each in times):.9f} times the error'}",
+        f"{len(times)} comparisons; {excesses or f'at worst {max(each[0] for each in times):.9f} times the error'}",
     )
 
 
 def hybrid_claims(rows: Sequence[HybridRow]) -> list[Claim]:
     """Whether what is learnt keeps its promise under the true law, which is no tree: a hidden cause."""
-    found = []
+    claims = []
     for letter, method in (("f", TABLE_LEARNT), ("g", TREE_LEARNT)):
         surveys = [row for row in rows if row.method == method]
         broken = sum(row.loss > row.epsilon * (1 + ROUNDING) for row in surveys)
         worst = max(row.loss / row.epsilon for row in surveys)
-        words = f"({letter}) hybrid surveys ({method}) keep the promise under the true law"
-        told = f"{broken} of {len(surveys)} do not; the largest loss is {worst:.3f} of the promise"
-        found.append(Claim(words, not broken, told))
-    return found
+        statement = f"({letter}) hybrid surveys ({method}) keep the promise under the true law"
+        detail = f"{broken} of {len(surveys)} do not; the largest loss is {worst:.3f} of the promise"
+        claims.append(Claim(statement, not broken, detail))
+    return claims
 
 
 # Hybrid surveys.
@@ -588,7 +588,7 @@ def hybrid(
         model, law = Tree.equicorrelated(attributes, rho), equicorrelated_law(attributes, rho)
         answers = draw_answers(model, people, SimulationRandom(SEED + round(10 * rho)))
         for epsilon in epsilons:
-            for name, told, known in (
+            for name, parameters, known in (
                 ("cbps, model known", SurveyParameters(epsilon=epsilon), model),
                 (TABLE_LEARNT, SurveyParameters(epsilon=epsilon, learn="table"), None),
                 (TREE_LEARNT, SurveyParameters(epsilon=epsilon, learn="tree"), None),
@@ -596,24 +596,25 @@ def hybrid(
                 ("split", SurveyParameters(epsilon=epsilon, method="split"), None),
             ):
                 _tell(f"hybrid: {name}, epsilon {epsilon:g}, correlation {rho:g}")
-                rows.append(_hybrid(name, answers, law, told, known, rho, runs))
+                rows.append(_hybrid(name, answers, law, parameters, known, rho, runs))
     return rows
 
 
 def _hybrid(
-    name: str, answers: Answers, law: Array, told: SurveyParameters, known: Tree | None, rho: float, runs: int
+    name: str, answers: Answers, law: Array, parameters: SurveyParameters, known: Tree | None, rho: float, runs: int
 ) -> HybridRow:
     truth = np.concatenate(answers.frequencies())
     random = SimulationRandom(SEED)
     outcomes = [
-        simulate_survey(answers, told, opt_in=HYBRID_OPT_IN, model=known, random=random.spawn()) for _ in range(runs)
+        simulate_survey(answers, parameters, opt_in=HYBRID_OPT_IN, model=known, random=random.spawn())
+        for _ in range(runs)
     ]
 
     def errors(of: Iterable[Array]) -> tuple[float, float]:
-        return with_error(float(np.mean((found - truth) ** 2)) for found in of)
+        return with_error(float(np.mean((estimate - truth) ** 2)) for estimate in of)
 
     return HybridRow(
-        told.epsilon,
+        parameters.epsilon,
         rho,
         name,
         errors(each.client.probability for each in outcomes),
@@ -664,20 +665,20 @@ _NURSERY = ("parents", "has_nurs", "form", "children", "housing", "finance", "so
 def _columns(path: Path, names: Sequence[str]) -> dict[str, list[str]]:
     with gzip.open(path, "rt", newline="") as file:
         rows = [row for row in csv.reader(file, skipinitialspace=True) if len(row) == len(names)]
-    return {name: [row[place].strip() for row in rows] for place, name in enumerate(names)}
+    return {name: [row[position].strip() for row in rows] for position, name in enumerate(names)}
 
 
 def real_answers(folder: Path = DATA) -> dict[str, Answers]:
     """What there is: ``fair`` always, Adult and Nursery if their folder is there."""
-    found = {"fair, yes/no": fair_answers()}
+    tables = {"fair, yes/no": fair_answers()}
     if (folder / "adult.data.gz").exists():
         columns = _columns(folder / "adult.data.gz", _ADULT)
         chosen = {name: columns[name] for name in _ADULT_YES}
         yes = {name: np.array([_ADULT_YES[name](value) for value in column]) for name, column in chosen.items()}
-        found |= {"Adult, yes/no": _yes_or_no(yes), "Adult": _categories(chosen)}
+        tables |= {"Adult, yes/no": _yes_or_no(yes), "Adult": _categories(chosen)}
     if (folder / "nursery.data.gz").exists():
-        found["Nursery"] = _categories(_columns(folder / "nursery.data.gz", _NURSERY))
-    return found
+        tables["Nursery"] = _categories(_columns(folder / "nursery.data.gz", _NURSERY))
+    return tables
 
 
 def real(
@@ -695,9 +696,9 @@ def real(
         for epsilon in epsilons:
             for method in methods:
                 _tell(f"{name}: {method}, epsilon {epsilon:g}")
-                told = SurveyParameters(epsilon=epsilon, method=method)
-                trial = evaluate_survey(drawn, told, opt_in=HYBRID_OPT_IN, runs=many, seed=SEED)
-                made, misfit = trial.example.design, trial.example.misfit
+                parameters = SurveyParameters(epsilon=epsilon, method=method)
+                trial = evaluate_survey(drawn, parameters, opt_in=HYBRID_OPT_IN, runs=many, seed=SEED)
+                chosen, misfit = trial.example.design, trial.example.misfit
                 rows.append(
                     RealRow(
                         name,
@@ -709,10 +710,10 @@ def real(
                         trial.opt_in_rmse or math.nan,
                         trial.rmse,
                         trial.coverage,
-                        made.losses.worst,
+                        chosen.losses.worst,
                         trial.worst_data_loss,
-                        made.losses.record,
-                        (1,) if made.hidden else tuple(len(group.attributes) for group in made.groups),
+                        chosen.losses.record,
+                        (1,) if chosen.hidden else tuple(len(group.attributes) for group in chosen.groups),
                         None if misfit is None else misfit.share,
                     )
                 )
@@ -736,15 +737,15 @@ def _number(pair: tuple[float, float] | None, unit: float = 1.0, digits: int = 3
     value, error = pair[0] / unit, pair[1] / unit
     if not error > 0:
         return f"{value:.{digits}g}"
-    places = max(0, 1 - math.floor(math.log10(error)) - (1 if error / 10 ** math.floor(math.log10(error)) >= 3 else 0))
-    return f"{value:.{places}f} ± {error:.{places}f}"
+    decimals = max(0, 1 - math.floor(math.log10(error)) - (1 if error / 10 ** math.floor(math.log10(error)) >= 3 else 0))
+    return f"{value:.{decimals}f} ± {error:.{decimals}f}"
 
 
 def _sizes(reported: Sequence[int]) -> str:
     if not reported:
         return ""
-    least, most = min(reported), max(reported)
-    return f"{least}" if least == most else f"{least}-{most}"
+    fewest, largest = min(reported), max(reported)
+    return f"{fewest}" if fewest == largest else f"{fewest}-{largest}"
 
 
 def _loss(row: Row) -> str:
@@ -753,26 +754,26 @@ def _loss(row: Row) -> str:
 
 def summary(rows: Sequence[Row]) -> str:
     """One line for every configuration: how many times the error of cbps the others have."""
-    at = {(row.place, row.method): row for row in rows}
-    times = {(other.place, other.method): found for _, other, found in _against(rows, keeping=False)}
+    at = {(row.setting, row.method): row for row in rows}
+    times = {(other.setting, other.method): quotient for _, other, quotient in _against(rows, keeping=False)}
     shown = []
-    for place in sorted({row.place for row in rows}):
-        ours = at[place, "cbps"]
+    for setting in sorted({row.setting for row in rows}):
+        ours = at[setting, "cbps"]
         line = [
-            *(f"{each:g}" for each in place),
+            *(f"{each:g}" for each in setting),
             _number(ours.error, 1e-4),
             _sizes(ours.reported),
             f"{ours.record:.3g}",
         ]
         for method in ("cbp", "split", "sample", "rsfd", PUBLISHED, "spl-grr", "smp-grr", "rsfd-grr", "rsfd-oue-z"):
-            other = at.get((place, method))
+            other = at.get((setting, method))
             if other is None:
                 line.append("")
                 continue
             if method == "cbp" and ours.error is not None and other.error is not None:
                 cell = _number(ratio(other.error, ours.error))
             else:
-                cell = _number(times.get((place, method))) or (other.failure or "")
+                cell = _number(times.get((setting, method))) or (other.failure or "")
             line.append(cell if other.kept else f"{cell} (**reveals {other.loss:.3g}**)")
         shown.append(line)
     headings = ["ε", "d", "correlation", "cbps: error, 1e-4", "reports", "record ε", "cbp", "split", "sample", "RS+FD"]
@@ -786,7 +787,7 @@ def everything(rows: Sequence[Row]) -> str:
     headings += ["on simplex", "loss about an attribute", "record ε", "promise|"]
     shown = [
         [
-            *(f"{each:g}" for each in row.place),
+            *(f"{each:g}" for each in row.setting),
             row.tool,
             row.method,
             _sizes(row.reported),
@@ -842,7 +843,7 @@ def real_table(rows: Sequence[RealRow]) -> str:
     ]
     headings += ["loss, model", "loss, data", "record ε", "misfit"]
 
-    def told(row: RealRow) -> str:
+    def data_loss(row: RealRow) -> str:
         if row.data_loss is None:
             return "not known"
         kept = row.data_loss <= row.epsilon * (1 + ROUNDING)
@@ -858,7 +859,7 @@ def real_table(rows: Sequence[RealRow]) -> str:
             *(f"{error * 1e3:.3g}" for error in (row.client, row.predicted, row.opt_in, row.blended)),
             f"{row.coverage:.3f}",
             f"{row.stated:.3g}",
-            told(row),
+            data_loss(row),
             f"{row.record:.3g}",
             "" if row.misfit is None else f"{100 * row.misfit:.1f} %",
         ]
@@ -869,8 +870,8 @@ def real_table(rows: Sequence[RealRow]) -> str:
 
 def page(measured: Measured) -> str:
     """The tables of the page in docs."""
-    found = [*claims(measured.rows), *(hybrid_claims(measured.hybrid) if measured.hybrid else [])]
-    parts = ["\n".join(f"- {claim}." for claim in found) + "\n"]
+    verdicts = [*claims(measured.rows), *(hybrid_claims(measured.hybrid) if measured.hybrid else [])]
+    parts = ["\n".join(f"- {claim}." for claim in verdicts) + "\n"]
     parts += ["**How many times the error of cbps the others have**\n", summary(measured.rows)]
     parts.append("**A hybrid survey: what learning the correlations costs**\n")
     parts += [hybrid_table(measured.hybrid), "**Real answers, hybrid**\n", real_table(measured.real)]
@@ -884,16 +885,16 @@ def page(measured: Measured) -> str:
 def measure(quickly: bool) -> Iterator[Measured]:
     """Everything, part by part: what there is after each of them; ``quickly``: little, without peers."""
     if quickly:
-        yield (found := Measured(5_000, tuple(grid(*_QUICK, people=5_000, estimates=160, peers=()))))
-        yield (found := replace(found, hybrid=tuple(hybrid((1.0,), (0.1,), people=20_000, runs=2, attributes=4))))
+        yield (so_far := Measured(5_000, tuple(grid(*_QUICK, people=5_000, estimates=160, peers=()))))
+        yield (so_far := replace(so_far, hybrid=tuple(hybrid((1.0,), (0.1,), people=20_000, runs=2, attributes=4))))
         drawn = real(
             {"fair, yes/no": fair_answers()}, (1.0,), people=20_000, runs=2, methods=("cbps", "sample", "split")
         )
-        yield replace(found, real=tuple(drawn))
+        yield replace(so_far, real=tuple(drawn))
     else:
-        yield (found := Measured(PEOPLE, tuple(grid())))
-        yield (found := replace(found, hybrid=tuple(hybrid())))
-        yield replace(found, real=tuple(real(real_answers())))
+        yield (so_far := Measured(PEOPLE, tuple(grid())))
+        yield (so_far := replace(so_far, hybrid=tuple(hybrid())))
+        yield replace(so_far, real=tuple(real(real_answers())))
 
 
 def main() -> None:
@@ -916,8 +917,8 @@ def main() -> None:
 
     draw(measured.rows, out / "surveys.png")
     if asked.docs:
-        told = ROOT / "docs" / "survey-benchmark.md"
-        told.write_text(_MEASURED.sub(lambda found: f"{found[1]}\n{page(measured)}\n{found[2]}", told.read_text()))
+        path = ROOT / "docs" / "survey-benchmark.md"
+        path.write_text(_MEASURED.sub(lambda mark: f"{mark[1]}\n{page(measured)}\n{mark[2]}", path.read_text()))
         draw(measured.rows, ROOT / "docs" / "images" / "surveys.png")
 
 

@@ -36,15 +36,20 @@ def main() -> None:
             for trial in trials:
                 listed = trial.outcome.head_list.record_cells
                 cells = listed[np.array_split(np.argsort(trial.head.cells[listed]), 4)[quarter]]
-                made, truth = trial.outcome.cells, trial.head.cells[cells]
-                held = np.abs(made.probability[cells] - truth) < 1.96 * made.std_error[cells]
+                blended, truth = trial.outcome.cells, trial.head.cells[cells]
+                covered = np.abs(blended.probability[cells] - truth) < 1.96 * blended.std_error[cells]
                 rows.append(
-                    (truth.mean(), made.probability[cells].mean(), made.weight_opt_in[cells].mean(), held.mean())
+                    (
+                        truth.mean(),
+                        blended.probability[cells].mean(),
+                        blended.weight_opt_in[cells].mean(),
+                        covered.mean(),
+                    )
                 )
-            true, estimate, weight, held_share = np.mean(rows, axis=0)
+            true, estimate, weight, coverage = np.mean(rows, axis=0)
             print(
                 f"{share:>6.0%} {candidates:>10.1f}  {quarter + 1:>7}  {true:>8.2e} {estimate:>8.2e} "
-                f"{estimate / true - 1:>+6.0%} {weight:>6.2f} {held_share:.3f}"
+                f"{estimate / true - 1:>+6.0%} {weight:>6.2f} {coverage:.3f}"
             )
 
 

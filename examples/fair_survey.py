@@ -34,7 +34,7 @@ QUESTIONS = {
 def fair_answers(people: int | None = None, seed: int = 0) -> Answers:
     """The answers of so many people, drawn with replacement; of those who were asked, if no number is given."""
     data = fair.load_pandas().data
-    codes = np.stack([(data[column] >= least).to_numpy() for column, least in QUESTIONS.values()], axis=1)
+    codes = np.stack([(data[column] >= threshold).to_numpy() for column, threshold in QUESTIONS.values()], axis=1)
     questions = Questionnaire(tuple(Attribute(name, ("no", "yes")) for name in QUESTIONS))
     asked = Answers(questions, codes.astype(np.int32))
     if people is None:
@@ -48,12 +48,13 @@ def main() -> None:
     parser.add_argument("--people", type=int, default=200_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("fair"))
-    told = parser.parse_args()
-    answers = fair_answers(told.people, told.seed)
-    told.out.mkdir(parents=True, exist_ok=True)
-    write_answers(answers, told.out / "answers.csv", overwrite=True)
-    (told.out / "questionnaire.json").write_bytes(answers.questionnaire.to_bytes())
-    print(f"{answers.people:,} people in {told.out / 'answers.csv'}, questions in {told.out / 'questionnaire.json'}")
+    options = parser.parse_args()
+    answers = fair_answers(options.people, options.seed)
+    options.out.mkdir(parents=True, exist_ok=True)
+    table, questions = options.out / "answers.csv", options.out / "questionnaire.json"
+    write_answers(answers, table, overwrite=True)
+    questions.write_bytes(answers.questionnaire.to_bytes())
+    print(f"{answers.people:,} people in {table}, questions in {questions}")
 
 
 if __name__ == "__main__":

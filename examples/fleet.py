@@ -79,9 +79,9 @@ class Fleet:
         manifest, head_list = self.look()
 
         def make(record: Record) -> UploadedReport:
-            made = make_report([record], head_list, manifest.terms.epsilon, manifest.query_share, self._random())
+            report = make_report([record], head_list, manifest.terms.epsilon, manifest.query_share, self._random())
             install = pseudonym(deletion_key(os.urandom(32), self._name))
-            return UploadedReport(os.urandom(16), install, QUESTION_NUMBER[made.question], made.data)
+            return UploadedReport(os.urandom(16), install, QUESTION_NUMBER[report.question], report.data)
 
         def send(some: Sequence[Record]) -> None:
             reports = [make(record) for record in some]
@@ -151,10 +151,10 @@ class Fleet:
         return random
 
     @staticmethod
-    def _in_parallel(send: Callable[..., None], people: Sequence[tuple[object, ...]], told: str) -> None:
+    def _in_parallel(send: Callable[..., None], people: Sequence[tuple[object, ...]], activity: str) -> None:
         with ThreadPoolExecutor(SENDERS) as pool:
             sent = pool.map(lambda person: send(*person), people)
-            for _ in track(sent, told, total=len(people), transient=True):
+            for _ in track(sent, activity, total=len(people), transient=True):
                 pass
 
 
@@ -167,15 +167,15 @@ def main() -> None:
     parser.add_argument("--tokens", type=Path, help="opt-in: the file that `blendp campaign enrol --out` wrote")
     parser.add_argument("--batch", type=int, default=1, help="clients: how many reports a relay sends at a time")
     parser.add_argument("--people", type=int, default=5000, help="clients: how many")
-    told = parser.parse_args()
-    if told.group == "opt-in" and told.tokens is None:
+    options = parser.parse_args()
+    if options.group == "opt-in" and options.tokens is None:
         parser.error("opt-in needs --tokens FILE")
-    with Fleet(told.server, told.campaign) as fleet:
-        if told.group == "clients":
-            fleet.report(invented_records(told.people, seed=2), told.batch)
-            print(f"{told.people} people reported")
+    with Fleet(options.server, options.campaign) as fleet:
+        if options.group == "clients":
+            fleet.report(invented_records(options.people, seed=2), options.batch)
+            print(f"{options.people} people reported")
         else:
-            tokens = told.tokens.read_text().split()
+            tokens = options.tokens.read_text().split()
             fleet.opt_in(tokens, invented_records(len(tokens), seed=1))
             print(f"{len(tokens)} people opted in")
 

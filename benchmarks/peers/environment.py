@@ -87,8 +87,8 @@ def ask(peer: Peer, arguments: Sequence[str], timeout: float = TIMEOUT) -> Answe
         raise PeerError(f"> {timeout:g} s")
     if code:
         raise PeerError(f"failed after {time.perf_counter() - started:.0f} s: {_last_line(errors)}")
-    told = json.loads(_last_line(output))
-    return Answer(float(told.pop("seconds")), told)
+    answer = json.loads(_last_line(output))
+    return Answer(float(answer.pop("seconds")), answer)
 
 
 def attempt(peer: Peer, arguments: Sequence[str], timeout: float = TIMEOUT) -> Answer | PeerError:

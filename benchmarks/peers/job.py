@@ -35,7 +35,7 @@ class ListJob:
 class ReportsJob:
     """Reports about the items of an .npy file, and the frequencies estimated from them."""
 
-    held: str
+    own_items: str
     items: int
     epsilon: float
     oracle: str
@@ -70,7 +70,7 @@ def list_job() -> ListJob:
 def reports_job() -> ReportsJob:
     """The job of the command line."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("held")
+    parser.add_argument("own_items")
     parser.add_argument("--items", type=int, required=True)
     parser.add_argument("--epsilon", type=float, required=True)
     parser.add_argument("--oracle", required=True)

@@ -16,11 +16,11 @@ ORACLES = {"GRR": (GRR_Client, GRR_Aggregator_MI), "SS": (SS_Client, SS_Aggregat
 def main() -> None:
     """Compilation is not counted."""
     job = reports_job()
-    held = np.load(job.held).tolist()
+    own_items = np.load(job.own_items).tolist()
     client, aggregate = ORACLES[job.oracle]
-    client(held[0], job.items, job.epsilon)
+    client(own_items[0], job.items, job.epsilon)
     start = time.perf_counter()
-    reports = [client(item, job.items, job.epsilon) for item in held]
+    reports = [client(item, job.items, job.epsilon) for item in own_items]
     estimate = aggregate(reports, job.items, job.epsilon)
     answer_estimate(time.perf_counter() - start, estimate)
 

@@ -17,7 +17,7 @@ def same(item: int) -> int:
 def main() -> None:
     """Reports are aggregated as they come."""
     job = reports_job()
-    held = np.load(job.held).tolist()
+    own_items = np.load(job.own_items).tolist()
     start = time.perf_counter()
     if job.oracle == "GRR":
         client = DEClient(job.epsilon, job.items, index_mapper=same)
@@ -25,9 +25,9 @@ def main() -> None:
     else:
         client = UEClient(job.epsilon, job.items, use_oue=True, index_mapper=same)
         server = UEServer(job.epsilon, job.items, use_oue=True, index_mapper=same)
-    for item in held:
+    for item in own_items:
         server.aggregate(client.privatise(item))
-    estimate = server.estimate_all(range(job.items), suppress_warnings=True) / len(held)
+    estimate = server.estimate_all(range(job.items), suppress_warnings=True) / len(own_items)
     answer_estimate(time.perf_counter() - start, estimate)
 
 

@@ -48,8 +48,8 @@ class Solution:
 
     def estimate(self, reports: list[Any], values: list[int], epsilon: float) -> Any:
         """The frequencies of each attribute."""
-        told = (values,) if self.told_values else ()
-        return self.aggregate(reports, *told, len(values), epsilon, *self.options)
+        domain = (values,) if self.told_values else ()
+        return self.aggregate(reports, *domain, len(values), epsilon, *self.options)
 
 
 SOLUTIONS = {

@@ -15,8 +15,8 @@ SECONDS = 0.6
 
 @pytest.fixture(scope="module")
 def prepared() -> Iterator[Prepared]:
-    with preparing(SQLITE) as made:
-        yield made
+    with preparing(SQLITE) as prepared:
+        yield prepared
 
 
 def test_a_short_run_against_the_floor_has_every_figure(prepared: Prepared, tmp_path: Path) -> None:
@@ -28,8 +28,8 @@ def test_a_short_run_against_the_floor_has_every_figure(prepared: Prepared, tmp_
         assert 0 < one.start_megabytes <= one.peak_megabytes
         assert one.refused == 0
     measured = Measured(2, SECONDS, [Row(SQLITE, single.name, 1, paced=False, runs=runs)])
-    told = json.loads(measured.as_json())
-    assert [claim["goal"] for claim in told["claims"]] == [0.6]
+    document = json.loads(measured.as_json())
+    assert [claim["goal"] for claim in document["claims"]] == [0.6]
     page = tmp_path / "page.md"
     write_page(measured, page)
     write_page(measured, page)

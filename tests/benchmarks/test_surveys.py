@@ -57,15 +57,15 @@ def test_every_design_keeps_its_promise_by_plain_sums(method: str, epsilon: floa
     law = plain_law(attributes, correlation)
     for record, share in law.items():
         assert tree.joint().probabilities[record] == pytest.approx(share, abs=1e-15)
-    made = design(tree, 1000, Promise(epsilon), method=method)
+    chosen = design(tree, 1000, Promise(epsilon), method=method)
     losses = []
-    for group in made.groups:
+    for group in chosen.groups:
         likelihood: Likelihood = {}
         for record, report in product(law, repeat=2):
-            if made.hidden is not None:
-                truth = [coin / 2**53 for coin in made.hidden.coins]
-                told = [p if a == b else 1 - p for p, a, b in zip(truth, record, report, strict=True)]
-                likelihood[record, report] = sum(told)
+            if chosen.hidden is not None:
+                truth = [coin / 2**53 for coin in chosen.hidden.coins]
+                chances = [p if a == b else 1 - p for p, a, b in zip(truth, record, report, strict=True)]
+                likelihood[record, report] = sum(chances)
                 continue
             chance = 1.0
             for j, randomiser in zip(group.attributes, group.randomisers, strict=True):
@@ -73,9 +73,9 @@ def test_every_design_keeps_its_promise_by_plain_sums(method: str, epsilon: floa
             likelihood[record, report] = chance
         losses.append(plain_loss(law, likelihood))
     assert max(losses) <= epsilon * (1 + 1e-12)
-    assert max(losses) == pytest.approx(made.losses.worst, abs=1e-9)
+    assert max(losses) == pytest.approx(chosen.losses.worst, abs=1e-9)
     assert max(losses) == pytest.approx(
-        surveys.enumerated_loss(surveys.equicorrelated_law(attributes, correlation), made), abs=1e-9
+        surveys.enumerated_loss(surveys.equicorrelated_law(attributes, correlation), chosen), abs=1e-9
     )
 
 
@@ -98,7 +98,7 @@ def test_what_the_published_hidden_samplings_reveal_by_plain_sums(epsilon: float
     bits = list(product((0, 1), repeat=2))
 
     def sent(pair: tuple[int, ...], value: int | None) -> float:
-        chances = [0.5 if place == value else q for place in (0, 1)]
+        chances = [0.5 if position == value else q for position in (0, 1)]
         return math.prod(chance if bit else 1 - chance for bit, chance in zip(pair, chances, strict=True))
 
     zero: Likelihood = {}
@@ -109,15 +109,15 @@ def test_what_the_published_hidden_samplings_reveal_by_plain_sums(epsilon: float
                 math.prod(sent(pairs[k], record[k] if k == j else None) for k in range(attributes))
                 for j in range(attributes)
             )
-    found = surveys.zero_encoding_loss(epsilon, attributes, correlation)
-    assert found == pytest.approx(plain_loss(law, zero), abs=1e-12)
+    loss = surveys.zero_encoding_loss(epsilon, attributes, correlation)
+    assert loss == pytest.approx(plain_loss(law, zero), abs=1e-12)
 
 
 @pytest.mark.statistical
 def test_the_claims_hold_on_a_small_grid(measured: surveys.Measured) -> None:
-    found = surveys.claims(measured.rows)
-    assert [claim.words[:3] for claim in found] == ["(a)", "(b)", "(c)", "(d)", "(e)"]
-    assert not [str(claim) for claim in found if not claim.passed]
+    claims = surveys.claims(measured.rows)
+    assert [claim.statement[:3] for claim in claims] == ["(a)", "(b)", "(c)", "(d)", "(e)"]
+    assert not [str(claim) for claim in claims if not claim.passed]
     assert surveys.hybrid_claims(measured.hybrid)[0].passed  # a table; these people are no tree
 
 
