@@ -737,7 +737,8 @@ def _number(pair: tuple[float, float] | None, unit: float = 1.0, digits: int = 3
     value, error = pair[0] / unit, pair[1] / unit
     if not error > 0:
         return f"{value:.{digits}g}"
-    decimals = max(0, 1 - math.floor(math.log10(error)) - (1 if error / 10 ** math.floor(math.log10(error)) >= 3 else 0))
+    magnitude = math.floor(math.log10(error))
+    decimals = max(0, 1 - magnitude - (1 if error / 10**magnitude >= 3 else 0))
     return f"{value:.{decimals}f} ± {error:.{decimals}f}"
 
 
