@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from blendp.methods import Simulation
-from blendp.render.release.page import TOP, TRUE_VALUES, render_report
+from blendp.render.release.page import TOP, TRUE_VALUES, render_release
 from tests.browser.looks import beyond_the_edge, misplaced_labels
 from tests.unit.render.samples import HOSTILE, make_outcome, plain_records
 
@@ -20,7 +20,7 @@ PHONE, DESK = 390, 1200
 def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     outcome, truth = make_outcome([*HOSTILE, *plain_records(12)], kind=Simulation)
     path: Path = tmp_path_factory.mktemp("report") / "report.html"
-    path.write_text(render_report(outcome, title="A <b>bold</b> title", truth=truth), encoding="utf-8")
+    path.write_text(render_release(outcome, title="A <b>bold</b> title", truth=truth), encoding="utf-8")
     return path.as_uri()
 
 

@@ -21,8 +21,8 @@ from blendp.estimate import Split, Tally
 from blendp.headlist import HeadList
 from blendp.methods import LogPeople
 from blendp.privacy import Budget
-from blendp.render.release.document import release_of_document
-from blendp.render.release.files import FILES, release_card, rows_for_json, write_readable, write_release
+from blendp.render.release.document import release_card, release_of_document, rows_for_json
+from blendp.render.release.files import FILES, write_readable, write_release
 from blendp.service.campaigns import keyed, pseudonym_key
 from blendp.service.collector import Collector
 from blendp.service.lifecycle import parameters_of

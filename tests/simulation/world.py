@@ -22,7 +22,7 @@ from blendp.estimate import Arm, Split
 from blendp.headlist import HeadList
 from blendp.mechanisms import SubsetSelection
 from blendp.methods import Listed, conclude
-from blendp.render.release.files import release_card, rows_for_json
+from blendp.render.release.document import release_card, rows_for_json
 from blendp.service.campaigns import SIGNED, keyed, pseudonym_key
 from blendp.service.collector import KEYS_FOLDER, Collector
 from blendp.service.private_files import PrivateFiles

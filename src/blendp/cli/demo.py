@@ -14,7 +14,7 @@ from blendp.logs import log_of_table
 from blendp.logs.synthetic import population
 from blendp.methods import Parameters
 from blendp.outputs import refuse_existing, whole
-from blendp.render.release.page import ReportTruth, render_report
+from blendp.render.release.page import KnownTruth, render_release
 from blendp.render.release.terminal import records_table, scores_table, summary
 
 EXAMPLES = """Examples:
@@ -53,8 +53,8 @@ def demo(
         trial, figures = done.trials[0], done.to_dict()
         best = trial.blended
         scores = {"L1": best.l1, "NDCG": best.ndcg, "NDCG, random order": best.ndcg_random}
-        truth = ReportTruth(trial.head.cells, trial.head.queries, scores)
-        page = render_report(trial.outcome, title=f"blendp demo: a synthetic {name} population", truth=truth)
+        truth = KnownTruth(trial.head.cells, trial.head.queries, scores)
+        page = render_release(trial.outcome, title=f"blendp demo: a synthetic {name} population", truth=truth)
         with whole(target, overwrite=False, own_files=("report.html",)) as made:
             (made / "report.html").write_text(page, encoding="utf-8")
     results.print(summary(trial.outcome))

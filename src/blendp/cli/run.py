@@ -12,7 +12,8 @@ from blendp.engines import Contributions, StagedLog
 from blendp.engines.spark import SparkLog
 from blendp.outputs import refuse_existing
 from blendp.render.release.checks import all_cautions
-from blendp.render.release.files import FILES, release_card, rows_for_json, write_release
+from blendp.render.release.document import release_card, rows_for_json
+from blendp.render.release.files import FILES, write_release
 from blendp.render.release.page import load_plots_meanwhile
 from blendp.render.release.terminal import records_table, summary
 

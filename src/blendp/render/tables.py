@@ -54,3 +54,10 @@ def _encoded(cell: Cell) -> str:
         text = cell_of_text(cell)
         return '"' + text.replace('"', '""') + '"' if _QUOTED.search(text) else text
     return str(cell) if cell is not None and math.isfinite(cell) else ""
+
+
+def wildcard_text(text: str | None) -> str:
+    r"""The text of a CSV field: the wildcard is ``*``; data that reads ``*``, ``\*``, ``\\*`` ... gains a backslash."""
+    if text is None:
+        return "*"
+    return "\\" + text if text.endswith("*") and not text[:-1].strip("\\") else text

@@ -30,8 +30,7 @@ from blendp.canonical import canonical_json
 from blendp.errors import ParameterError
 from blendp.methods import Listed, Parameters, Release, conclude, make_list
 from blendp.randomness import DerivedRandom, ReleaseRandom
-from blendp.render.release.document import groups_for_json
-from blendp.render.release.files import release_card, rows_for_json
+from blendp.render.release.document import groups_for_json, release_card, rows_for_json
 from blendp.service.audit import LOCAL, Actor, Trail
 from blendp.service.campaigns import (
     SIGNED,

@@ -261,7 +261,7 @@ def test_a_full_disk_for_the_output(desk: Desk, monkeypatch: pytest.MonkeyPatch)
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     (desk.folder / "a.csv").write_bytes(CSV)
-    monkeypatch.setattr(files, "render_report", full)
+    monkeypatch.setattr(files, "render_release", full)
     desk.refuses("a.csv", 5, "release: No space left on device, so free some or name another place.")
 
 

@@ -19,7 +19,7 @@ from blendp.mechanisms import SubsetSelection
 from blendp.methods import Listed, LogPeople, Outcome, Parameters, Release, conclude, make_list, run
 from blendp.methods.listed import _digest
 from blendp.randomness import ReleaseRandom, SimulationRandom
-from blendp.render.release.files import release_card
+from blendp.render.release.document import release_card
 from tests.support import KnownKey
 from tests.unit.methods.test_published import marks, small_log
 

@@ -14,7 +14,7 @@ from blendp.mechanisms import ThresholdList, TwoStage
 from blendp.methods import GroupSizes, Outcome, Parameters, Release
 from blendp.methods.guarantee import Guarantee
 from blendp.randomness import SimulationRandom
-from blendp.render.release.page import ReportTruth
+from blendp.render.release.page import KnownTruth
 
 HOSTILE: tuple[Record, ...] = (
     ("<script>alert('ran')</script>", "https://example.org/?a=1&b=<b>\"'"),
@@ -49,7 +49,7 @@ def make_outcome(
     clients: int = 40_000,
     parameters: Parameters | None = None,
     seed: int = 1,
-) -> tuple[Outcome, ReportTruth]:
+) -> tuple[Outcome, KnownTruth]:
     """An outcome about these records and its truth: a falling law in which a third is not listed."""
     parameters = parameters or Parameters(method="published")
     head_list = HeadList.of_records(records, levels)
@@ -80,4 +80,4 @@ def make_outcome(
     )
     queries = np.bincount(head_list.query_of_cell, weights=truth).astype(np.float64)
     scores = {"L1": 0.1234567, "NDCG": 0.9512, "NDCG (random order)": 0.4321}
-    return outcome, ReportTruth(truth, queries, scores)
+    return outcome, KnownTruth(truth, queries, scores)

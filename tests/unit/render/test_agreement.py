@@ -14,8 +14,8 @@ from blendp.logs import Columns, log_of_table
 from blendp.methods import Outcome, Parameters, Simulation, simulate
 from blendp.randomness import SimulationRandom
 from blendp.render.release.checks import all_cautions
-from blendp.render.release.files import release_card
-from blendp.render.release.page import render_report
+from blendp.render.release.document import release_card
+from blendp.render.release.page import render_release
 from blendp.render.release.terminal import summary
 
 
@@ -38,7 +38,7 @@ def made(odd: bool, **told: object) -> Simulation:
 
 
 def test_groups_that_agree() -> None:
-    page = render_report(made(odd=False), title="t")
+    page = render_release(made(odd=False), title="t")
     assert "tell the same story, as far as can be seen" in page
     assert "No record stands out" in page
     assert "3 standard errors away" in page
@@ -48,7 +48,7 @@ def test_records_that_differ_are_named_and_escaped() -> None:
     outcome = made(odd=True)
     assert outcome.check is not None
     assert outcome.check.differ
-    page = render_report(outcome, title="t")
+    page = render_release(outcome, title="t")
     assert "do not tell the same story" in page
     section = page[page.index("Do the two groups agree?") : page.index('id="promise"')]
     assert "q&lt;1&gt;" in section
@@ -57,13 +57,13 @@ def test_records_that_differ_are_named_and_escaped() -> None:
 
 @pytest.mark.parametrize("told", [{"influence_cap": None}])
 def test_a_cap_that_is_off_is_said_to_be_off(told: dict[str, object]) -> None:
-    assert "The cap on the clients' influence is off." in render_report(made(odd=False, **told), title="t").replace(
+    assert "The cap on the clients' influence is off." in render_release(made(odd=False, **told), title="t").replace(
         "&#39;", "'"
     )
 
 
 def test_the_published_method_makes_no_such_claims() -> None:
-    assert "Do the two groups agree?" not in render_report(made(odd=False, method="published"), title="t")
+    assert "Do the two groups agree?" not in render_release(made(odd=False, method="published"), title="t")
 
 
 def test_the_alarm_stands_wherever_the_result_does() -> None:
@@ -72,7 +72,7 @@ def test_the_alarm_stands_wherever_the_result_does() -> None:
     (alarm,) = [caution for caution in all_cautions(outcome) if "do not tell the same story" in caution]
     assert not [sign for sign in alarm if unicodedata.category(sign) == "Cf"]
     assert alarm in release_card(outcome)["cautions"]
-    page = render_report(outcome, title="t")
+    page = render_release(outcome, title="t")
     assert page.index("do not tell the same story") < page.index("Top records")
     assert "do not tell the same story" in shown_in_terminal(outcome)
     assert not [caution for caution in all_cautions(made(odd=False)) if "same story" in caution]

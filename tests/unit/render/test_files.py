@@ -13,7 +13,9 @@ from blendp.errors import OutputExistsError, RandomnessError
 from blendp.headlist import HeadList
 from blendp.logs import log_of_table
 from blendp.methods import Parameters, Release, Simulation, run
-from blendp.render.release.files import FILES, rows_for_json, wildcard_text, write_release
+from blendp.render.release.document import rows_for_json
+from blendp.render.release.files import FILES, write_release
+from blendp.render.tables import wildcard_text
 from tests.support import KnownKey
 
 

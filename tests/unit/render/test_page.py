@@ -11,7 +11,7 @@ import pytest
 
 from blendp.errors import ParameterError
 from blendp.methods import Outcome, Parameters, Release, Simulation
-from blendp.render.release.page import MAX_ROWS, SEEDED, TOP, TRUE_VALUES, ReportTruth, render_report
+from blendp.render.release.page import MAX_ROWS, SEEDED, TOP, TRUE_VALUES, KnownTruth, render_release
 from tests.unit.render.samples import HOSTILE, make_outcome, plain_records
 
 VOID = {"meta", "link", "br"}
@@ -65,13 +65,13 @@ def shown(page: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def hostile() -> tuple[Outcome, ReportTruth]:
+def hostile() -> tuple[Outcome, KnownTruth]:
     return make_outcome([*HOSTILE, *plain_records(12)], kind=Simulation)
 
 
 @pytest.fixture(scope="module")
-def hostile_page(hostile: tuple[Outcome, ReportTruth]) -> str:
-    return render_report(hostile[0], title='<i>"Odd" & title</i>', truth=hostile[1])
+def hostile_page(hostile: tuple[Outcome, KnownTruth]) -> str:
+    return render_release(hostile[0], title='<i>"Odd" & title</i>', truth=hostile[1])
 
 
 def test_page_is_self_contained(hostile_page: str) -> None:
@@ -93,10 +93,10 @@ def test_ids_are_unique_and_every_reference_has_one(hostile_page: str) -> None:
 
 
 def test_same_outcome_gives_same_bytes_whatever_the_matplotlib_settings(
-    hostile: tuple[Outcome, ReportTruth], hostile_page: str
+    hostile: tuple[Outcome, KnownTruth], hostile_page: str
 ) -> None:
     with matplotlib.rc_context({"font.size": 30, "svg.fonttype": "path", "axes.facecolor": "red"}):
-        again = render_report(hostile[0], title='<i>"Odd" & title</i>', truth=hostile[1])
+        again = render_release(hostile[0], title='<i>"Odd" & title</i>', truth=hostile[1])
         assert matplotlib.rcParams["font.size"] == 30
     assert again == hostile_page
 
@@ -122,7 +122,7 @@ def test_wildcard_differs_from_the_text_that_looks_like_it(hostile_page: str) ->
     assert body_rows(hostile_page, "queries")[-1].count(wild) == 1
 
 
-def test_plots_carry_titles_names_and_values(hostile: tuple[Outcome, ReportTruth], hostile_page: str) -> None:
+def test_plots_carry_titles_names_and_values(hostile: tuple[Outcome, KnownTruth], hostile_page: str) -> None:
     plots = drawings(hostile_page)
     assert len(plots) == 4
     for plot in plots:
@@ -144,7 +144,7 @@ def test_truth_points_have_tips(hostile_page: str) -> None:
 
 def test_truth_of_nothing_stands_at_the_edge() -> None:
     outcome, truth = make_outcome(plain_records(6))
-    page = render_report(outcome, title="t", truth=ReportTruth(0 * truth.cells, 0 * truth.queries, {"L1": np.nan}))
+    page = render_release(outcome, title="t", truth=KnownTruth(0 * truth.cells, 0 * truth.queries, {"L1": np.nan}))
     assert len([1 for mark in drawings(page)[-1].iter("use") if mark.findtext("title")]) == 6
     assert "<dt>L1</dt><dd>unknown</dd>" in page
 
@@ -152,8 +152,8 @@ def test_truth_of_nothing_stands_at_the_edge() -> None:
 def test_estimates_of_a_group_beyond_the_scale_are_explained() -> None:
     noisy, _ = make_outcome(plain_records(40), estimating=40, clients=1_000_000)
     calm, _ = make_outcome(plain_records(6), estimating=100_000, clients=100_000)
-    assert "beyond the scale" in render_report(noisy, title="t")
-    assert "beyond the scale" not in render_report(calm, title="t")
+    assert "beyond the scale" in render_release(noisy, title="t")
+    assert "beyond the scale" not in render_release(calm, title="t")
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_estimates_of_a_group_beyond_the_scale_are_explained() -> None:
 )
 def test_banner(kind: type[Outcome], with_truth: bool, banner: str | None) -> None:
     outcome, truth = make_outcome(plain_records(6), kind=kind)
-    page = render_report(outcome, title="t", truth=truth if with_truth else None)
+    page = render_release(outcome, title="t", truth=truth if with_truth else None)
     assert re.findall(r'<p class="banner" role="note">(.*?)</p>', page) == ([] if banner is None else [banner])
     assert ("Estimate and truth" in page) == with_truth
     assert (">Truth</th>" in page) == with_truth
@@ -176,7 +176,7 @@ def test_banner(kind: type[Outcome], with_truth: bool, banner: str | None) -> No
 
 def test_tables_hold_the_numbers_and_scores() -> None:
     outcome, truth = make_outcome(plain_records(6), estimating=20_000)
-    page = render_report(outcome, title="t", truth=truth)
+    page = render_release(outcome, title="t", truth=truth)
     first, last = outcome.records()[0], outcome.records()[-1]
     rows = body_rows(page, "records")
     for row, line, true in ((first, rows[0], None), (last, rows[-1], truth.cells[-1])):
@@ -195,7 +195,7 @@ def test_promise_and_parameters_are_complete() -> None:
     outcome, _ = make_outcome(
         plain_records(6), parameters=Parameters(method="published", epsilon=2.5, delta=1e-6, size=None)
     )
-    page = shown(render_report(outcome, title="t"))
+    page = shown(render_release(outcome, title="t"))
     for text in (
         "What is not protected",
         "Real clients randomise on their own devices",
@@ -212,7 +212,7 @@ def test_promise_and_parameters_are_complete() -> None:
 
 def test_empty_list_is_told_in_plain_words() -> None:
     outcome, truth = make_outcome([])
-    for page in (render_report(outcome, title="t"), render_report(outcome, title="t", truth=truth)):
+    for page in (render_release(outcome, title="t"), render_release(outcome, title="t", truth=truth)):
         assert "The list is empty" in page
         assert "more opt-in users" in page
         assert not drawings(page)
@@ -221,14 +221,14 @@ def test_empty_list_is_told_in_plain_words() -> None:
 
 def test_one_record() -> None:
     outcome, truth = make_outcome([("one", "http://one.example/")])
-    page = render_report(outcome, title="t", truth=truth)
+    page = render_release(outcome, title="t", truth=truth)
     assert len(drawings(page)) == 4
     assert "1 of 1 listed record." in page
 
 
 def test_one_level_list_has_no_urls() -> None:
     outcome, truth = make_outcome([(f"query {i}", None) for i in range(30)], levels=1)
-    page = render_report(outcome, title="t", truth=truth)
+    page = render_release(outcome, title="t", truth=truth)
     assert ">URL</th>" not in page
     assert len(drawings(page)) == 3
     assert len(body_rows(page, "records")) == 31
@@ -237,7 +237,7 @@ def test_one_level_list_has_no_urls() -> None:
 
 def test_no_clients() -> None:
     outcome, _ = make_outcome(plain_records(30), clients=0)
-    page = render_report(outcome, title="t")
+    page = render_release(outcome, title="t")
     assert "No clients took part" in page
     assert "clients alone" not in page
     assert not re.search(r"\b(nan|inf)\b", shown(page))
@@ -245,7 +245,7 @@ def test_no_clients() -> None:
 
 def test_no_opt_in_users_to_estimate() -> None:
     outcome, _ = make_outcome(plain_records(30), estimating=0)
-    page = render_report(outcome, title="t")
+    page = render_release(outcome, title="t")
     assert "No opt-in users were left" in page
     assert not re.search(r"\b(nan|inf)\b", shown(page))
 
@@ -253,7 +253,7 @@ def test_no_opt_in_users_to_estimate() -> None:
 @pytest.mark.parametrize(("estimating", "clients"), [(1, 1), (0, 1), (1, 0), (0, 0)])
 def test_unknown_errors(estimating: int, clients: int) -> None:
     outcome, truth = make_outcome(plain_records(30), estimating=estimating, clients=clients)
-    page = render_report(outcome, title="t", truth=truth)
+    page = render_release(outcome, title="t", truth=truth)
     assert '<span class="quiet">unknown</span>' in page
     assert not re.search(r"\b(nan|inf)\b", shown(page))
 
@@ -262,14 +262,14 @@ def test_unknown_errors(estimating: int, clients: int) -> None:
 def test_printed_formulas_with_weights_of_any_size(variance: str) -> None:
     parameters = Parameters(method="published", variance=variance, wildcard="figure-4")
     outcome, truth = make_outcome(plain_records(60), estimating=50, clients=300, parameters=parameters)
-    page = render_report(outcome, title="t", truth=truth)
+    page = render_release(outcome, title="t", truth=truth)
     assert not re.search(r"\b(nan|inf)\b", shown(page))
     Page(page)
 
 
 def test_long_lists_are_cut() -> None:
     outcome, truth = make_outcome(plain_records(700))
-    page = render_report(outcome, title="t", truth=truth)
+    page = render_release(outcome, title="t", truth=truth)
     assert len(body_rows(page, "records")) == MAX_ROWS + 1
     assert f"{outcome.head_list.cells - MAX_ROWS - 1} more rows are left out." in page
 
@@ -278,4 +278,4 @@ def test_truth_of_another_list_is_refused() -> None:
     outcome, _ = make_outcome(plain_records(6))
     _, other = make_outcome(plain_records(8))
     with pytest.raises(ParameterError, match="own head list"):
-        render_report(outcome, title="t", truth=other)
+        render_release(outcome, title="t", truth=other)

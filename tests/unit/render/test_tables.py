@@ -16,9 +16,9 @@ import blendp
 from blendp.answers import Answers
 from blendp.logs import log_of_table
 from blendp.methods import Parameters, run
-from blendp.render.release.files import wildcard_text, write_release
+from blendp.render.release.files import write_release
 from blendp.render.survey.files import write_survey
-from blendp.render.tables import cell_of_text, text_of_cell, write_table
+from blendp.render.tables import cell_of_text, text_of_cell, wildcard_text, write_table
 from tests.support import KnownKey
 from tests.unit.render.survey_samples import fair_answers
 

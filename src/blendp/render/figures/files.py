@@ -11,8 +11,7 @@ from typing import Any
 from blendp._version import __version__
 from blendp.evaluation.figures import RECIPES, Figure, Point
 from blendp.outputs import whole
-from blendp.render.release.files import wildcard_text
-from blendp.render.tables import Cell, write_table
+from blendp.render.tables import Cell, wildcard_text, write_table
 from blendp.render.templates import fill
 
 KINDS = ("csv", "json", "svg", "png")

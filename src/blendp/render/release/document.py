@@ -1,18 +1,22 @@
-"""A release read back from its signed document: the same tables and the same page, wherever it is read."""
+"""A release as a document: what is signed, and the release read back from it, with the same tables and page."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
+from blendp._version import __version__
 from blendp.arrays import Array
 from blendp.errors import ParameterError
-from blendp.estimate import Blend, CrossCheck, GroupEstimate, Influence, Level
+from blendp.estimate import CONFIDENCE, Blend, CrossCheck, GroupEstimate, Influence, Level
 from blendp.headlist import HeadList
-from blendp.methods import GroupSizes, Outcome, Parameters, Release
+from blendp.methods import GroupSizes, Outcome, Parameters, Release, Row
 from blendp.methods.guarantee import Guarantee
+from blendp.render.release.checks import all_cautions
 
 
 class ReadRelease(Release):
@@ -20,6 +24,35 @@ class ReadRelease(Release):
 
     def _published(self, blended: Blend) -> Array:
         return blended.probability
+
+
+def release_card(outcome: Outcome, source: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """What was done, to whom, with which guarantee: everything but the estimates, and nothing unprotected."""
+    return {
+        "blendp": __version__,
+        "method": outcome.parameters.method,
+        "parameters": {**outcome.parameters.to_dict(), **(source or {})},
+        "users": outcome.groups.to_dict(),
+        "guarantee": outcome.guarantee.to_dict(),
+        "head_list": {
+            "sha256": outcome.head_list.sha256,
+            "levels": outcome.head_list.levels,
+            "candidate_records": outcome.candidates,
+            "records": outcome.head_list.records,
+            "queries": outcome.head_list.queries,
+        },
+        "confidence": CONFIDENCE,
+        "cautions": all_cautions(outcome),
+        "identity_gap": outcome.identity_gap,
+        "query_reporters": outcome.query_reporters,
+        "cross_check": None if outcome.check is None else outcome.check.to_dict(),
+        "influence": [asdict(line) for line in outcome.influence],
+    }
+
+
+def rows_for_json(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """Rows as plain values; the wildcard and unknown numbers are null."""
+    return [{name: _known(value) for name, value in asdict(row).items()} for row in rows]
 
 
 def groups_for_json(outcome: Outcome) -> dict[str, Any]:
@@ -93,6 +126,10 @@ def _group(value: Mapping[str, Any]) -> GroupEstimate:
 
 def _check(value: Mapping[str, Any]) -> CrossCheck:
     return CrossCheck(np.array(value["z"], dtype=np.float64), value["statistic"], value["p_value"], value["kappa"])
+
+
+def _known(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _numbers(values: Array) -> list[float | None]:

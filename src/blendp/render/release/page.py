@@ -55,7 +55,7 @@ _MEANING = {
 
 
 @dataclass(frozen=True, eq=False)
-class ReportTruth:
+class KnownTruth:
     """What the raw log says, and how close the estimates come. Not private: for demonstrations and evaluations."""
 
     cells: NDArray[np.float64]
@@ -68,7 +68,7 @@ class ReportTruth:
     """Figures to show by name, such as L1 or NDCG."""
 
 
-def render_report(outcome: Outcome, *, title: str, truth: ReportTruth | None = None, collected: bool = False) -> str:
+def render_release(outcome: Outcome, *, title: str, truth: KnownTruth | None = None, collected: bool = False) -> str:
     """The complete page. With ``truth`` it is not private, and says so at the top.
 
     ``collected`` says that clients sent their reports to a collector, and no party ever held a log.
@@ -109,7 +109,7 @@ def render_report(outcome: Outcome, *, title: str, truth: ReportTruth | None = N
     return fill("release/page.html.j2", page)
 
 
-def _warning(outcome: Outcome, truth: ReportTruth | None) -> str | None:
+def _warning(outcome: Outcome, truth: KnownTruth | None) -> str | None:
     if truth is not None:
         return TRUE_VALUES
     return SEEDED if isinstance(outcome, Simulation) else None
@@ -164,7 +164,7 @@ def load_plots_meanwhile() -> None:
     Thread(target=import_module, args=("blendp.render.plots",)).start()
 
 
-def _plots(outcome: Outcome, listed: Sequence[Row], truth: ReportTruth | None, digits: int) -> dict[str, Any]:
+def _plots(outcome: Outcome, listed: Sequence[Row], truth: KnownTruth | None, digits: int) -> dict[str, Any]:
     from blendp.render import plots  # matplotlib takes a second to load, and most commands draw nothing
 
     head_list = outcome.head_list
@@ -195,7 +195,7 @@ def _plots(outcome: Outcome, listed: Sequence[Row], truth: ReportTruth | None, d
     return made
 
 
-def _scores(outcome: Outcome, listed: Sequence[Row], truth: ReportTruth) -> dict[str, str]:
+def _scores(outcome: Outcome, listed: Sequence[Row], truth: KnownTruth) -> dict[str, str]:
     scores = {name: f"{value:.4f}" if math.isfinite(value) else text.UNKNOWN for name, value in truth.scores.items()}
     known = [
         row.low <= truth.cells[i] <= row.high
@@ -217,7 +217,7 @@ def _places(outcome: Outcome, rows: Sequence[Row], by_query: bool) -> list[int]:
 
 
 def _table(
-    outcome: Outcome, rows: Sequence[Row], digits: int, truth: ReportTruth | None, *, by_query: bool
+    outcome: Outcome, rows: Sequence[Row], digits: int, truth: KnownTruth | None, *, by_query: bool
 ) -> dict[str, Any]:
     """The rows with their numbers as text; the last one, for everything else, is always kept."""
     kept = [*rows[: min(MAX_ROWS, len(rows) - 1)], rows[-1]]

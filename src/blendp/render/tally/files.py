@@ -16,8 +16,7 @@ from blendp.engines.spool import CountedReports
 from blendp.estimate import CONFIDENCE, Blend, GroupEstimate, Level
 from blendp.headlist import HeadList
 from blendp.outputs import whole
-from blendp.render.release.files import wildcard_text
-from blendp.render.tables import write_table
+from blendp.render.tables import wildcard_text, write_table
 
 TALLY_FILES = ("clients.csv", "tally.json")
 
