@@ -63,7 +63,7 @@ def test_the_readme_commands_run(folder: Path) -> None:
     for line in blocks(ROOT / "README.md", "sh")[1].splitlines():
         program, *arguments = shlex.split(line, comments=True)
         assert program == ".venv/bin/blendp"
-        if arguments[0] == "simulate":  # the same log, with fewer people
+        if arguments[0] == "synthesise":  # the same log, with fewer people
             arguments += ["--users", "40000", "--overwrite"]
         if arguments[0] == "evaluate":
             arguments += ["--repeat", "2"]

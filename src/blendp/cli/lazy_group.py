@@ -44,7 +44,8 @@ class LazyGroup(TyperGroup):
         """The command that is going to be used, so it is loaded; former names are understood."""
         if args and args[0] in RENAMED and RENAMED[args[0]] in self.lines:
             if not ctx.resilient_parsing:
-                typer.echo(f"{args[0]} is now called {RENAMED[args[0]]}: the old name will go.", err=True)
+                path = ctx.command_path
+                typer.echo(f"{path} {args[0]} is now called {path} {RENAMED[args[0]]}, which does the same.", err=True)
             args = [RENAMED[args[0]], *args[1:]]
         name, command, rest = super().resolve_command(ctx, args)
         return name, command and self.load(cast(str, command.name)), rest

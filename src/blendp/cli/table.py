@@ -18,7 +18,7 @@ class CommandGroup(NamedTuple):
 
 COMMANDS: Mapping[str, str] = {
     "demo": "Make a population, run the blendp method on it, and compare with the truth.",
-    "simulate": "Make a log of people who do not exist, as popular and as rare as the paper's AOL and Yandex logs.",
+    "synthesise": "Make a log of people who do not exist, as popular and as rare as the paper's AOL and Yandex logs.",
     "run": "Release the popular records of a log.",
     "evaluate": "Compare a method with the log's own truth. NOT PRIVATE: for the eyes of those who hold the log.",
     "plan": "Predict list, L1, NDCG and errors of a release, and what reaches a target. No population is run.",
@@ -32,7 +32,7 @@ COMMANDS: Mapping[str, str] = {
 }
 """Of the commands without a group."""
 
-RENAMED: Mapping[str, str] = {}
+RENAMED: Mapping[str, str] = {"simulate": "synthesise"}
 """Former names of commands: they still work, and say so."""
 
 GROUPS: Mapping[str, CommandGroup] = {

@@ -25,22 +25,22 @@ def names(folder: Path) -> list[str]:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a small log, made by the command itself."""
     made = tmp_path_factory.mktemp("cli")
-    done = blendp("simulate", "aol", "--users", "40000", "--seed", "3", "--out", "log.csv", cwd=made)
+    done = blendp("synthesise", "aol", "--users", "40000", "--seed", "3", "--out", "log.csv", cwd=made)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "40,000 records of 40,000 people in log.csv\n"
     return made
 
 
-def test_simulate_is_deterministic_and_keeps_what_is_there(folder: Path) -> None:
+def test_synthesise_is_deterministic_and_keeps_what_is_there(folder: Path) -> None:
     assert (folder / "log.csv").read_text().startswith("user,query,url\n")
-    again = blendp("simulate", "aol", "--users", "40000", "--seed", "3", "--out", "again.csv", cwd=folder)
+    again = blendp("synthesise", "aol", "--users", "40000", "--seed", "3", "--out", "again.csv", cwd=folder)
     assert again.returncode == 0
     assert (folder / "again.csv").read_bytes() == (folder / "log.csv").read_bytes()
-    refused = blendp("simulate", "aol", "--users", "10", "--out", "again.csv", cwd=folder)
+    refused = blendp("synthesise", "aol", "--users", "10", "--out", "again.csv", cwd=folder)
     assert refused.returncode == 4
     assert len(refused.stderr.strip().splitlines()) == 1
     several = blendp(
-        "simulate", "yandex", "--users", "500", "--records-per-user", "4", "--out", "y.parquet", cwd=folder
+        "synthesise", "yandex", "--users", "500", "--records-per-user", "4", "--out", "y.parquet", cwd=folder
     )
     assert several.returncode == 0, several.stderr
     assert int(several.stdout.split()[0].replace(",", "")) > 1_500
@@ -163,8 +163,8 @@ def test_opt_in_column(folder: Path) -> None:
         (("run", "nowhere.csv"), 3, "nowhere.csv does not exist"),
         (("run", "log.csv", "--query-column", "nope"), 3, "--query-column"),
         (("evaluate", "log.csv", "--repeat", "0"), 2, "--repeat = 0"),
-        (("simulate", "bing", "--out", "b.csv"), 2, "Error: name = 'bing' is not allowed: it must be one of aol"),
-        (("simulate", "aol", "--out", "b.txt"), 2, "Error: --out = 'b.txt' is not allowed"),
+        (("synthesise", "bing", "--out", "b.csv"), 2, "Error: name = 'bing' is not allowed: it must be one of aol"),
+        (("synthesise", "aol", "--out", "b.txt"), 2, "Error: --out = 'b.txt' is not allowed"),
         (("demo", "--users", "0"), 2, "--users = 0"),
     ],
 )
@@ -179,7 +179,7 @@ def test_mistakes_get_one_sentence_and_a_code(folder: Path, arguments: tuple[str
     assert names(folder) == before
 
 
-@pytest.mark.parametrize("command", [(), ("run",), ("evaluate",), ("simulate",), ("demo",)])
+@pytest.mark.parametrize("command", [(), ("run",), ("evaluate",), ("synthesise",), ("demo",)])
 def test_help_has_examples_and_the_plain_truth(folder: Path, command: tuple[str, ...]) -> None:
     done = blendp(*command, "--help", cwd=folder)
     assert done.returncode == 0
@@ -206,7 +206,7 @@ def _heeding_interrupts() -> Iterator[None]:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interrupting_leaves_nothing_half_written(folder: Path, number: signal.Signals) -> None:
     before = names(folder)
-    command = [sys.executable, "-m", "blendp", "simulate", "aol", "--users", "30000000", "--out", "huge.csv"]
+    command = [sys.executable, "-m", "blendp", "synthesise", "aol", "--users", "30000000", "--out", "huge.csv"]
     process = subprocess.Popen(command, cwd=folder, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 60
     while names(folder) == before and time.monotonic() < deadline:

@@ -76,7 +76,7 @@ def test_the_same_seed_gives_the_same_figure_alone(folder: Path) -> None:
 
 
 def test_a_log_of_one_s_own(folder: Path) -> None:
-    made = blendp("simulate", "aol", "--users", "8000", "--records-per-user", "2", "--out", "log.csv", cwd=folder)
+    made = blendp("synthesise", "aol", "--users", "8000", "--records-per-user", "2", "--out", "log.csv", cwd=folder)
     assert made.returncode == 0, made.stderr
     figures = ("9", "12", "17")
     done = blendp("reproduce", *figures, "--quick", "--runs", "2", "--log", "log.csv", "--out", "own", cwd=folder)

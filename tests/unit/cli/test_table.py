@@ -43,6 +43,19 @@ def test_former_names_are_names_of_commands_no_more() -> None:
     assert not set(RENAMED) & set(COMMANDS)
 
 
+def test_a_former_name_does_the_same_and_says_what_it_is_called_now(tmp_path: Path) -> None:
+    options = ["aol", "--users", "100", "--seed", "3", "--out"]
+    named = {name: CliRunner().invoke(app, [name, *options, str(tmp_path / f"{name}.csv")], prog_name="blendp")
+             for name in ("simulate", "synthesise")}  # fmt: skip
+    said = "blendp simulate is now called blendp synthesise, which does the same.\n"
+    assert {name: (done.exit_code, done.stderr) for name, done in named.items()} == {
+        "simulate": (0, said),
+        "synthesise": (0, ""),
+    }
+    assert (tmp_path / "simulate.csv").read_bytes() == (tmp_path / "synthesise.csv").read_bytes()
+    assert "simulate" not in CliRunner().invoke(app, ["--help"]).stdout
+
+
 @pytest.mark.parametrize("home", failures.FORESEEN_ELSEWHERE, ids=".".join)
 def test_every_failure_that_is_foreseen_exists(home: tuple[str, str]) -> None:
     module, name = home

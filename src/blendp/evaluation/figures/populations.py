@@ -88,7 +88,7 @@ class FigurePopulation:
 
     @classmethod
     def synthetic(cls, setting: Setting, users: int | None, seed: int) -> FigurePopulation:
-        """The people that ``blendp simulate`` makes under this name and seed."""
+        """The people that ``blendp synthesise`` makes under this name and seed."""
         records = SyntheticRecords(setting.name, USERS[setting.name] if users is None else users, seed)
         return cls(setting, records.users, RecordLaw(records))
 

@@ -1,4 +1,4 @@
-"""``blendp simulate``: a synthetic log."""
+"""``blendp synthesise``: a synthetic log."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from blendp.logs.synthetic import population
 
 EXAMPLES = """Examples:
 
-- `blendp simulate aol --out aol.csv`
-- `blendp simulate yandex --users 100000 --records-per-user 5 --seed 7 --out yandex.parquet`
+- `blendp synthesise aol --out aol.csv`
+- `blendp synthesise yandex --users 100000 --records-per-user 5 --seed 7 --out yandex.parquet`
 """
 
 
-def simulate(
+def synthesise(
     name: Annotated[str, Argument(help="aol or yandex.", metavar="aol|yandex")],
     out: Annotated[Path, Option(help="File to write: .csv, .tsv, .ndjson (also .gz) or .parquet.")],
     users: Annotated[int | None, Option(help="How many people (as many as the real log has, if none is said).")] = None,
