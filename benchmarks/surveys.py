@@ -775,7 +775,7 @@ def summary(rows: Sequence[Row]) -> str:
                 cell = _number(ratio(other.error, ours.error))
             else:
                 cell = _number(times.get((setting, method))) or (other.failure or "")
-            line.append(cell if other.kept else f"{cell} (**reveals {other.loss:.3g}**)")
+            line.append(cell if other.kept else f"{cell}; **{other.loss:.3g}**")
         shown.append(line)
     headings = ["ε", "d", "correlation", "cbps: error, 1e-4", "reports", "record ε", "cbp", "split", "sample", "RS+FD"]
     headings += ["RS+FD, published", "peer SPL", "peer SMP", "peer RS+FD[GRR]", "peer RS+FD[OUE-z]"]
