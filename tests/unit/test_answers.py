@@ -146,17 +146,17 @@ def test_bytes_must_be_utf8() -> None:
 
 def test_answers_cannot_be_changed() -> None:
     codes, opt_in = np.zeros((3, 2), dtype=np.int32), np.zeros(3, dtype=bool)
-    held = Answers(BOTH, codes, opt_in)
+    survey = Answers(BOTH, codes, opt_in)
     codes[0], opt_in[0] = 1, True
-    assert held.opt_in is not None
-    assert not held.codes.any()
-    assert not held.opt_in.any()
-    for array in (held.codes, held.opt_in):
+    assert survey.opt_in is not None
+    assert not survey.codes.any()
+    assert not survey.opt_in.any()
+    for array in (survey.codes, survey.opt_in):
         assert not array.flags.writeable
         assert array.flags.f_contiguous
-    assert held.codes.dtype == np.int32
+    assert survey.codes.dtype == np.int32
     with pytest.raises(dataclasses.FrozenInstanceError):
-        held.codes = codes  # type: ignore[misc]
+        survey.codes = codes  # type: ignore[misc]
 
 
 def test_answers_that_cannot_change_are_not_copied() -> None:
@@ -167,9 +167,9 @@ def test_answers_that_cannot_change_are_not_copied() -> None:
 
 @pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int64, np.uint64])
 def test_codes_of_any_whole_numbers(kind: Any) -> None:
-    held = Answers(BOTH, np.array([[2, 1], [0, 0]], dtype=kind))
-    assert held.codes.dtype == np.int32
-    assert held.codes.tolist() == [[2, 1], [0, 0]]
+    survey = Answers(BOTH, np.array([[2, 1], [0, 0]], dtype=kind))
+    assert survey.codes.dtype == np.int32
+    assert survey.codes.tolist() == [[2, 1], [0, 0]]
 
 
 @pytest.mark.parametrize(
@@ -195,48 +195,48 @@ def test_opt_in_refused(opt_in: Any) -> None:
         Answers(BOTH, np.zeros((3, 2), dtype=np.int32), opt_in)
 
 
-@given(held=answers(), data=st.data())
-def test_counts_like_a_loop(held: Answers, data: st.DataObject) -> None:
-    places = st.integers(0, len(held.sizes) - 1)
-    chosen = data.draw(st.lists(places, min_size=1, max_size=4))
-    counts = held.counts(*chosen)
+@given(survey=answers(), data=st.data())
+def test_counts_like_a_loop(survey: Answers, data: st.DataObject) -> None:
+    attributes = st.integers(0, len(survey.sizes) - 1)
+    chosen = data.draw(st.lists(attributes, min_size=1, max_size=4))
+    counts = survey.counts(*chosen)
     assert counts.dtype == np.int64
-    assert counts.shape == tuple(held.sizes[place] for place in chosen)
+    assert counts.shape == tuple(survey.sizes[attribute] for attribute in chosen)
     for cell in product(*map(range, counts.shape)):
-        assert counts[cell] == sum(tuple(row[chosen].tolist()) == cell for row in held.codes)
+        assert counts[cell] == sum(tuple(row[chosen].tolist()) == cell for row in survey.codes)
 
 
 def test_counts_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    held = some_answers()
+    survey = some_answers()
     wrong: list[tuple[Any, ...]] = [(), (2,), (-1,), (0, 5), (0.0,), ("colour",)]
     for chosen in wrong:
         with pytest.raises(ParameterError, match="whole numbers from 0 to 1"):
-            held.counts(*chosen)
-    assert held.counts(np.int64(1)).sum() == 50  # type: ignore[arg-type]
+            survey.counts(*chosen)
+    assert survey.counts(np.int64(1)).sum() == 50  # type: ignore[arg-type]
     monkeypatch.setattr(module, "MAX_CELLS", 5)
-    assert held.counts(0).shape == (3,)
+    assert survey.counts(0).shape == (3,)
     with pytest.raises(ParameterError, match="at most 5 combinations"):
-        held.counts(0, 1)
+        survey.counts(0, 1)
 
 
 def test_frequencies() -> None:
-    held = Answers(BOTH, np.array([[0, 1], [2, 1], [0, 0], [0, 1]]).astype(np.int32))
-    assert [share.tolist() for share in held.frequencies()] == [[0.75, 0, 0.25], [0.25, 0.75]]
+    survey = Answers(BOTH, np.array([[0, 1], [2, 1], [0, 0], [0, 1]]).astype(np.int32))
+    assert [share.tolist() for share in survey.frequencies()] == [[0.75, 0, 0.25], [0.25, 0.75]]
     with pytest.raises(ParameterError, match="nobody has no shares"):
-        held.take(np.array([], dtype=np.int64)).frequencies()
+        survey.take(np.array([], dtype=np.int64)).frequencies()
 
 
 def test_take() -> None:
-    held = some_answers(opt_in=np.arange(50) % 3 == 0, inferred=True)
+    survey = some_answers(opt_in=np.arange(50) % 3 == 0, inferred=True)
     rows = np.array([4, 0, 4, 49])
-    some = held.take(rows)
-    assert held.opt_in is not None
+    some = survey.take(rows)
+    assert survey.opt_in is not None
     assert some.opt_in is not None
     assert (some.people, some.questionnaire, some.inferred) == (4, BOTH, True)
-    np.testing.assert_array_equal(some.codes, held.codes[rows])
-    np.testing.assert_array_equal(some.opt_in, held.opt_in[rows])
+    np.testing.assert_array_equal(some.codes, survey.codes[rows])
+    np.testing.assert_array_equal(some.opt_in, survey.opt_in[rows])
     assert some_answers().take(rows).opt_in is None
-    assert held.take(np.array([])).people == 0
+    assert survey.take(np.array([])).people == 0
     assert str(some) == "answers of 4 people to 2 questions"
 
 

@@ -21,8 +21,8 @@ OWN = ("a.txt",)
 
 
 def write(target: Path, text: str, *, overwrite: bool = False, directory: bool = False) -> None:
-    with whole(target, overwrite=overwrite, own_files=OWN if directory else ()) as made:
-        (made / "a.txt" if directory else made).write_text(text)
+    with whole(target, overwrite=overwrite, own_files=OWN if directory else ()) as output:
+        (output / "a.txt" if directory else output).write_text(text)
 
 
 def read(target: Path) -> str:
@@ -58,8 +58,8 @@ def test_a_failure_leaves_no_trace_and_keeps_the_old(
     write(target, "old", directory=directory)
 
     def fail() -> None:
-        with whole(target, overwrite=True, own_files=OWN if directory else ()) as made:
-            (made / "a.txt" if directory else made).write_text("half")
+        with whole(target, overwrite=True, own_files=OWN if directory else ()) as output:
+            (output / "a.txt" if directory else output).write_text("half")
             raise failure
 
     with pytest.raises(failure):
@@ -72,8 +72,8 @@ def test_an_output_that_appears_meanwhile_is_kept(tmp_path: Path) -> None:
     target = tmp_path / "out"
 
     def race() -> None:
-        with whole(target, overwrite=False) as made:
-            made.write_text("mine")
+        with whole(target, overwrite=False) as output:
+            output.write_text("mine")
             target.write_text("theirs")
 
     with pytest.raises(OutputExistsError):
@@ -171,8 +171,8 @@ def test_a_foreign_file_that_appears_meanwhile_is_kept(tmp_path: Path) -> None:
     write(target, "old", directory=True)
 
     def race() -> None:
-        with whole(target, overwrite=True, own_files=OWN) as made:
-            (made / "a.txt").write_text("new")
+        with whole(target, overwrite=True, own_files=OWN) as output:
+            (output / "a.txt").write_text("new")
             (target / "holiday.jpg").write_text("mine")
 
     with pytest.raises(OutputExistsError, match=r"holiday\.jpg"):

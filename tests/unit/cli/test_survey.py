@@ -110,7 +110,7 @@ def test_the_json_of_a_run_is_the_card_and_the_frequencies(folder: Path) -> None
     assert set(promised["loss_by_attribute"]) == set(NAMES)
     assert max(promised["loss_by_attribute"].values()) <= 3 * (1 + 1e-9)
     assert promised["record_epsilon"] >= max(promised["loss_by_attribute"].values()) * (1 - 1e-9)
-    assert f"{promised['record_epsilon']:.4g}" in promised["words"]
+    assert f"{promised['record_epsilon']:.4g}" in promised["statement"]
     assert card["design"]["groups"][0]["attributes"] == NAMES
     assert card["opt_in_noise"][0]["tables"] == 10
     assert len(card["tree"]["edges"]) == 4
@@ -203,8 +203,8 @@ def test_what_is_read_from_the_data_is_told_wherever_it_stands(folder: Path, rar
         assert {row["value_from"] for row in csv.DictReader(file)} == {"data (not protected)"}
     card = json.loads((out / "survey.json").read_text())
     assert card["questionnaire"]["inferred"] is True
-    assert exception in card["guarantee"]["words"]
-    assert "NOT PROTECTED" in card["guarantee"]["words"]
+    assert exception in card["guarantee"]["statement"]
+    assert "NOT PROTECTED" in card["guarantee"]["statement"]
     assert [exception in line for line in card["guarantee"]["not_protected"]] == [True]
     assert any(exception in caution for caution in card["cautions"])
     page = (out / "report.html").read_text()
@@ -225,7 +225,7 @@ def test_that_people_are_dropped_is_told_whether_or_not_somebody_was(folder: Pat
     assert sum(card["people"].values()) == (399 if table == "holes.csv" else 4000)
     exception = "how many people are counted, and who"
     assert [line.startswith(exception) for line in card["guarantee"]["not_protected"]] == [True]
-    assert exception in card["guarantee"]["words"]
+    assert exception in card["guarantee"]["statement"]
     assert any(exception in caution and "--missing value" in caution for caution in card["cautions"])
     assert (folder / "dropped/report.html").read_text().lower().count(exception) == 3
 

@@ -42,7 +42,7 @@ ROWS = st.lists(st.tuples(st.sampled_from("uvwxyz"), TEXT, TEXT), min_size=1, ma
 def test_against_plain_python(rows: list[Row]) -> None:
     log = log_of(rows, normalise="none")
     users = sorted({user for user, _, _ in rows})
-    held = {user: [(query, url) for who, query, url in rows if who == user] for user in users}
+    own = {user: [(query, url) for who, query, url in rows if who == user] for user in users}
     distinct = sorted({(query, url) for _, query, url in rows})
     assert records(log) == distinct
     assert (log.users, log.distinct_records, log.levels) == (len(users), len(distinct), 2)
@@ -50,13 +50,13 @@ def test_against_plain_python(rows: list[Row]) -> None:
     for per_user in (1, 2, 5):
         for user, ids in zip(users, log.sample(per_user, key=9).tolist(), strict=True):
             taken = Counter(log.texts(ids))
-            rounds, more = divmod(per_user, len(held[user]))
+            rounds, more = divmod(per_user, len(own[user]))
             assert sum(taken.values()) == per_user
-            for record, times in Counter(held[user]).items():
+            for record, times in Counter(own[user]).items():
                 assert rounds * times <= taken[record] <= rounds * times + min(more, times)
 
     truth = log.truth()
-    expected = [np.mean([held[user].count(record) / len(held[user]) for user in users]) for record in distinct]
+    expected = [np.mean([own[user].count(record) / len(own[user]) for user in users]) for record in distinct]
     np.testing.assert_allclose(truth.record, expected, rtol=1e-12)
     queries = sorted({query for query, _ in distinct})
     assert [queries[i] for i in truth.query_id] == [query for query, _ in distinct]

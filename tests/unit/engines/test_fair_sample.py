@@ -68,12 +68,12 @@ def test_sample_is_fair() -> None:
     ones = np.array([log.sample(1, key).ravel() for key in keys])
     pairs = np.array([log.sample(2, key) for key in keys])
     fours = np.array([log.sample(4, key) for key in keys])
-    for user, (start, held) in enumerate([(0, 3), (3, 5), (8, 7)]):
-        for ids, cells in ((ones[:, user], held), (fours[:, user, 3], held)):
-            assert set(ids) == set(range(start, start + held))
+    for user, (start, records) in enumerate([(0, 3), (3, 5), (8, 7)]):
+        for ids, cells in ((ones[:, user], records), (fours[:, user, 3], records)):
+            assert set(ids) == set(range(start, start + records))
             assert p_value(np.unique(ids, return_counts=True)[1].tolist(), cells) > MIN_P
         orders = np.unique(pairs[:, user], axis=0, return_counts=True)[1]
-        assert p_value(orders.tolist(), perm(held, 2)) > MIN_P
+        assert p_value(orders.tolist(), perm(records, 2)) > MIN_P
 
 
 @pytest.mark.parametrize("per_user", [1, 3])

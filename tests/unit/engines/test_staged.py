@@ -60,8 +60,8 @@ def number(rank: int, user: str, key: int) -> int:
     return c ^ c >> 16
 
 
-def chosen(held: list[Record], user: str, key: int, per_user: int) -> tuple[Record, ...]:
-    ranked = sorted(held)
+def chosen(records: list[Record], user: str, key: int, per_user: int) -> tuple[Record, ...]:
+    ranked = sorted(records)
     order = sorted(range(len(ranked)), key=lambda rank: number(rank, user, key))
     return tuple(ranked[order[turn % len(order)]] for turn in range(per_user))
 
@@ -77,14 +77,14 @@ def test_against_plain_python(
     tmp_path_factory: pytest.TempPathFactory, rows: list[Row], key: int, per_user: int
 ) -> None:
     folder = tmp_path_factory.mktemp("log")
-    held: dict[str, list[Record]] = defaultdict(list)
+    records_of: dict[str, list[Record]] = defaultdict(list)
     for user, query, url in rows:
-        held[user].append((query, url))
+        records_of[user].append((query, url))
     drawn = open_rows(folder, rows).draw(per_user, key)
-    assert (drawn.users, drawn.levels, drawn.quality.usable) == (len(held), 2, len(rows))
-    assert drawn.records.shape == (len(held), per_user)
+    assert (drawn.users, drawn.levels, drawn.quality.usable) == (len(records_of), 2, len(rows))
+    assert drawn.records.shape == (len(records_of), per_user)
     taken = [Counter(texts) for texts in drawn_records(drawn)]
-    for records in held.values():
+    for records in records_of.values():
         rounds, more = divmod(per_user, len(records))
         mine = [
             one
@@ -98,7 +98,7 @@ def test_against_plain_python(
         assert mine
 
     again = open_rows(folder, rows).draw(per_user, key, reproducible=True)
-    assert drawn_records(again) == sorted(chosen(records, user, key, per_user) for user, records in held.items())
+    assert drawn_records(again) == sorted(chosen(records, user, key, per_user) for user, records in records_of.items())
     distinct = drawn.texts(np.arange(drawn.distinct_records))
     for listed in (distinct[::2], [], [("nowhere", "*")]):
         head_list = HeadList.of_records(listed)
@@ -112,16 +112,16 @@ def test_different_records_are_different(
     tmp_path_factory: pytest.TempPathFactory, rows: list[Row], key: int, per_user: int, reproducible: bool
 ) -> None:
     folder = tmp_path_factory.mktemp("log")
-    held: dict[str, list[Record]] = defaultdict(list)
+    records_of: dict[str, list[Record]] = defaultdict(list)
     for user, query, url in rows:
-        held[user].append((query, url))
+        records_of[user].append((query, url))
     kept = read_log(write(folder / "log.parquet", rows), normalise="none").draw(per_user, key, different=True)
     drawn = open_rows(folder, rows).draw(per_user, key, reproducible=reproducible, different=True)
     for log in (kept, drawn):
         assert log.different is not None
         taken = sorted(sorted(Counter(log.texts(row)).values()) for row in log.different)
         expected = []
-        for records in held.values():
+        for records in records_of.values():
             rounds, more = divmod(per_user, len(set(records)))
             times = [rounds + (i < more) for i in range(len(set(records)))]
             expected.append(sorted(time for time in times if time))
@@ -129,7 +129,7 @@ def test_different_records_are_different(
         assert {text for row in log.different for text in log.texts(row)} <= {(q, u) for _, q, u in rows}
     if reproducible and drawn.different is not None:
         texts = sorted(tuple(drawn.texts(row)) for row in drawn.different)
-        assert texts == sorted(chosen(list(set(records)), user, key, per_user) for user, records in held.items())
+        assert texts == sorted(chosen(list(set(records)), user, key, per_user) for user, records in records_of.items())
 
 
 @given(rows=ROWS, key=KEY, shuffled=st.randoms(use_true_random=False), per_user=st.sampled_from([1, 3]))
@@ -220,9 +220,9 @@ def test_different_records_are_equally_likely_however_often_they_occur(tmp_path:
 def orders(ranks: list[int], mixed: str) -> list[int]:
     """How often each order of the first three ranks comes up among many users."""
     users = 60_000
-    held = pa.table({"nth": pa.array(ranks, pa.int64())})
+    numbers = pa.table({"nth": pa.array(ranks, pa.int64())})
     database = connect()
-    database.register("held", held)
+    database.register("held", numbers)
     counts = database.execute(f"""
         WITH people AS (SELECT person, {user_keys("person", 5, DUCKDB.from_hex)}
             FROM (SELECT 'u' || range AS person FROM range({users})))

@@ -64,8 +64,8 @@ def test_settings_are_the_paper_s() -> None:
     assert (AOL.delta, AOL.opt_in, AOL.size) == (1e-5, 0.05, 50)
     assert (YANDEX.delta, YANDEX.opt_in, YANDEX.size) == (1e-7, 0.03, 500)
     for setting in (AOL, YANDEX):
-        told = setting.parameters("published")
-        assert (told.epsilon, told.list_makers, told.client_query_share) == (4.0, 0.95, 0.85)
+        parameters = setting.parameters("published")
+        assert (parameters.epsilon, parameters.list_makers, parameters.client_query_share) == (4.0, 0.95, 0.85)
     assert set(QUICK.opt_in) < set(FULL.opt_in)
     assert set(QUICK.epsilon) < set(FULL.epsilon)
     assert set(QUICK.query_share) < set(FULL.query_share)
@@ -96,12 +96,12 @@ def test_means_have_standard_errors() -> None:
 
 
 def test_every_step_is_announced_once() -> None:
-    told: list[str] = []
+    steps: list[str] = []
     lab = laboratory(runs=1)
-    lab = Laboratory(lab.populations, 1, 5, told.append)
+    lab = Laboratory(lab.populations, 1, 5, steps.append)
     names = ["9", "10", "12", "14", "16", "ladder"]
     make_figures(names, lab, SMALL)
-    assert len(told) == count_steps(names, [people.setting for people in lab.populations.values()], SMALL)
+    assert len(steps) == count_steps(names, [people.setting for people in lab.populations.values()], SMALL)
 
 
 def test_a_figure_does_not_depend_on_what_else_is_made(figures: dict[str, Figure]) -> None:

@@ -13,22 +13,22 @@ from blendp.methods.listed import blendp_list_maker, published_list_maker
 from blendp.randomness import SimulationRandom
 from blendp.render.plan.forecast import forecast_caution, forecast_words
 
-LEAST = 10
+MIN_RECORDS = 10
 
 
 def lengths(parameters: Parameters, levels: int, people: int, runs: int) -> np.ndarray:
     """How long lists of people of the aol population are, one record each, by the mechanisms themselves."""
     law = HeadLaw.of_population("aol", levels)
     makers = round(parameters.list_makers * people)
-    random, found = SimulationRandom(3), []
+    random, lengths = SimulationRandom(3), []
     for _ in range(runs):
         counts = random.generator.poisson(makers * law.probability)
         if parameters.method == "published":
             listed = published_list_maker(parameters).draw(counts, random)
         else:
             listed, _ = blendp_list_maker(parameters, levels).draw(counts, random)
-        found.append(min(len(listed), parameters.size or len(listed)))
-    return np.array(found)
+        lengths.append(min(len(listed), parameters.size or len(listed)))
+    return np.array(lengths)
 
 
 @pytest.mark.parametrize(
@@ -42,13 +42,13 @@ def lengths(parameters: Parameters, levels: int, people: int, runs: int) -> np.n
     ids=["two levels", "one level", "cut", "published"],
 )
 def test_lists_are_as_long_as_forecast(parameters: Parameters, levels: int, people: int) -> None:
-    told = forecast_list(parameters, levels, people, "aol", LEAST)
+    forecast = forecast_list(parameters, levels, people, "aol", MIN_RECORDS)
     drawn = lengths(parameters, levels, people, 300)
     error = drawn.std() / np.sqrt(len(drawn)) + 0.02
-    assert abs(drawn.mean() - told.expected) < 4 * error
-    share = float((drawn < LEAST).mean())
-    assert abs(share - told.below) < 4 * np.sqrt(told.below * (1 - told.below) / len(drawn)) + 0.02
-    assert ((drawn >= told.low) & (drawn <= told.high)).mean() > 0.85
+    assert abs(drawn.mean() - forecast.expected) < 4 * error
+    share = float((drawn < MIN_RECORDS).mean())
+    assert abs(share - forecast.below) < 4 * np.sqrt(forecast.below * (1 - forecast.below) / len(drawn)) + 0.02
+    assert ((drawn >= forecast.low) & (drawn <= forecast.high)).mean() > 0.85
 
 
 def test_the_law_of_a_sum() -> None:
@@ -67,20 +67,20 @@ def test_the_law_of_a_sum() -> None:
 
 def test_more_people_make_longer_lists_and_the_number_that_is_needed_is_enough() -> None:
     parameters = Parameters(delta=1e-6)
-    made = [forecast_list(parameters, 2, people, "aol", LEAST) for people in (0, 1, 600, 5000, 50_000)]
-    assert [one.expected for one in made] == sorted(one.expected for one in made)
-    assert made[0].expected == 0
-    assert (made[0].below, made[0].low, made[0].high) == (1.0, 0, 0)
-    needed = made[0].people_needed
+    forecasts = [forecast_list(parameters, 2, people, "aol", MIN_RECORDS) for people in (0, 1, 600, 5000, 50_000)]
+    assert [one.expected for one in forecasts] == sorted(one.expected for one in forecasts)
+    assert forecasts[0].expected == 0
+    assert (forecasts[0].below, forecasts[0].low, forecasts[0].high) == (1.0, 0, 0)
+    needed = forecasts[0].people_needed
     assert needed is not None
-    assert {one.people_needed for one in made} == {needed}
-    assert forecast_list(parameters, 2, needed, "aol", LEAST).below <= 0.05
-    assert forecast_list(parameters, 2, round(0.9 * needed), "aol", LEAST).below > 0.05
+    assert {one.people_needed for one in forecasts} == {needed}
+    assert forecast_list(parameters, 2, needed, "aol", MIN_RECORDS).below <= 0.05
+    assert forecast_list(parameters, 2, round(0.9 * needed), "aol", MIN_RECORDS).below > 0.05
 
 
 def test_several_records_of_a_person_are_forecast_too() -> None:
-    one, five = (forecast_list(Parameters(delta=1e-6, opt_in_records=m), 2, 20_000, "aol", LEAST) for m in (1, 5))
-    assert five.expected > LEAST
+    one, five = (forecast_list(Parameters(delta=1e-6, opt_in_records=m), 2, 20_000, "aol", MIN_RECORDS) for m in (1, 5))
+    assert five.expected > MIN_RECORDS
     assert not five.too_short
     assert one.like == five.like
 
@@ -97,11 +97,11 @@ def test_what_is_said_follows_from_the_forecast() -> None:
     risky = ListForecast(1000, "aol", 14.2, 9, 19, 10, 0.06, 1100)
     assert "In 6 % of cases the list has fewer than 10 records" in (forecast_caution(risky) or "")
     assert forecast_caution(ListForecast(2000, "aol", 40.0, 40, 40, 10, 0.001, 1200)) is None
-    never = forecast_list(Parameters(delta=1e-6, size=5), 2, 100_000, "aol", LEAST)
+    never = forecast_list(Parameters(delta=1e-6, size=5), 2, 100_000, "aol", MIN_RECORDS)
     assert never.people_needed is None
     assert "(--size)" in (forecast_caution(never) or "")
 
 
 def test_only_populations_are_assumed() -> None:
     with pytest.raises(ParameterError, match=r"like = 'log\.csv'"):
-        forecast_list(Parameters(), 2, 100, "log.csv", LEAST)
+        forecast_list(Parameters(), 2, 100, "log.csv", MIN_RECORDS)

@@ -31,7 +31,7 @@ def scores(head_list: HeadList, cells: list[float], queries: list[float], size: 
 
 
 def dcg(gains: list[float]) -> float:
-    return sum(gain / log2(place + 2) for place, gain in enumerate(gains))
+    return sum(gain / log2(rank + 2) for rank, gain in enumerate(gains))
 
 
 def gain(share: float) -> float:
@@ -40,30 +40,30 @@ def gain(share: float) -> float:
 
 def test_the_true_head_in_the_right_order_is_perfect() -> None:
     head_list = HeadList.of_records([("a", "1"), ("a", "2"), ("b", "1"), ("c", "1")])
-    made = scores(head_list, [8, 4, 0, 6, 0, 5, 0, 1], [12, 6, 5, 1], size=4)
-    assert made.ndcg == pytest.approx(1)
-    assert made.ndcg_list == pytest.approx(1)
-    assert made.l1 == pytest.approx(0)
-    assert made.ndcg_random < 1
-    assert made.ndcg_list_random < 1
+    scored = scores(head_list, [8, 4, 0, 6, 0, 5, 0, 1], [12, 6, 5, 1], size=4)
+    assert scored.ndcg == pytest.approx(1)
+    assert scored.ndcg_list == pytest.approx(1)
+    assert scored.l1 == pytest.approx(0)
+    assert scored.ndcg_random < 1
+    assert scored.ndcg_list_random < 1
 
 
 def test_a_missing_record_costs_in_ndcg_only() -> None:
     head_list = HeadList.of_records([("a", "1"), ("b", "1"), ("c", "1")])
-    made = scores(head_list, [8, 0, 6, 0, 5, 0, 1], [12, 6, 5, 1], size=4)
-    assert made.ndcg_list == pytest.approx(1)
+    scored = scores(head_list, [8, 0, 6, 0, 5, 0, 1], [12, 6, 5, 1], size=4)
+    assert scored.ndcg_list == pytest.approx(1)
     first_url_only = gain(8 / 12) / dcg([gain(8 / 12), gain(4 / 12)])
     ideal = dcg([gain(12 / 23), gain(6 / 23), gain(5 / 23)])
-    assert made.ndcg == pytest.approx(dcg([gain(12 / 23) * first_url_only, gain(6 / 23), gain(5 / 23)]) / ideal)
+    assert scored.ndcg == pytest.approx(dcg([gain(12 / 23) * first_url_only, gain(6 / 23), gain(5 / 23)]) / ideal)
 
 
 def test_a_wrong_order_costs_as_the_formula_says() -> None:
     head_list = HeadList.of_records([("a", "1"), ("a", "2"), ("b", "1")])
-    made = scores(head_list, [1, 2, 0, 9, 0, 1], [3, 9, 1], size=3)
+    scored = scores(head_list, [1, 2, 0, 9, 0, 1], [3, 9, 1], size=3)
     turned = dcg([gain(4 / 12), gain(8 / 12)]) / dcg([gain(8 / 12), gain(4 / 12)])
     best = dcg([gain(12 / 18), gain(6 / 18)])
-    assert made.ndcg_list == pytest.approx(dcg([gain(6 / 18), gain(12 / 18) * turned]) / best)
-    assert made.l1 == pytest.approx(abs(3 / 12 - 12 / 18) + abs(9 / 12 - 6 / 18))
+    assert scored.ndcg_list == pytest.approx(dcg([gain(6 / 18), gain(12 / 18) * turned]) / best)
+    assert scored.l1 == pytest.approx(abs(3 / 12 - 12 / 18) + abs(9 / 12 - 6 / 18))
 
 
 def test_random_order_is_the_mean_over_all_orders() -> None:
@@ -79,8 +79,8 @@ def test_random_order_is_the_mean_over_all_orders() -> None:
 
 def test_a_longer_list_than_the_head_cannot_score_above_one() -> None:
     head_list = HeadList.of_records([("a", "1"), ("a", "2"), ("b", "1"), ("c", "1"), ("d", "1")])
-    made = scores(head_list, [8, 4, 0, 6, 0, 5, 0, 1, 0, 0], [12, 6, 5, 1, 0], size=2)
-    assert made.ndcg == pytest.approx(1)
+    scored = scores(head_list, [8, 4, 0, 6, 0, 5, 0, 1, 0, 0], [12, 6, 5, 1, 0], size=2)
+    assert scored.ndcg == pytest.approx(1)
 
 
 def test_the_true_head_is_made_of_records_not_of_queries() -> None:
@@ -102,21 +102,21 @@ def test_the_true_head_is_made_of_records_not_of_queries() -> None:
 def test_a_missing_query_costs_when_the_list_is_cut_by_queries() -> None:
     log = the_log()
 
-    def made(records: list[tuple[str, str]]) -> Scores:
+    def scored(records: list[tuple[str, str]]) -> Scores:
         head_list = HeadList.of_records(records)
         head = true_head(head_list, log.locate(head_list), log.truth(), 3, "query")
         return score(head_list, head.cells, head.queries, head)
 
-    assert made([("a", "1"), ("b", "1"), ("c", "1")]).ndcg == pytest.approx(1)
-    assert made([("a", "1")]).ndcg < 0.8
-    assert made([("a", "2"), ("b", "1"), ("c", "1")]).ndcg < 1  # not its most popular URL
+    assert scored([("a", "1"), ("b", "1"), ("c", "1")]).ndcg == pytest.approx(1)
+    assert scored([("a", "1")]).ndcg < 0.8
+    assert scored([("a", "2"), ("b", "1"), ("c", "1")]).ndcg < 1  # not its most popular URL
 
 
 def test_estimates_that_are_missing_rank_last() -> None:
     head_list = HeadList.of_records([("a", "1"), ("b", "1")])
-    made = scores(head_list, [np.nan, np.nan, 1, 0, 0], [np.nan, 1, 0], size=2)
-    assert made.ndcg_list < 1
-    assert made.l1 == pytest.approx(2 * 12 / 18)
+    scored = scores(head_list, [np.nan, np.nan, 1, 0, 0], [np.nan, 1, 0], size=2)
+    assert scored.ndcg_list < 1
+    assert scored.l1 == pytest.approx(2 * 12 / 18)
 
 
 def test_an_empty_list_scores_nothing() -> None:
@@ -142,20 +142,20 @@ def test_one_level_lists_are_scored_by_their_queries() -> None:
     log = log_of_table(pa.table({"user": ["1", "2", "3", "4"], "query": ["a", "a", "b", "c"]}))
     head_list = HeadList.of_records([("a", None), ("b", None)], levels=1)
     head = true_head(head_list, log.locate(head_list), log.truth(), 2)
-    made = score(head_list, np.array([0.5, 0.3, 0.2]), np.array([0.5, 0.3, 0.2]), head)
-    assert made.ndcg_list == pytest.approx(1)
-    assert made.ndcg == pytest.approx(1)
+    scored = score(head_list, np.array([0.5, 0.3, 0.2]), np.array([0.5, 0.3, 0.2]), head)
+    assert scored.ndcg_list == pytest.approx(1)
+    assert scored.ndcg == pytest.approx(1)
 
 
 some_records = st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from("12345")), min_size=1, max_size=60)
 
 
-@given(held=some_records, size=st.integers(1, 8), seed=st.integers(0, 99), unit=st.sampled_from(["record", "query"]))
+@given(records=some_records, size=st.integers(1, 8), seed=st.integers(0, 99), unit=st.sampled_from(["record", "query"]))
 def test_no_list_scores_above_one_and_the_true_head_scores_one(
-    held: list[tuple[str, str]], size: int, seed: int, unit: str
+    records: list[tuple[str, str]], size: int, seed: int, unit: str
 ) -> None:
-    queries, urls = zip(*held, strict=True)
-    log = log_of_table(pa.table({"user": [str(i) for i in range(len(held))], "query": queries, "url": urls}))
+    queries, urls = zip(*records, strict=True)
+    log = log_of_table(pa.table({"user": [str(i) for i in range(len(records))], "query": queries, "url": urls}))
     truth = log.truth()
 
     def of(ids: NDArray[np.int64], generator: np.random.Generator | None = None) -> Scores:
@@ -167,8 +167,8 @@ def test_no_list_scores_above_one_and_the_true_head_scores_one(
 
     generator = np.random.default_rng(seed)
     some = np.flatnonzero(generator.random(log.distinct_records) < 0.5)
-    made = of(some if len(some) else np.array([0]), generator)
-    for value in (made.ndcg, made.ndcg_list, made.ndcg_random, made.ndcg_list_random):
+    scored = of(some if len(some) else np.array([0]), generator)
+    for value in (scored.ndcg, scored.ndcg_list, scored.ndcg_random, scored.ndcg_list_random):
         assert 0 <= value <= 1 + 1e-12
     if unit == "record":
         assert of(truth.head(size)).ndcg == pytest.approx(1)

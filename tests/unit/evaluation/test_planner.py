@@ -71,18 +71,18 @@ def test_a_plan_is_what_simulation_gives(method: str, epsilon: float, opt_in: fl
     runs = []
     for _ in range(RUNS):
         own = random.spawn()
-        made = simulate_people(DrawnPeople.draw(people, PEOPLE, opt_in, parameters, own), parameters, own)
-        head = true_head(made.head_list, the_log().locate(made.head_list), people.truth, 50)
-        scores = score(made.head_list, made.cell_probability, made.query_probability, head)
-        first = made.head_list.record_cells[np.argmax(head.cells[made.head_list.record_cells])]
-        error = float(made.cells.std_error[first])
-        runs.append([made.candidates, made.head_list.records, made.head_list.queries, error])
+        outcome = simulate_people(DrawnPeople.draw(people, PEOPLE, opt_in, parameters, own), parameters, own)
+        head = true_head(outcome.head_list, the_log().locate(outcome.head_list), people.truth, 50)
+        scores = score(outcome.head_list, outcome.cell_probability, outcome.query_probability, head)
+        first = outcome.head_list.record_cells[np.argmax(head.cells[outcome.head_list.record_cells])]
+        error = float(outcome.cells.std_error[first])
+        runs.append([outcome.candidates, outcome.head_list.records, outcome.head_list.queries, error])
         runs[-1] += [scores.l1, scores.ndcg, scores.ndcg_list, scores.ndcg_random, scores.ndcg_list_random]
     means, errors = np.mean(runs, axis=0), np.std(runs, axis=0, ddof=1) / np.sqrt(RUNS)
     planned = plan(head_law(), PEOPLE, opt_in, parameters)
-    found = planned.scores
+    scored = planned.scores
     for value, mean, error in zip(
-        (planned.candidates, planned.records, planned.queries, found.l1),
+        (planned.candidates, planned.records, planned.queries, scored.l1),
         means[[0, 1, 2, 4]],
         errors[[0, 1, 2, 4]],
         strict=True,
@@ -91,7 +91,7 @@ def test_a_plan_is_what_simulation_gives(method: str, epsilon: float, opt_in: fl
     first_place = planned.at(1)
     assert first_place is not None
     assert first_place.std_error == pytest.approx(float(np.median([run[3] for run in runs])), rel=0.15)
-    orders = (found.ndcg, found.ndcg_list, found.ndcg_random, found.ndcg_list_random)
+    orders = (scored.ndcg, scored.ndcg_list, scored.ndcg_random, scored.ndcg_list_random)
     for value, mean, error in zip(orders, means[5:], errors[5:], strict=True):
         assert value == pytest.approx(mean, abs=0.01 + 3 * error)
 
@@ -137,10 +137,10 @@ def expected_size(mechanism: AsymmetricList, rates: NDArray[np.float64]) -> floa
 
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 4.0])
 def test_candidates_are_those_of_the_mechanism(epsilon: float) -> None:
-    made = AsymmetricList(Budget(epsilon, 1e-5))
+    asymmetric = AsymmetricList(Budget(epsilon, 1e-5))
     head = like("aol")
     rates = 20_000 * head.probability
-    assert listing(head, made, 20_000).head.sum() == pytest.approx(expected_size(made, rates), rel=2e-3)
+    assert listing(head, asymmetric, 20_000).head.sum() == pytest.approx(expected_size(asymmetric, rates), rel=2e-3)
     single = ThresholdList(Budget(epsilon, 1e-5))
     one = HeadLaw(np.array([0.5]), np.array([0]), np.array([0.5]), np.empty(0), np.empty(0))
     n = np.arange(0, 200)
@@ -201,10 +201,10 @@ def test_a_one_level_law_is_planned_too() -> None:
     log = log_of_table(pa.table({"user": [str(i) for i in range(40_000)], "query": names}))
     head = HeadLaw.of_truth(log.truth(), log.levels)
     for method in ("blendp", "published"):
-        made = plan(head, 40_000, 0.2, Parameters(method=method, size=20))
-        assert made.records == pytest.approx(20, abs=0.1)
-        assert made.queries == pytest.approx(made.records, abs=0.1)
-        assert 0 < made.scores.l1 < 1
+        planned = plan(head, 40_000, 0.2, Parameters(method=method, size=20))
+        assert planned.records == pytest.approx(20, abs=0.1)
+        assert planned.queries == pytest.approx(planned.records, abs=0.1)
+        assert 0 < planned.scores.l1 < 1
 
 
 def test_more_people_other_people_and_nobody() -> None:
@@ -226,14 +226,14 @@ def test_the_same_arguments_give_the_same_plan() -> None:
 
 def test_an_opt_in_user_is_worth_more_in_the_blendp_method() -> None:
     """In the published method one in twenty of them is counted."""
-    made, published = (plan(like("aol"), 519_371, 0.05, Parameters(method=name)) for name in ("blendp", "published"))
-    assert made.worth is not None
+    blended, published = (plan(like("aol"), 519_371, 0.05, Parameters(method=name)) for name in ("blendp", "published"))
+    assert blended.worth is not None
     assert published.worth is not None
-    assert made.worth > 10 * published.worth > 10
+    assert blended.worth > 10 * published.worth > 10
 
 
 def test_the_sweep_grows() -> None:
-    lengths = [made.records for made in sweep(like("aol"), 519_371, (0.005, 0.02, 0.05), Parameters())]
+    lengths = [planned.records for planned in sweep(like("aol"), 519_371, (0.005, 0.02, 0.05), Parameters())]
     assert lengths == sorted(lengths)
 
 

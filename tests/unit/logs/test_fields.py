@@ -51,18 +51,18 @@ def test_every_line_by_itself_like_the_csv_module(tmp_path: Path, text: str) -> 
 @given(
     text=st.text(st.sampled_from('a,"\n\r'), min_size=1, max_size=40).filter(lambda text: bool(text.strip("\r\n"))),
     block=st.integers(1, 12),
-    longest=st.integers(1, 20),
+    max_line=st.integers(1, 20),
     mark=st.booleans(),
     quotes=st.booleans(),
 )
 @settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_blocks_do_not_matter(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, block: int, longest: int, mark: bool, quotes: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, block: int, max_line: int, mark: bool, quotes: bool
 ) -> None:
     path = tmp_path / "log.csv"
     path.write_text("\ufeff" * mark + text, newline="")
     with monkeypatch.context() as patch:
-        patch.setattr(fields, "MAX_LINE", longest)
+        patch.setattr(fields, "MAX_LINE", max_line)
         at_once = rows_of(path, quotes=quotes)
         patch.setattr(fields, "BLOCK", block)
         assert rows_of(path, quotes=quotes) == at_once
@@ -79,8 +79,8 @@ def test_written_rows_come_back(tmp_path: Path, rows: list[list[str]]) -> None:
     csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows(rows)
     path = tmp_path / "log.csv"
     path.write_bytes(out.getvalue().encode())
-    found, flawed = rows_of(path, quotes=True)
-    assert list(found.values()) == [[b'"' + field.replace('"', '""').encode() + b'"' for field in row] for row in rows]
+    kept, flawed = rows_of(path, quotes=True)
+    assert list(kept.values()) == [[b'"' + field.replace('"', '""').encode() + b'"' for field in row] for row in rows]
     assert flawed == {TOO_LONG: [], NOT_CLOSED: []}
 
 

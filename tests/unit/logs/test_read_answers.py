@@ -131,7 +131,7 @@ def test_questionnaire_gives_the_codes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("held", "expected"),
+    ("answers", "expected"),
     [
         (["10", "9", "-1", "+2.5", "1e1", ".5"], ("-1", ".5", "+2.5", "9", "10", "1e1")),
         (["10", "9", "x"], ("10", "9", "x")),
@@ -141,8 +141,8 @@ def test_questionnaire_gives_the_codes(tmp_path: Path) -> None:
         (["(missing)", "10", "9"], ("9", "10", "(missing)")),
     ],
 )
-def test_order_of_answers(tmp_path: Path, held: list[str], expected: tuple[str, ...]) -> None:
-    path = text(tmp_path / "t.csv", "\n".join(["q", *held]))
+def test_order_of_answers(tmp_path: Path, answers: list[str], expected: tuple[str, ...]) -> None:
+    path = text(tmp_path / "t.csv", "\n".join(["q", *answers]))
     assert values(read_answers(path)) == [expected]
 
 
@@ -213,13 +213,13 @@ def holes(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 
 def test_missing_answers_are_refused(holes: Path) -> None:
-    place = "line 4" if holes.suffix == ".csv" else "row 2"
+    spot = "line 4" if holes.suffix == ".csv" else "row 2"
     assert refusal(holes, opt_in_column="t") == (
-        f"The column 'a' of {holes} has 2 missing answers (first on {place}): fill them in, or use missing=\"drop\" to"
+        f"The column 'a' of {holes} has 2 missing answers (first on {spot}): fill them in, or use missing=\"drop\" to"
         ' leave these people out or missing="value" to count them as an answer.'
     )
     assert "'b'" in refusal(holes, columns=["b"])
-    assert f"has 1 missing answer (on {place[:-1]}" in refusal(holes, columns=["b"])
+    assert f"has 1 missing answer (on {spot[:-1]}" in refusal(holes, columns=["b"])
 
 
 def test_people_with_missing_answers_are_dropped(holes: Path) -> None:
@@ -237,10 +237,10 @@ def test_missing_is_an_answer(holes: Path) -> None:
     assert [row[0] for row in texts(answers)] == ["x", "(missing)", "z", "y", "(missing)", "x"]
     asked = Questionnaire((Attribute("a", ("(missing)", "x", "y", "z")),))
     assert read_answers(holes, questionnaire=asked, missing="value").codes[:, 0].tolist() == [1, 0, 3, 2, 0, 1]
-    place = "line 4" if holes.suffix == ".csv" else "row 2"
+    spot = "line 4" if holes.suffix == ".csv" else "row 2"
     asked = Questionnaire((Attribute("a", ("x", "y", "z")),))
     assert refusal(holes, questionnaire=asked, missing="value") == (
-        f"The column 'a' of {holes} has 2 missing answers (first on {place}) and the questionnaire does not list"
+        f"The column 'a' of {holes} has 2 missing answers (first on {spot}) and the questionnaire does not list"
         " '(missing)': list it there, or use missing=\"drop\"."
     )
 
@@ -507,7 +507,7 @@ def test_there_and_back(tmp_path: Path, answers: Answers) -> None:
         assert (back.opt_in is None) == (answers.opt_in is None)
         if answers.opt_in is not None and back.opt_in is not None:
             np.testing.assert_array_equal(back.opt_in, answers.opt_in)
-        if all((answers.counts(place) > 0).sum() > 1 for place in range(len(answers.sizes))):
+        if all((answers.counts(attribute) > 0).sum() > 1 for attribute in range(len(answers.sizes))):
             assert texts(read_answers(path, opt_in_column=column)) == texts(answers)
 
 

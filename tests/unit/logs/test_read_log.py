@@ -255,9 +255,9 @@ def test_query_column_may_be_called_url() -> None:
 
 
 def test_progress_counts_the_rows(tmp_path: Path) -> None:
-    told: list[int] = []
-    log = read_log(write(tmp_path / "log.csv"), progress=told.append)
-    assert told[-1] == log.quality.rows
+    counts: list[int] = []
+    log = read_log(write(tmp_path / "log.csv"), progress=counts.append)
+    assert counts[-1] == log.quality.rows
 
 
 def test_one_persons_record_does_not_decide_the_levels(tmp_path: Path) -> None:

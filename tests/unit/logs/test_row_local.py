@@ -96,14 +96,14 @@ def names_a_session_of_others(lines: bytes) -> bool:
 
 @pytest.mark.usefixtures("short_lines")
 @pytest.mark.parametrize("format", HEADERS)
-@given(bytes_put_in=ANY, place=st.integers(1, 6), block=st.integers(1, 40), ended=st.booleans())
+@given(bytes_put_in=ANY, line=st.integers(1, 6), block=st.integers(1, 40), ended=st.booleans())
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_bytes_in_one_persons_rows_leave_all_other_rows_as_they_are(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     format: str,
     bytes_put_in: bytes,
-    place: int,
+    line: int,
     block: int,
     ended: bool,
 ) -> None:
@@ -114,15 +114,15 @@ def test_any_bytes_in_one_persons_rows_leave_all_other_rows_as_they_are(
     lines = [HEADERS[format], *OTHERS[format]]
     if format == "yandex" and names_a_session_of_others(bytes_put_in):
         return
-    put_in = bytes_put_in + b"\n" * (ended or place < len(lines))
+    put_in = bytes_put_in + b"\n" * (ended or line < len(lines))
     path = tmp_path / "log"
     without, broken_without = rows_without(path, format, len(lines))
     alone, broken_alone = rows_of(path, format, b"".join(lines[:2]) + put_in)
     first, broken_first = rows_without(path, format, 2)
-    place = max(place, 2)
+    line = max(line, 2)
     with monkeypatch.context() as patch:
         patch.setattr(fields, "BLOCK", block)
-        rows, broken = rows_of(path, format, b"".join([*lines[:place], put_in, *lines[place:]]))
+        rows, broken = rows_of(path, format, b"".join([*lines[:line], put_in, *lines[line:]]))
     assert rows - without == alone - first
     assert without - rows == Counter()
     assert rows.total() == without.total() + alone.total() - first.total()

@@ -54,10 +54,10 @@ def losses(joint: Array, channels: Sequence[Channel]) -> list[float]:
     reports = records([len(channel[0]) for channel in channels])
 
     def chance(record: tuple[int, ...], report: tuple[int, ...]) -> float:
-        found = 1.0
+        probability = 1.0
         for channel, value, said in zip(channels, record, report, strict=True):
-            found *= channel[value][said]
-        return found
+            probability *= channel[value][said]
+        return probability
 
     return _worst(joint, sizes, [[chance(record, report) for report in reports] for record in records(sizes)])
 
@@ -82,7 +82,7 @@ def hidden_losses(joint: Array, inner: float) -> list[float]:
 
 def _worst(joint: Array, sizes: Sequence[int], chances: list[list[float]]) -> list[float]:
     """From P(report | record): sum over the records with b_i = s, divide by P(b_i = s), compare all s and s'."""
-    found = []
+    losses = []
     for i, size in enumerate(sizes):
         given = [[0.0] * len(chances[0]) for _ in range(size)]
         share = [0.0] * size
@@ -91,14 +91,14 @@ def _worst(joint: Array, sizes: Sequence[int], chances: list[list[float]]) -> li
             share[record[i]] += probability
             if probability:
                 kept = given[record[i]]
-                for place, chance in enumerate(row):
-                    kept[place] += probability * chance
+                for report, chance in enumerate(row):
+                    kept[report] += probability * chance
         worst = 0.0
-        for place in range(len(chances[0])):
-            each = [given[s][place] / share[s] for s in range(size)]
+        for report in range(len(chances[0])):
+            each = [given[s][report] / share[s] for s in range(size)]
             worst = max(worst, math.log(max(each) / min(each)))
-        found.append(worst)
-    return found
+        losses.append(worst)
+    return losses
 
 
 def record_loss(channels: Sequence[Channel]) -> float:
@@ -146,7 +146,7 @@ class RandomTree:
     @classmethod
     def draw(cls, sizes: Sequence[int], generator: np.random.Generator, spread: float = 1.0) -> RandomTree:
         order = generator.permutation(len(sizes)).tolist()
-        parents = {node: order[int(generator.integers(place))] for place, node in enumerate(order) if place}
+        parents = {node: order[int(generator.integers(position))] for position, node in enumerate(order) if position}
         laws = {
             node: np.array([_law(sizes[node], generator, spread) for _ in range(sizes[parent])])
             for node, parent in parents.items()
@@ -208,7 +208,7 @@ def pair(joint: Array, i: int, j: int) -> Array:
 
 def product_losses(joint: Array, epsilons: Sequence[float]) -> list[float]:
     """Theorem 4.1 with equation 8 as corrected: ln Q1/Q2 of the own report, times the worst ratio of every other."""
-    sizes, found = joint.shape, []
+    sizes, losses = joint.shape, []
     for i, size in enumerate(sizes):
         worst = -math.inf
         for s, other in product(range(size), repeat=2):
@@ -223,8 +223,8 @@ def product_losses(joint: Array, epsilons: Sequence[float]) -> list[float]:
                 terms = [[q1 * given[v, x] + q2 * (1 - given[v, x]) for x in range(values)] for v in range(size)]
                 total += max(math.log(terms[s][x] / terms[other][x]) for x in range(values))
             worst = max(worst, total)
-        found.append(worst)
-    return found
+        losses.append(worst)
+    return losses
 
 
 def partitions(items: Sequence[int]) -> Iterator[list[tuple[int, ...]]]:

@@ -55,9 +55,9 @@ def test_independent_attributes_get_the_full_epsilon_each(epsilon: float, attrib
         Tree((2,) * attributes, ()),
     ]
     for model in models:
-        found = chooser(model, epsilon).alike(everything(model))[0]
-        assert found == pytest.approx(np.full(attributes, epsilon), abs=1e-6)
-        assert found.max() <= epsilon
+        epsilons = chooser(model, epsilon).alike(everything(model))[0]
+        assert epsilons == pytest.approx(np.full(attributes, epsilon), abs=1e-6)
+        assert epsilons.max() <= epsilon
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
@@ -66,9 +66,9 @@ def test_identical_attributes_share_epsilon(epsilon: float, attributes: int) -> 
     same = np.zeros((2,) * attributes)
     same[(0,) * attributes], same[(1,) * attributes] = 0.4, 0.6
     for model in (Joint(same), Tree.equicorrelated(attributes, 1.0), AnyLaw((2,) * attributes)):
-        found = chooser(model, epsilon).alike(everything(model))[0]
-        assert found == pytest.approx(np.full(attributes, epsilon / attributes), abs=1e-6)
-        assert found.sum() <= epsilon
+        epsilons = chooser(model, epsilon).alike(everything(model))[0]
+        assert epsilons == pytest.approx(np.full(attributes, epsilon / attributes), abs=1e-6)
+        assert epsilons.sum() <= epsilon
 
 
 @pytest.mark.parametrize(
@@ -89,11 +89,11 @@ def test_equicorrelated_attributes_keep_the_promise_and_use_all_of_it(
 ) -> None:
     joint = brute_force.equicorrelated(attributes, correlation, values)
     for model in (Tree.equicorrelated(attributes, correlation, values), Joint(joint)):
-        made = chooser(model, epsilon)
-        alike = made.alike(everything(model))[0]
-        sharp = made.sharpened(alike)
-        for found in (alike, sharp, made.tailored(alike)):
-            assert worst(joint, found) <= epsilon
+        choice = chooser(model, epsilon)
+        alike = choice.alike(everything(model))[0]
+        sharp = choice.sharpened(alike)
+        for epsilons in (alike, sharp, choice.tailored(alike)):
+            assert worst(joint, epsilons) <= epsilon
         assert (sharp >= alike).all()
         assert worst(joint, sharp) == pytest.approx(epsilon, abs=1e-4)
         assert len(set(alike.tolist())) == 1
@@ -118,17 +118,17 @@ def test_every_choice_keeps_the_promise(
         "tree": Tree.of_tables(sizes, tree.tables),
         "cluster": Clusters(((tuple(range(len(sizes))), Joint(joint)),)),
     }
-    made = chooser(models[kind], epsilon, single=single)
+    choice = chooser(models[kind], epsilon, single=single)
     mask = generator.random(len(sizes)) < 0.8
     mask[int(generator.integers(len(sizes)))] = True
-    alike = made.alike(mask[None])[0]
-    tailored = made.tailored(alike)
+    alike = choice.alike(mask[None])[0]
+    tailored = choice.tailored(alike)
     assert ((alike > 0) == mask).all()
     assert ((tailored > 0) == mask).all()
-    assert made.error(tailored[None])[0] <= made.error(alike[None])[0] * (1 + 1e-12)
-    for found in (alike, tailored, made.sharpened(alike), made.sharpened(tailored)):
-        assert worst(joint, found, single) <= epsilon
-        assert found.max() <= epsilon
+    assert choice.error(tailored[None])[0] <= choice.error(alike[None])[0] * (1 + 1e-12)
+    for epsilons in (alike, tailored, choice.sharpened(alike), choice.sharpened(tailored)):
+        assert worst(joint, epsilons, single) <= epsilon
+        assert epsilons.max() <= epsilon
     if single:
         assert error(tailored, sizes) <= error(alike, sizes) * (1 + 1e-9)
 
@@ -136,9 +136,9 @@ def test_every_choice_keeps_the_promise(
 def test_tailoring_pays_where_attributes_differ() -> None:
     """A tight pair and a stranger: the pair shares epsilon, the stranger may have all of it."""
     joint = np.multiply.outer(Joint.of_pair(0.5, 0.5, 0.95).probabilities, np.array([0.5, 0.5]))
-    made = chooser(Joint(joint), 1.0)
-    alike = made.alike(everything(made.model))[0]
-    tailored = made.tailored(alike)
+    choice = chooser(Joint(joint), 1.0)
+    alike = choice.alike(everything(choice.model))[0]
+    tailored = choice.tailored(alike)
     assert tailored[2] == pytest.approx(1.0, abs=1e-6)
     assert error(tailored, (2, 2, 2)) < 0.9 * error(alike, (2, 2, 2))
     assert worst(joint, tailored) <= 1.0
@@ -146,11 +146,11 @@ def test_tailoring_pays_where_attributes_differ() -> None:
 
 def test_tailoring_is_near_the_best_of_a_fine_grid() -> None:
     joint = brute_force.random_joint((2, 3), np.random.default_rng(2))
-    made = chooser(Joint(joint), 1.0)
-    tailored = made.tailored(made.alike(everything(made.model))[0])
+    choice = chooser(Joint(joint), 1.0)
+    tailored = choice.tailored(choice.alike(everything(choice.model))[0])
     grid = np.linspace(0.02, 1.0, 50)
     rows = np.array([(a, b) for a in grid for b in grid])
-    kept = made.model.losses(rows, np.full(2, True)).max(axis=1) <= 1
+    kept = choice.model.losses(rows, np.full(2, True)).max(axis=1) <= 1
     best = min(error(row, (2, 3)) for row in rows[kept])
     assert error(tailored, (2, 3)) <= best * 1.01
 
@@ -159,24 +159,29 @@ def test_tailoring_is_near_the_best_of_a_fine_grid() -> None:
 def test_the_record_is_never_told_more_than_its_cap(record: float) -> None:
     models: list[Model] = [Tree.equicorrelated(4, 0.1), Joint(brute_force.equicorrelated(3, 0.1)), Tree((2, 3, 2), ())]
     for model in models:
-        made = chooser(model, 1.0, record)
-        alike = made.alike(everything(model))[0]
-        for found in (alike, made.tailored(alike), made.sharpened(alike), made.sharpened(made.tailored(alike))):
-            assert found.sum() <= record
-            assert found.sum() == pytest.approx(record, abs=1e-4)
+        chosen = chooser(model, 1.0, record)
+        alike = chosen.alike(everything(model))[0]
+        for epsilons in (
+            alike,
+            chosen.tailored(alike),
+            chosen.sharpened(alike),
+            chosen.sharpened(chosen.tailored(alike)),
+        ):
+            assert epsilons.sum() <= record
+            assert epsilons.sum() == pytest.approx(record, abs=1e-4)
         for method in ("cbps", "cbp", "rsfd", "split", "sample") if record == 1.3 else ("rsfd",):
             assert design(model, 1000, Promise(1.0, record), method=method).losses.record <= record
 
 
-def recomputed(made: Design, joint: Array) -> float:
+def recomputed(design: Design, joint: Array) -> float:
     """The largest loss over groups, from the channels that the randomisers themselves state."""
-    found = 0.0
-    for group in made.groups:
+    largest = 0.0
+    for group in design.groups:
         channels = [brute_force.single_channel(0, m) for m in joint.shape]
         for attribute, randomiser in zip(group.attributes, group.randomisers, strict=True):
             channels[attribute] = randomiser.channel().tolist()
-        found = max(found, *brute_force.losses(joint, channels))
-    return found
+        largest = max(largest, *brute_force.losses(joint, channels))
+    return largest
 
 
 @pytest.mark.parametrize("method", ["cbps", "cbp", "split", "sample"])
@@ -196,15 +201,15 @@ def test_every_design_keeps_the_promise_by_the_channels_of_its_randomisers(
         (AnyLaw(sizes), joint),
     ]
     for model, law in cases:
-        made = design(model, 1000, Promise(epsilon), method=method, per_attribute=per_attribute)
-        truth = recomputed(made, law)
+        chosen = design(model, 1000, Promise(epsilon), method=method, per_attribute=per_attribute)
+        truth = recomputed(chosen, law)
         assert truth <= epsilon * (1 + 1e-14)
-        assert truth <= made.losses.worst + ROUNDING
-        assert made.losses.worst <= epsilon
-        assert made.clients == 1000
-        assert sorted(a for group in made.groups for a in group.attributes) == list(range(len(sizes)))
-        if made.losses.kind == "exact" and not isinstance(model, AnyLaw):
-            assert truth == pytest.approx(made.losses.worst, abs=1e-7)
+        assert truth <= chosen.losses.worst + ROUNDING
+        assert chosen.losses.worst <= epsilon
+        assert chosen.clients == 1000
+        assert sorted(a for group in chosen.groups for a in group.attributes) == list(range(len(sizes)))
+        if chosen.losses.kind == "exact" and not isinstance(model, AnyLaw):
+            assert truth == pytest.approx(chosen.losses.worst, abs=1e-7)
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0])
@@ -221,45 +226,45 @@ def test_the_inner_epsilon_of_hidden_sampling_keeps_the_promise_and_uses_all_of_
             (Tree.equicorrelated(len(sizes), 0.3, 3), brute_force.equicorrelated(len(sizes), 0.3, 3)),
         ]
         for model, law in cases:
-            made = design(model, 1000, Promise(epsilon), method="rsfd")
-            assert made.hidden is not None
-            assert made.losses.kind == "exact"
-            truth = brute_force.hidden_losses(law, made.hidden.inner)
+            chosen = design(model, 1000, Promise(epsilon), method="rsfd")
+            assert chosen.hidden is not None
+            assert chosen.losses.kind == "exact"
+            truth = brute_force.hidden_losses(law, chosen.hidden.inner)
             assert max(truth) <= epsilon
-            assert made.losses.by_attribute == pytest.approx(truth, abs=1e-7)
-            assert made.hidden.inner == 12 or max(truth) == pytest.approx(epsilon, abs=1e-6)
-            assert made.losses.record == pytest.approx(made.hidden.inner, abs=1e-6)
+            assert chosen.losses.by_attribute == pytest.approx(truth, abs=1e-7)
+            assert chosen.hidden.inner == 12 or max(truth) == pytest.approx(epsilon, abs=1e-6)
+            assert chosen.losses.record == pytest.approx(chosen.hidden.inner, abs=1e-6)
 
 
 def test_hidden_sampling_of_bounded_laws_keeps_the_promise_for_all_of_them() -> None:
     generator = np.random.default_rng(5)
     base = RandomTree.draw((2, 3, 2), generator)
     inside = [base, *(base.shaken(0.2, generator) for _ in range(5))]
-    made = design(boxes_around(inside), 1000, Promise(1.0), method="rsfd")
-    assert made.hidden is not None
-    assert made.losses.kind == "at most"
+    chosen = design(boxes_around(inside), 1000, Promise(1.0), method="rsfd")
+    assert chosen.hidden is not None
+    assert chosen.losses.kind == "at most"
     for tree in inside:
-        truth = brute_force.hidden_losses(tree.joint(), made.hidden.inner)
-        assert (np.array(truth) <= np.array(made.losses.by_attribute) + ROUNDING).all()
+        truth = brute_force.hidden_losses(tree.joint(), chosen.hidden.inner)
+        assert (np.array(truth) <= np.array(chosen.losses.by_attribute) + ROUNDING).all()
         assert max(truth) <= 1.0
 
 
 def test_hidden_sampling_without_a_model_is_that_of_the_record() -> None:
-    made = design(AnyLaw((2, 3)), 100, Promise(1.0), method="rsfd")
-    assert made.hidden is not None
-    assert made.hidden.inner == pytest.approx(1.0, abs=1e-8)
-    assert made.losses.record <= 1.0
+    chosen = design(AnyLaw((2, 3)), 100, Promise(1.0), method="rsfd")
+    assert chosen.hidden is not None
+    assert chosen.hidden.inner == pytest.approx(1.0, abs=1e-8)
+    assert chosen.losses.record <= 1.0
 
 
 @pytest.mark.parametrize("model", [Clusters((((0,), Joint(np.full(2, 0.5))), ((1,), Joint(np.full(2, 0.5)))))])
 def test_what_hidden_sampling_reveals_of_clusters_is_called_exact_only_if_it_is(model: Model) -> None:
-    made = design(model, 100, Promise(1.0), method="rsfd")
-    assert made.hidden is not None
-    truth = max(brute_force.hidden_losses(np.full((2, 2), 0.25), made.hidden.inner))
-    assert made.losses.kind != "exact" or made.losses.worst == pytest.approx(truth, abs=1e-7)
+    chosen = design(model, 100, Promise(1.0), method="rsfd")
+    assert chosen.hidden is not None
+    truth = max(brute_force.hidden_losses(np.full((2, 2), 0.25), chosen.hidden.inner))
+    assert chosen.losses.kind != "exact" or chosen.losses.worst == pytest.approx(truth, abs=1e-7)
 
 
 @pytest.mark.parametrize("method", ["sample", "cbps", "split"])
 def test_attributes_of_twenty_values_can_be_asked_about_under_a_table(method: str) -> None:
-    made = design(Joint(np.full((20, 2), 1 / 40)), 1000, Promise(1.0), method=method)
-    assert made.losses.worst <= 1.0
+    chosen = design(Joint(np.full((20, 2), 1 / 40)), 1000, Promise(1.0), method=method)
+    assert chosen.losses.worst <= 1.0

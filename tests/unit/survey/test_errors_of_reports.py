@@ -18,11 +18,11 @@ def test_errors_are_the_mean_variance_of_the_randomiser(epsilon: float, m: int, 
     f = generator.dirichlet(np.full(m, generator.choice([0.1, 1, 10])))
     errors, widths = ReportErrors((m,), (f,)).best(np.array([epsilon]), np.array([single]))
     assert widths[0] == 1 or not single
-    found, randomiser = errors[0], SubsetSelection(epsilon, m, int(widths[0]))
-    assert found == pytest.approx(randomiser.variance(f, 1).mean(), rel=1e-7)
+    error, randomiser = errors[0], SubsetSelection(epsilon, m, int(widths[0]))
+    assert error == pytest.approx(randomiser.variance(f, 1).mean(), rel=1e-7)
     even = ReportErrors((m,)).of(np.array([epsilon]), np.array([single]))[0]
     assert even == pytest.approx(randomiser.variance(np.full(m, 1 / m), 1).mean(), rel=1e-7)
-    assert even >= found - 1e-12
+    assert even >= error - 1e-12
 
 
 @settings(max_examples=100)
@@ -32,13 +32,13 @@ def test_errors_are_the_least_mean_variance_of_both_sizes(epsilon: float, m: int
     generator = np.random.default_rng(seed)
     f = generator.dirichlet(np.full(m, generator.choice([0.1, 1, 10])))
     ideal = m / (math.exp(epsilon) + 1)
-    least = math.inf
+    smallest = math.inf
     for width in {1} if single else {min(max(w, 1), m - 1) for w in (math.floor(ideal), math.ceil(ideal))}:
         p = width * math.exp(epsilon) / (width * math.exp(epsilon) + m - width)
         q = (width - p) / (m - 1)
         each = [(x * p * (1 - p) + (1 - x) * q * (1 - q)) / (p - q) ** 2 + x * (1 - x) for x in f.tolist()]
-        least = min(least, sum(each) / m)
-    assert ReportErrors((m,), (f,)).of(np.array([epsilon]), np.array([single]))[0] == pytest.approx(least, rel=1e-7)
+        smallest = min(smallest, sum(each) / m)
+    assert ReportErrors((m,), (f,)).of(np.array([epsilon]), np.array([single]))[0] == pytest.approx(smallest, rel=1e-7)
 
 
 def test_many_rows_and_attributes_at_once() -> None:
@@ -46,8 +46,8 @@ def test_many_rows_and_attributes_at_once() -> None:
     errors = ReportErrors(sizes, frequencies)
     epsilons = np.array([[1.0, 2.0, 0.5], [0.3, 0.0, 4.0]])
     single = np.array([True, False, False])
-    found, widths = errors.best(epsilons, single)
-    for row, each, width in zip(epsilons, found, widths, strict=True):
+    best_errors, widths = errors.best(epsilons, single)
+    for row, each, width in zip(epsilons, best_errors, widths, strict=True):
         for j, m in enumerate(sizes):
             if row[j] == 0:
                 assert each[j] == math.inf

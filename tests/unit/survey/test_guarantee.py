@@ -48,9 +48,9 @@ def bound(model: Model, epsilons: Sequence[float], single: bool = True) -> NDArr
 
 
 def exact(model: Model, epsilons: Sequence[float]) -> NDArray[np.float64]:
-    found = model.exact_losses(np.array(epsilons), np.full(len(epsilons), True))
-    assert found is not None
-    return found
+    losses = model.exact_losses(np.array(epsilons), np.full(len(epsilons), True))
+    assert losses is not None
+    return losses
 
 
 def xor() -> Array:
@@ -76,11 +76,11 @@ def test_the_loss_of_a_table_is_that_of_all_records_and_reports(sizes: tuple[int
         joint, epsilons = brute_force.random_joint(sizes, generator), some_epsilons(len(sizes), generator)
         truth = true_losses(joint, epsilons)
         for model in (joint, Joint(joint)):
-            found = udldp_loss(model, Perturbation(epsilons, sizes))
-            assert found.kind == "exact"
-            assert found.by_attribute == pytest.approx(truth, abs=ROUNDING)
-            assert found.record == pytest.approx(sum(epsilons), rel=1e-15)
-            assert found.worst == max(found.by_attribute)
+            losses = udldp_loss(model, Perturbation(epsilons, sizes))
+            assert losses.kind == "exact"
+            assert losses.by_attribute == pytest.approx(truth, abs=ROUNDING)
+            assert losses.record == pytest.approx(sum(epsilons), rel=1e-15)
+            assert losses.worst == max(losses.by_attribute)
         assert bound(Joint(joint), epsilons) == pytest.approx(truth, abs=ROUNDING)
 
 
@@ -101,15 +101,15 @@ def test_many_rows_at_once_are_each_row_alone() -> None:
         for single in (np.full(4, True), np.array([True, False, True, True])):
             together = model.losses(rows, single)
             assert together.shape == (7, 4)
-            for row, found in zip(rows, together, strict=True):
-                assert found == pytest.approx(model.losses(row[None], single)[0], abs=1e-12)
+            for row, losses in zip(rows, together, strict=True):
+                assert losses == pytest.approx(model.losses(row[None], single)[0], abs=1e-12)
 
 
 def test_an_attribute_that_is_not_reported_shows_through_the_others() -> None:
     joint = brute_force.equicorrelated(3, 0.5)
-    found = udldp_loss(joint, Perturbation((1.0, 1.0, 0.0), (2, 2, 2)))
-    assert found.by_attribute == pytest.approx(true_losses(joint, (1.0, 1.0, 0.0)), abs=ROUNDING)
-    assert 0.3 < found.by_attribute[2] < found.by_attribute[0]
+    losses = udldp_loss(joint, Perturbation((1.0, 1.0, 0.0), (2, 2, 2)))
+    assert losses.by_attribute == pytest.approx(true_losses(joint, (1.0, 1.0, 0.0)), abs=ROUNDING)
+    assert 0.3 < losses.by_attribute[2] < losses.by_attribute[0]
     nothing = udldp_loss(joint, Perturbation((0.0, 0.0, 0.0), (2, 2, 2)))
     assert nothing.by_attribute == pytest.approx((0, 0, 0), abs=1e-12)
 
@@ -120,9 +120,9 @@ def test_messages_are_exact_on_trees_of_two_valued_attributes(case: tuple[Random
     tree, epsilons = case
     model, truth = Tree.of_tables(tree.sizes, tree.tables), true_losses(tree.joint(), epsilons)
     assert bound(model, epsilons) == pytest.approx(truth, abs=ROUNDING)
-    found = udldp_loss(model, Perturbation(epsilons, tree.sizes))
-    assert found.kind == "exact"
-    assert found.by_attribute == pytest.approx(truth, abs=ROUNDING)
+    losses = udldp_loss(model, Perturbation(epsilons, tree.sizes))
+    assert losses.kind == "exact"
+    assert losses.by_attribute == pytest.approx(truth, abs=ROUNDING)
     if len(epsilons) > 1:
         assert model.joint().probabilities == pytest.approx(tree.joint(), abs=1e-12)
 
@@ -136,9 +136,9 @@ def test_trees_of_many_values_are_bounded_by_messages_and_exact_through_all_repo
         epsilons = some_epsilons(len(sizes), generator)
         model, truth = Tree.of_tables(sizes, tree.tables), np.array(true_losses(tree.joint(), epsilons))
         assert exact(model, epsilons) == pytest.approx(truth, abs=ROUNDING)
-        found = udldp_loss(model, Perturbation(epsilons, sizes))
-        assert found.kind == "exact"
-        assert found.by_attribute == pytest.approx(truth, abs=ROUNDING)
+        losses = udldp_loss(model, Perturbation(epsilons, sizes))
+        assert losses.kind == "exact"
+        assert losses.by_attribute == pytest.approx(truth, abs=ROUNDING)
         at_most = np.minimum(bound(model, epsilons), sum(epsilons))
         assert (at_most >= truth - ROUNDING).all()
         slack.append((at_most - truth).max())
@@ -212,20 +212,20 @@ def test_clusters_tell_only_about_themselves() -> None:
     for _ in range(6):
         epsilons = some_epsilons(5, generator)
         truth = true_losses(joint, epsilons)
-        found = udldp_loss(model, Perturbation(epsilons, model.sizes))
-        assert found.kind == "exact"
-        assert found.by_attribute == pytest.approx(truth, abs=ROUNDING)
+        losses = udldp_loss(model, Perturbation(epsilons, model.sizes))
+        assert losses.kind == "exact"
+        assert losses.by_attribute == pytest.approx(truth, abs=ROUNDING)
         assert (bound(model, epsilons) >= np.array(truth) - ROUNDING).all()
 
 
 def test_without_a_model_every_attribute_may_lose_everything() -> None:
     """Which identical attributes do."""
-    found = udldp_loss(AnyLaw((2, 2, 2)), Perturbation((1.0, 0.5, 0.0), (2, 2, 2)))
-    assert found.by_attribute == pytest.approx((1.5, 1.5, 1.5))
-    assert found.kind == "exact"
+    losses = udldp_loss(AnyLaw((2, 2, 2)), Perturbation((1.0, 0.5, 0.0), (2, 2, 2)))
+    assert losses.by_attribute == pytest.approx((1.5, 1.5, 1.5))
+    assert losses.kind == "exact"
     same = np.zeros((2, 2, 2))
     same[0, 0, 0], same[1, 1, 1] = 0.3, 0.7
-    assert true_losses(same, (1.0, 0.5, 0.0)) == pytest.approx(found.by_attribute, abs=ROUNDING)
+    assert true_losses(same, (1.0, 0.5, 0.0)) == pytest.approx(losses.by_attribute, abs=ROUNDING)
     assert udldp_loss(same, Perturbation((1.0, 0.5, 0.0), (2, 2, 2))).by_attribute == pytest.approx((1.5, 1.5, 1.5))
 
 
@@ -246,13 +246,13 @@ def test_a_chain_of_two_hundred_attributes_is_that_of_its_parts() -> None:
         joint = np.empty((2,) * 7)
         for record in brute_force.records(joint.shape):
             joint[record] = margins[start][record[0]]
-            for place in range(6):
-                joint[record] *= given[start + place][record[place], record[place + 1]]
+            for step in range(6):
+                joint[record] *= given[start + step][record[step], record[step + 1]]
         truth = true_losses(joint, epsilons[start : start + 7].tolist())
         if start == 63:
-            found = udldp_loss(model, Perturbation(tuple(epsilons.tolist()), model.sizes))
-            assert found.kind == "exact"
-            assert found.by_attribute[start : start + 7] == pytest.approx(truth, abs=ROUNDING)
+            losses = udldp_loss(model, Perturbation(tuple(epsilons.tolist()), model.sizes))
+            assert losses.kind == "exact"
+            assert losses.by_attribute[start : start + 7] == pytest.approx(truth, abs=ROUNDING)
         assert bound(model, epsilons.tolist())[start : start + 7] == pytest.approx(truth, abs=ROUNDING)
     everything = udldp_loss(model, Perturbation((0.3,) * length, model.sizes))
     assert 0.3 < everything.worst < everything.record
@@ -292,13 +292,13 @@ def test_the_loss_of_boxes_is_never_below_that_of_a_tree_inside(
     inside = [base, *(base.shaken(width, generator) for _ in range(4))]
     epsilons = some_epsilons(len(sizes), generator)
     model = boxes_around(inside)
-    found = udldp_loss(model, Perturbation(epsilons, sizes))
-    assert found.kind == "at most"
-    assert found.worst <= sum(epsilons) + 1e-12
+    losses = udldp_loss(model, Perturbation(epsilons, sizes))
+    assert losses.kind == "at most"
+    assert losses.worst <= sum(epsilons) + 1e-12
     for tree in inside:
-        assert (np.array(found.by_attribute) >= np.array(true_losses(tree.joint(), epsilons)) - ROUNDING).all()
+        assert (np.array(losses.by_attribute) >= np.array(true_losses(tree.joint(), epsilons)) - ROUNDING).all()
     wider = udldp_loss(boxes_around(inside, 0.05), Perturbation(epsilons, sizes))
-    assert (np.array(wider.by_attribute) >= np.array(found.by_attribute) - ROUNDING).all()
+    assert (np.array(wider.by_attribute) >= np.array(losses.by_attribute) - ROUNDING).all()
 
 
 def test_boxes_reach_a_tree_inside_within_little() -> None:
@@ -307,14 +307,14 @@ def test_boxes_reach_a_tree_inside_within_little() -> None:
     low, high = given - 0.05, given + 0.05
     unknown = Box(np.zeros((2, 2)), np.ones((2, 2)))
     model = Tree((2, 2), (Edge(0, 1, Box(low, high), unknown),))
-    found = udldp_loss(model, Perturbation((1.0, 2.0), (2, 2)))
+    losses = udldp_loss(model, Perturbation((1.0, 2.0), (2, 2)))
     worst = 0.0
     for a in (0.65, 0.75):
         for b in (0.15, 0.25):
             joint = np.array([[a, 1 - a], [b, 1 - b]]) / 2
             worst = max(worst, true_losses(joint, (1.0, 2.0))[0])
-    assert found.by_attribute[0] == pytest.approx(worst, abs=ROUNDING)
-    assert found.by_attribute[1] == pytest.approx(3.0, abs=ROUNDING)
+    assert losses.by_attribute[0] == pytest.approx(worst, abs=ROUNDING)
+    assert losses.by_attribute[1] == pytest.approx(3.0, abs=ROUNDING)
 
 
 @settings(max_examples=40)
@@ -381,10 +381,10 @@ def test_bounds_of_subsets_hold_for_the_subsets_that_are_sent(sizes: tuple[int, 
         Clusters(((tuple(range(len(sizes))), Joint(tree.joint())),)),
     ]
     for model in models:
-        found = udldp_loss(model, Perturbation(epsilons, sizes, single=False))
-        assert found.kind == "at most"
-        assert (np.array(found.by_attribute) >= truth - ROUNDING).all()
-        assert found.worst <= found.record
+        losses = udldp_loss(model, Perturbation(epsilons, sizes, single=False))
+        assert losses.kind == "at most"
+        assert (np.array(losses.by_attribute) >= truth - ROUNDING).all()
+        assert losses.worst <= losses.record
         assert (bound(model, epsilons, single=False) >= truth - ROUNDING).all()
 
 
@@ -415,9 +415,9 @@ def test_no_attribute_ever_loses_more_than_the_record(sizes: tuple[int, ...], si
         AnyLaw(sizes),
     ]
     for model in models:
-        found = udldp_loss(model, perturbation)
-        assert found.worst <= found.record * (1 + 1e-12)
-        assert (np.array(found.by_attribute) >= np.array(epsilons) - ROUNDING).all()
+        losses = udldp_loss(model, perturbation)
+        assert losses.worst <= losses.record * (1 + 1e-12)
+        assert (np.array(losses.by_attribute) >= np.array(epsilons) - ROUNDING).all()
 
 
 def test_the_exclusive_or_tells_more_than_the_published_product() -> None:
@@ -439,9 +439,9 @@ def test_the_published_product_is_exact_for_two_attributes(sizes: tuple[int, int
     generator = np.random.default_rng(8)
     for _ in range(15):
         joint, epsilons = brute_force.random_joint(sizes, generator), some_epsilons(2, generator)
-        found = pairwise_product_loss(joint, Perturbation(epsilons, sizes))
-        assert found.kind == "exact"
-        assert found.by_attribute == pytest.approx(true_losses(joint, epsilons), abs=ROUNDING)
+        losses = pairwise_product_loss(joint, Perturbation(epsilons, sizes))
+        assert losses.kind == "exact"
+        assert losses.by_attribute == pytest.approx(true_losses(joint, epsilons), abs=ROUNDING)
 
 
 @pytest.mark.parametrize("sizes", [(2, 2), (2, 2, 2), (3, 2, 2), (2, 3, 4), (2, 2, 2, 2)])
@@ -449,8 +449,8 @@ def test_the_published_product_is_the_theorem_with_equation_8_as_corrected(sizes
     generator = np.random.default_rng(9)
     for _ in range(6):
         joint, epsilons = brute_force.random_joint(sizes, generator), some_epsilons(len(sizes), generator)
-        found = pairwise_product_loss(Joint(joint), Perturbation(epsilons, sizes))
-        assert found.by_attribute == pytest.approx(brute_force.product_losses(joint, epsilons), abs=ROUNDING)
+        losses = pairwise_product_loss(Joint(joint), Perturbation(epsilons, sizes))
+        assert losses.by_attribute == pytest.approx(brute_force.product_losses(joint, epsilons), abs=ROUNDING)
 
 
 def test_the_published_product_is_no_bound_for_most_tables_of_four() -> None:
@@ -482,10 +482,10 @@ def test_a_star_needs_no_more_than_the_product_at_its_centre() -> None:
 
 @pytest.mark.parametrize("m", [2, 4, 5, 10])
 def test_truths_and_epsilons_are_two_ways_to_say_the_same(m: int) -> None:
-    made = Perturbation.of_truth([1 / m, 0.9], [m, m])
-    assert made.epsilons == pytest.approx((0.0, math.log(0.9 * (m - 1) / 0.1)), abs=1e-12)
-    assert made.truths == pytest.approx((1 / m, 0.9))
-    assert made.record_epsilon == pytest.approx(sum(made.epsilons))
+    perturbation = Perturbation.of_truth([1 / m, 0.9], [m, m])
+    assert perturbation.epsilons == pytest.approx((0.0, math.log(0.9 * (m - 1) / 0.1)), abs=1e-12)
+    assert perturbation.truths == pytest.approx((1 / m, 0.9))
+    assert perturbation.record_epsilon == pytest.approx(sum(perturbation.epsilons))
 
 
 @pytest.mark.parametrize("m", [3, 6, 7])
@@ -503,5 +503,5 @@ def test_a_chain_of_more_than_a_thousand_attributes_is_judged() -> None:
 def test_the_strongest_reports_of_identical_attributes_lose_the_record(kind: str) -> None:
     tables = {(j, j + 1): np.eye(2) / 2 for j in range(15)}
     model = Tree.of_tables((2,) * 16, tables)
-    found = udldp_loss(model if kind == "tree" else model.joint(), Perturbation((50.0,) * 16, (2,) * 16))
-    assert found.by_attribute == pytest.approx((800.0,) * 16)
+    losses = udldp_loss(model if kind == "tree" else model.joint(), Perturbation((50.0,) * 16, (2,) * 16))
+    assert losses.by_attribute == pytest.approx((800.0,) * 16)

@@ -48,14 +48,14 @@ def test_a_correlation_that_no_two_attributes_have_is_refused_with_the_range_the
     first: float, second: float, correlation: float
 ) -> None:
     deviation = math.sqrt(first * (1 - first) * second * (1 - second))
-    least = (max(0.0, first + second - 1) - first * second) / deviation
-    most = (min(first, second) - first * second) / deviation
-    words = f"from {least:.4g} to {most:.4g} for frequencies {first:g} and {second:g}"
-    with pytest.raises(ParameterError, match=re.escape(words)):
+    low = (max(0.0, first + second - 1) - first * second) / deviation
+    high = (min(first, second) - first * second) / deviation
+    legal = f"from {low:.4g} to {high:.4g} for frequencies {first:g} and {second:g}"
+    with pytest.raises(ParameterError, match=re.escape(legal)):
         Joint.of_pair(first, second, correlation)
-    for possible in (least * 0.9999, most * 0.9999):
+    for possible in (low * 0.9999, high * 0.9999):
         assert Joint.of_pair(first, second, possible).sizes == (2, 2)
-    for impossible in (least - 1e-6, most + 1e-6):
+    for impossible in (low - 1e-6, high + 1e-6):
         with pytest.raises(ParameterError, match="correlation"):
             Joint.of_pair(first, second, impossible)
 

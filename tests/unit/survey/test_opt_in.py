@@ -105,9 +105,9 @@ def test_no_person_moves_a_table_further(sizes: tuple[int, ...], people: int, da
     changed = rows.copy()
     changed[data.draw(st.integers(0, people - 1))] = one()
     pairs = axes_of("pairs", len(sizes))
-    for axes, most in [(pairs, len(pairs)), *(((each,), 1) for each in axes_of("all", len(sizes)))]:
+    for axes, max_cells in [(pairs, len(pairs)), *(((each,), 1) for each in axes_of("all", len(sizes)))]:
         moved = stacked(answers_of(rows, sizes), axes) - stacked(answers_of(changed, sizes), axes)
-        assert np.linalg.norm(moved) <= math.sqrt(2 * most) + 1e-12
+        assert np.linalg.norm(moved) <= math.sqrt(2 * max_cells) + 1e-12
 
 
 @pytest.mark.statistical
@@ -140,19 +140,19 @@ def test_the_noise_is_drawn_with_the_stated_deviation(kind: str) -> None:
 def test_margins_are_unbiased_with_the_stated_variance(kind: str) -> None:
     sizes, random, runs = (4, 5, 6), KnownKey(3), 600
     people = answers_of(np.arange(90)[:, None] ** 2 % np.array(sizes), sizes)
-    found = [NoisyTables.draw(people, Budget(2.0, 1e-4), random, kind) for _ in range(runs)]
+    draws = [NoisyTables.draw(people, Budget(2.0, 1e-4), random, kind) for _ in range(runs)]
     for j, size in enumerate(sizes):
-        counts = np.array([tables.margins[j].counts for tables in found])
-        variance = found[0].margins[j].deviation ** 2
+        counts = np.array([tables.margins[j].counts for tables in draws])
+        variance = draws[0].margins[j].deviation ** 2
         precision = 0.0
-        for axes, sigma in zip(found[0].axes, found[0].sigmas, strict=True):
+        for axes, sigma in zip(draws[0].axes, draws[0].sigmas, strict=True):
             if j in axes:
                 precision += 1 / (math.prod(sizes[k] for k in axes if k != j) * (float(sigma) ** 2 + 1 / 12))
         assert variance == pytest.approx(1 / precision, rel=1e-9)
         truth = [int((people.codes[:, j] == v).sum()) for v in range(size)]
         assert np.abs(counts.mean(axis=0) - truth).max() < 4.5 * math.sqrt(variance / runs)
         assert (counts.var(axis=0) / variance).mean() == pytest.approx(1, abs=4.5 * math.sqrt(2 / (runs * size)))
-        assert found[0].frequencies[j] == pytest.approx(counts[0] / 90)
+        assert draws[0].frequencies[j] == pytest.approx(counts[0] / 90)
 
 
 @pytest.mark.statistical
@@ -337,11 +337,11 @@ def test_a_table_bounds_the_truth_and_comes_near_it_with_many_people(sizes: tupl
         epsilons = tuple(generator.uniform(0.2, 1.5, len(sizes)).tolist())
         truth = np.array(true_losses(joint, epsilons))
         for people, near in ((10_000, math.inf), (10**9, 0.05)):
-            found = udldp_loss(sure_table(joint, people), Perturbation(epsilons, sizes))
-            assert found.kind == "at most"
-            assert (np.array(found.by_attribute) >= truth - 1e-6).all()
-            assert (np.array(found.by_attribute) <= truth + near).all()
-            assert found.worst <= found.record * (1 + 1e-12)
+            losses = udldp_loss(sure_table(joint, people), Perturbation(epsilons, sizes))
+            assert losses.kind == "at most"
+            assert (np.array(losses.by_attribute) >= truth - 1e-6).all()
+            assert (np.array(losses.by_attribute) <= truth + near).all()
+            assert losses.worst <= losses.record * (1 + 1e-12)
 
 
 def test_a_table_sees_the_exclusive_or_that_a_tree_does_not() -> None:
@@ -379,5 +379,5 @@ def test_bounds_of_pairs_are_those_of_the_tree_without_a_tree() -> None:
 def test_a_table_bounds_reports_by_subsets_too_if_it_is_asked() -> None:
     joint = np.array([[0.22, 0.22, 0.03, 0.03], [0.03, 0.03, 0.22, 0.22]])
     truth = brute_force.losses(joint, [brute_force.single_channel(0, 2), brute_force.subset_channel(1.0, 4, 2)])
-    found = udldp_loss(sure_table(joint, 10**9), Perturbation((0.0, 1.0), (2, 4), single=False))
-    assert found.by_attribute[0] >= truth[0]
+    losses = udldp_loss(sure_table(joint, 10**9), Perturbation((0.0, 1.0), (2, 4), single=False))
+    assert losses.by_attribute[0] >= truth[0]

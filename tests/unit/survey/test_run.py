@@ -64,31 +64,31 @@ def designs(sizes: tuple[int, ...], clients: int, epsilon: float) -> dict[str, D
 
 @pytest.mark.parametrize("kind", ["groups", "together", "split", "sample", "rsfd"])
 def test_reports_name_as_many_values_as_there_are_clients_to_name_them(kind: str) -> None:
-    made = designs(SIZES, 500, 1.0)[kind]
+    chosen = designs(SIZES, 500, 1.0)[kind]
     people = drawn(law().joint(), 500, np.random.default_rng(1))
-    supports = collect(made, people.codes, SimulationRandom(1))
+    supports = collect(chosen, people.codes, SimulationRandom(1))
     assert [len(each) for each in supports] == list(SIZES)
-    assert sum(group.clients for group in made.groups) == 500
-    for group in made.groups:
+    assert sum(group.clients for group in chosen.groups) == 500
+    for group in chosen.groups:
         for attribute, randomiser in zip(group.attributes, group.randomisers, strict=True):
-            named = 1 if made.hidden is not None else randomiser.size
+            named = 1 if chosen.hidden is not None else randomiser.size
             assert supports[attribute].sum() == group.clients * named
             assert supports[attribute].min() >= 0
-    level = client_level(made, supports)
+    level = client_level(chosen, supports)
     ends = np.cumsum((0, *SIZES))
     for start, end in pairwise(ends):
         assert level.probability[start:end].sum() == pytest.approx(1)
 
 
 def test_a_design_is_for_its_number_of_clients() -> None:
-    made = designs(SIZES, 500, 1.0)["sample"]
+    chosen = designs(SIZES, 500, 1.0)["sample"]
     people = drawn(law().joint(), 499, np.random.default_rng(1))
     with pytest.raises(ParameterError, match=r"codes = 499 .* 500 records"):
-        collect(made, people.codes, SimulationRandom(1))
+        collect(chosen, people.codes, SimulationRandom(1))
 
 
-def spread(made: Design, populations: list[NDArray[np.int32]], random: ReleaseRandom) -> Array:
-    return np.array([client_level(made, collect(made, codes, random)).probability for codes in populations])
+def spread(chosen: Design, populations: list[NDArray[np.int32]], random: ReleaseRandom) -> Array:
+    return np.array([client_level(chosen, collect(chosen, codes, random)).probability for codes in populations])
 
 
 @pytest.mark.statistical
@@ -96,59 +96,59 @@ def spread(made: Design, populations: list[NDArray[np.int32]], random: ReleaseRa
 def test_estimates_of_a_fixed_population_are_unbiased_with_the_stated_variance(kind: str) -> None:
     """Who is asked what is drawn, too: for groups the variance of drawn populations would be too large."""
     runs, clients = 500, 240
-    made = designs(SIZES, clients, 3.0)[kind]
+    chosen = designs(SIZES, clients, 3.0)[kind]
     people = drawn(law().joint(), clients, np.random.default_rng(2))
     truth = people.frequencies()
-    found = spread(made, [people.codes] * runs, KnownKey(2))
-    stated = np.concatenate(made.variances(truth, among=clients))
-    error = np.abs(found.mean(axis=0) - np.concatenate(truth)) / np.sqrt(stated / runs)
+    estimates = spread(chosen, [people.codes] * runs, KnownKey(2))
+    stated = np.concatenate(chosen.variances(truth, among=clients))
+    error = np.abs(estimates.mean(axis=0) - np.concatenate(truth)) / np.sqrt(stated / runs)
     assert error.max() < 4.5
     tolerance = 4.5 * math.sqrt(2 / (runs * len(SIZES)))
-    assert (found.var(axis=0) / stated).mean() == pytest.approx(1, abs=tolerance)
-    assert np.abs(found.var(axis=0) / stated - 1).max() < 5.5 * math.sqrt(2 / runs)
-    assert made.mean_squared_error(truth, among=clients) == pytest.approx(
-        np.mean([each.mean() for each in made.variances(truth, among=clients)])
+    assert (estimates.var(axis=0) / stated).mean() == pytest.approx(1, abs=tolerance)
+    assert np.abs(estimates.var(axis=0) / stated - 1).max() < 5.5 * math.sqrt(2 / runs)
+    assert chosen.mean_squared_error(truth, among=clients) == pytest.approx(
+        np.mean([each.mean() for each in chosen.variances(truth, among=clients)])
     )
-    drawing = np.concatenate(made.variances(truth))
+    drawing = np.concatenate(chosen.variances(truth))
     if kind in ("groups", "sample"):
-        assert (found.var(axis=0) / drawing).mean() < 1 - tolerance
-        without = stated - np.concatenate([f * (1 - f) for f in truth]) * _sampling(made, clients)
-        assert (found.var(axis=0) / without).mean() > 1 + tolerance
+        assert (estimates.var(axis=0) / drawing).mean() < 1 - tolerance
+        without = stated - np.concatenate([f * (1 - f) for f in truth]) * _sampling(chosen, clients)
+        assert (estimates.var(axis=0) / without).mean() > 1 + tolerance
 
 
-def _sampling(made: Design, among: int) -> Array:
+def _sampling(chosen: Design, among: int) -> Array:
     """1/n - 1/N for every value."""
-    found = np.zeros(len(made.sizes))
-    for group in made.groups:
-        found[list(group.attributes)] = 1 / group.clients - 1 / among
-    return np.repeat(found, made.sizes)
+    variances = np.zeros(len(chosen.sizes))
+    for group in chosen.groups:
+        variances[list(group.attributes)] = 1 / group.clients - 1 / among
+    return np.repeat(variances, chosen.sizes)
 
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("kind", ["groups", "together", "split", "sample", "rsfd"])
 def test_estimates_of_populations_that_are_drawn_spread_as_stated(kind: str) -> None:
     runs, clients, generator = 500, 240, np.random.default_rng(3)
-    made, joint = designs(SIZES, clients, 3.0)[kind], law().joint()
-    found = spread(made, [drawn(joint, clients, generator).codes for _ in range(runs)], KnownKey(3))
+    chosen, joint = designs(SIZES, clients, 3.0)[kind], law().joint()
+    estimates = spread(chosen, [drawn(joint, clients, generator).codes for _ in range(runs)], KnownKey(3))
     truth = margins(joint)
-    stated = np.concatenate(made.variances(truth))
-    assert (np.abs(found.mean(axis=0) - np.concatenate(truth)) / np.sqrt(stated / runs)).max() < 4.5
+    stated = np.concatenate(chosen.variances(truth))
+    assert (np.abs(estimates.mean(axis=0) - np.concatenate(truth)) / np.sqrt(stated / runs)).max() < 4.5
     tolerance = 4.5 * math.sqrt(2 / (runs * len(SIZES)))
-    assert (found.var(axis=0) / stated).mean() == pytest.approx(1, abs=tolerance)
-    assert np.abs(found.var(axis=0) / stated - 1).max() < 5.5 * math.sqrt(2 / runs)
+    assert (estimates.var(axis=0) / stated).mean() == pytest.approx(1, abs=tolerance)
+    assert np.abs(estimates.var(axis=0) / stated - 1).max() < 5.5 * math.sqrt(2 / runs)
 
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("method", ["sample", "split"])
 def test_whole_simulations_are_unbiased_with_the_variances_of_their_designs(method: str) -> None:
     runs, people = 300, drawn(law((2, 3)).joint(), 200, np.random.default_rng(4))
-    random, told = SimulationRandom(4), SurveyParameters(epsilon=2.0, method=method)
-    outcomes = [simulate_survey(people, told, opt_in=0, random=random) for _ in range(runs)]
-    found = np.array([outcome.client.probability for outcome in outcomes])
+    random, parameters = SimulationRandom(4), SurveyParameters(epsilon=2.0, method=method)
+    outcomes = [simulate_survey(people, parameters, opt_in=0, random=random) for _ in range(runs)]
+    estimates = np.array([outcome.client.probability for outcome in outcomes])
     truth = people.frequencies()
     stated = np.concatenate(outcomes[0].design.variances(truth, among=200))
-    assert (np.abs(found.mean(axis=0) - np.concatenate(truth)) / np.sqrt(stated / runs)).max() < 4.5
-    assert (found.var(axis=0) / stated).mean() == pytest.approx(1, abs=4.5 * math.sqrt(1 / runs))
+    assert (np.abs(estimates.mean(axis=0) - np.concatenate(truth)) / np.sqrt(stated / runs)).max() < 4.5
+    assert (estimates.var(axis=0) / stated).mean() == pytest.approx(1, abs=4.5 * math.sqrt(1 / runs))
     assert outcomes[0].blended.probability == pytest.approx(outcomes[0].client.probability)
     assert (outcomes[0].blended.weight_opt_in == 0).all()
 
@@ -157,7 +157,7 @@ def test_whole_simulations_are_unbiased_with_the_variances_of_their_designs(meth
 @pytest.mark.parametrize(("method", "opt_in"), [("sample", 0), ("split", 0.3), ("sample", 0.3)])
 def test_intervals_hold_the_truth_nineteen_times_out_of_twenty(method: str, opt_in: float) -> None:
     generator, random, joint = np.random.default_rng(5), SimulationRandom(5), law((4, 5)).joint()
-    truth, held, half = np.concatenate(margins(joint)), [], []
+    truth, covered, half = np.concatenate(margins(joint)), [], []
     for _ in range(150):
         outcome = simulate_survey(
             drawn(joint, 1000, generator),
@@ -166,25 +166,25 @@ def test_intervals_hold_the_truth_nineteen_times_out_of_twenty(method: str, opt_
             random=random,
         )
         assert (outcome.blended.weight_opt_in > 0).all() == (opt_in > 0)
-        held.append((outcome.blended.low <= truth) & (truth <= outcome.blended.high))
+        covered.append((outcome.blended.low <= truth) & (truth <= outcome.blended.high))
         half.append(np.abs(outcome.blended.probability - truth) <= (outcome.blended.high - outcome.blended.low) / 4)
-    assert np.mean(held) == pytest.approx(0.95, abs=0.03)
+    assert np.mean(covered) == pytest.approx(0.95, abs=0.03)
     assert np.mean(half) < 0.8
 
 
 @pytest.mark.statistical
 def test_a_client_sends_possible_reports_with_the_probabilities_of_the_channel() -> None:
     """All attributes of a group together, so that they are independent of each other."""
-    made, record = designs(SIZES, 500, 1.0)["groups"], (1, 2, 3)
-    group = next(number for number, each in enumerate(made.groups) if len(each.attributes) == 2)
-    asked, random = made.groups[group], KnownKey(6)
+    chosen, record = designs(SIZES, 500, 1.0)["groups"], (1, 2, 3)
+    group = next(number for number, each in enumerate(chosen.groups) if len(each.attributes) == 2)
+    asked, random = chosen.groups[group], KnownKey(6)
     subsets = [[tuple(np.flatnonzero(row).tolist()) for row in each.all_subsets()] for each in asked.randomisers]
     rows = [each.channel()[record[a]] for a, each in zip(asked.attributes, asked.randomisers, strict=True)]
     chances = np.multiply.outer(rows[0], rows[1]).ravel()
-    places = {report: place for place, report in enumerate(product(*subsets))}
-    counts = np.zeros(len(places), dtype=np.int64)
+    number_of = {report: number for number, report in enumerate(product(*subsets))}
+    counts = np.zeros(len(number_of), dtype=np.int64)
     for _ in range(4000):
-        counts[places[respond(made, group, record, random)]] += 1
+        counts[number_of[respond(chosen, group, record, random)]] += 1
     assert goodness(counts, chances) > 1e-4
     for scale in (0.7, 1.4):
         others = [
@@ -198,23 +198,23 @@ def test_a_client_sends_possible_reports_with_the_probabilities_of_the_channel()
 
 @pytest.mark.statistical
 def test_a_client_of_hidden_sampling_sends_a_value_for_every_attribute() -> None:
-    made, record, random = designs(SIZES, 500, 1.0)["rsfd"], (1, 2, 3), KnownKey(7)
-    assert made.hidden is not None
+    chosen, record, random = designs(SIZES, 500, 1.0)["rsfd"], (1, 2, 3), KnownKey(7)
+    assert chosen.hidden is not None
     counts = np.zeros(math.prod(SIZES), dtype=np.int64)
     for _ in range(2500):
-        report = respond(made, 0, record, random)
+        report = respond(chosen, 0, record, random)
         counts[np.ravel_multi_index(tuple(value for (value,) in report), SIZES)] += 1
-    assert goodness(counts, made.hidden.channel()[np.ravel_multi_index(record, SIZES)]) > 1e-4
-    assert goodness(counts, made.hidden.channel()[np.ravel_multi_index((0, 0, 0), SIZES)]) < 1e-6
+    assert goodness(counts, chosen.hidden.channel()[np.ravel_multi_index(record, SIZES)]) > 1e-4
+    assert goodness(counts, chosen.hidden.channel()[np.ravel_multi_index((0, 0, 0), SIZES)]) < 1e-6
 
 
 def test_impossible_records_are_refused_and_only_cryptographic_randomness_is_sent() -> None:
-    made = designs(SIZES, 500, 1.0)["sample"]
+    chosen = designs(SIZES, 500, 1.0)["sample"]
     for record in ((1, 2), (1, 2, 4), (-1, 0, 0), (0, 0, 0, 0)):
         with pytest.raises(ParameterError, match=r"record = .* one value for each of 3 attributes"):
-            respond(made, 0, record, ReleaseRandom())
+            respond(chosen, 0, record, ReleaseRandom())
     with pytest.raises(RandomnessError, match="SimulationRandom is not for released data"):
-        respond(made, 0, (0, 0, 0), SimulationRandom(1))  # type: ignore[arg-type]
+        respond(chosen, 0, (0, 0, 0), SimulationRandom(1))  # type: ignore[arg-type]
 
 
 def people_of(count: int = 400, seed: int = 8, sizes: tuple[int, ...] = (2, 3)) -> Answers:
@@ -263,11 +263,11 @@ def test_people_opt_in_by_share_by_mark_or_not_at_all() -> None:
 def test_marked_people_are_counted_and_the_others_report() -> None:
     """With next to no noise the two groups show who is in which."""
     codes = np.repeat([[0, 0], [1, 2]], 200, axis=0)
-    told = SurveyParameters(epsilon=10.0, delta=0.1, method="sample")
+    parameters = SurveyParameters(epsilon=10.0, delta=0.1, method="sample")
     marked = np.arange(400) < 200
-    found = simulate_survey(answers_of(codes, (2, 3)), told, opt_in=marked, random=SimulationRandom(1))
-    assert found.opt_in.probability == pytest.approx([1, 0, 1, 0, 0], abs=0.05)
-    assert found.client.probability == pytest.approx([0, 1, 0, 0, 1], abs=0.03)
+    outcome = simulate_survey(answers_of(codes, (2, 3)), parameters, opt_in=marked, random=SimulationRandom(1))
+    assert outcome.opt_in.probability == pytest.approx([1, 0, 1, 0, 0], abs=0.05)
+    assert outcome.client.probability == pytest.approx([0, 1, 0, 0, 1], abs=0.03)
 
 
 def test_impossible_shares_are_refused() -> None:
@@ -291,16 +291,16 @@ def test_a_model_of_another_questionnaire_is_refused() -> None:
 
 
 def test_without_an_opt_in_group_or_model_nothing_is_assumed() -> None:
-    found = simulate_survey(people_of(), opt_in=0, random=SimulationRandom(1))
-    assert isinstance(found.model, AnyLaw)
-    assert found.design.losses.record <= 1.0
-    assert "Whatever a client's answers are" in found.statement
-    assert "Opt-in people" not in found.statement
-    assert found.cautions == []
+    outcome = simulate_survey(people_of(), opt_in=0, random=SimulationRandom(1))
+    assert isinstance(outcome.model, AnyLaw)
+    assert outcome.design.losses.record <= 1.0
+    assert "Whatever a client's answers are" in outcome.statement
+    assert "Opt-in people" not in outcome.statement
+    assert outcome.cautions == []
 
 
 @pytest.mark.parametrize(
-    ("told", "model"),
+    ("parameters", "model"),
     [
         (SurveyParameters(learn="table"), BoundedTable),
         (SurveyParameters(learn="tree"), Tree),
@@ -309,40 +309,40 @@ def test_without_an_opt_in_group_or_model_nothing_is_assumed() -> None:
         (SurveyParameters(method="sample"), AnyLaw),
     ],
 )
-def test_what_the_promise_rests_on_is_learnt_from_the_opt_in_group(told: SurveyParameters, model: type) -> None:
-    found = simulate_survey(people_of(20_000), told, opt_in=0.5, random=SimulationRandom(1))
-    assert isinstance(found.model, model)
-    assert (found.misfit is not None) == (model is Tree)
-    assert found.design.losses.worst <= told.epsilon
-    assert "Opt-in people trust the curator" in found.statement
-    assert ("IF answers follow the model" in found.statement) == (found.design.losses.record > 1)
+def test_what_the_promise_rests_on_is_learnt_from_the_opt_in_group(parameters: SurveyParameters, model: type) -> None:
+    outcome = simulate_survey(people_of(20_000), parameters, opt_in=0.5, random=SimulationRandom(1))
+    assert isinstance(outcome.model, model)
+    assert (outcome.misfit is not None) == (model is Tree)
+    assert outcome.design.losses.worst <= parameters.epsilon
+    assert "Opt-in people trust the curator" in outcome.statement
+    assert ("IF answers follow the model" in outcome.statement) == (outcome.design.losses.record > 1)
 
 
 @pytest.mark.parametrize(
-    "told", [SurveyParameters(learn="table"), SurveyParameters(learn="tree"), SurveyParameters(method="cbp")]
+    "parameters", [SurveyParameters(learn="table"), SurveyParameters(learn="tree"), SurveyParameters(method="cbp")]
 )
-def test_a_learnt_model_keeps_the_promise_under_the_true_law(told: SurveyParameters) -> None:
+def test_a_learnt_model_keeps_the_promise_under_the_true_law(parameters: SurveyParameters) -> None:
     """By the channels that the randomisers state, with the law that people were drawn from."""
     tree = law((2, 3), seed=3)
     people = drawn(tree.joint(), 60_000, np.random.default_rng(9))
-    found = simulate_survey(people, told, opt_in=0.5, random=SimulationRandom(2))
-    for group in found.design.groups:
+    outcome = simulate_survey(people, parameters, opt_in=0.5, random=SimulationRandom(2))
+    for group in outcome.design.groups:
         channels = [brute_force.single_channel(0, m) for m in (2, 3)]
         for attribute, randomiser in zip(group.attributes, group.randomisers, strict=True):
             channels[attribute] = randomiser.channel().tolist()
         truth = brute_force.losses(tree.joint(), channels)
-        assert max(truth) <= told.epsilon * (1 + 1e-14)
-        assert (np.array(truth) <= np.array(found.design.losses.by_attribute) + 1e-9).all()
+        assert max(truth) <= parameters.epsilon * (1 + 1e-14)
+        assert (np.array(truth) <= np.array(outcome.design.losses.by_attribute) + 1e-9).all()
 
 
 def test_a_given_model_is_used_and_said() -> None:
     tree = law((2, 3))
     model = Tree.of_tables((2, 3), tree.tables)
-    found = simulate_survey(people_of(), opt_in=0.2, model=model, random=SimulationRandom(1))
-    assert found.model is model
-    assert found.model_words == "a model that was given"
-    assert found.tables is not None
-    assert found.tables.axes == ((0,), (1,))
+    outcome = simulate_survey(people_of(), opt_in=0.2, model=model, random=SimulationRandom(1))
+    assert outcome.model is model
+    assert outcome.model_words == "a model that was given"
+    assert outcome.tables is not None
+    assert outcome.tables.axes == ((0,), (1,))
 
 
 def test_cautions_appear_when_they_should() -> None:
@@ -379,19 +379,19 @@ def test_groups_that_differ_and_trees_that_do_not_fit_are_told() -> None:
     assert unlike.disagreement is not None
     assert unlike.disagreement[0] > 5
     loop = drawn(brute_force.equicorrelated(3, 0.25), 100_000, np.random.default_rng(10))
-    told = SurveyParameters(learn="tree", epsilon=2.0)
-    found = simulate_survey(loop, told, opt_in=0.5, random=SimulationRandom(1))
-    assert found.design.losses.record > 2
-    assert any("The tree does not fit: q" in caution for caution in found.cautions)
+    parameters = SurveyParameters(learn="tree", epsilon=2.0)
+    outcome = simulate_survey(loop, parameters, opt_in=0.5, random=SimulationRandom(1))
+    assert outcome.design.losses.record > 2
+    assert any("The tree does not fit: q" in caution for caution in outcome.cautions)
     tree = drawn(law((2, 2, 2)).joint(), 100_000, np.random.default_rng(10))
-    fits = simulate_survey(tree, told, opt_in=0.5, random=SimulationRandom(1))
+    fits = simulate_survey(tree, parameters, opt_in=0.5, random=SimulationRandom(1))
     assert not any("The tree does not fit" in caution for caution in fits.cautions)
 
 
 def test_published_frequencies_are_projected_if_that_is_asked_for() -> None:
     people = people_of(60)
-    told = [SurveyParameters(method="sample", epsilon=0.5, project=project) for project in (False, True)]
-    raw, projected = (simulate_survey(people, each, opt_in=0, random=SimulationRandom(2)) for each in told)
+    variants = [SurveyParameters(method="sample", epsilon=0.5, project=project) for project in (False, True)]
+    raw, projected = (simulate_survey(people, each, opt_in=0, random=SimulationRandom(2)) for each in variants)
     assert raw.frequency.min() < 0
     assert np.array_equal(raw.frequency, raw.blended.probability)
     for name, size in zip(("q0", "q1"), (2, 3), strict=True):
@@ -418,7 +418,7 @@ def test_progress_is_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "sizes", "people", "kind"),
+    ("parameters", "sizes", "people", "kind"),
     [
         (SurveyParameters(), (2,) * 8, 20_000, "all"),
         (SurveyParameters(), (2,) * 8, 2_000, "pairs"),
@@ -435,10 +435,10 @@ def test_progress_is_told() -> None:
     ],
 )
 def test_what_the_opt_in_group_releases_follows_from_public_numbers(
-    told: SurveyParameters, sizes: tuple[int, ...], people: int, kind: str
+    parameters: SurveyParameters, sizes: tuple[int, ...], people: int, kind: str
 ) -> None:
-    assert told.tables(sizes, people, None) == kind
-    assert told.tables(sizes, people, AnyLaw(sizes)) == "single"
+    assert parameters.tables(sizes, people, None) == kind
+    assert parameters.tables(sizes, people, AnyLaw(sizes)) == "single"
 
 
 def test_too_many_values_or_combinations_to_learn_from_are_told() -> None:
@@ -457,8 +457,8 @@ def test_a_tree_that_does_not_fit_is_used_only_if_a_tree_is_asked_for() -> None:
     assert isinstance(auto.model, AnyLaw)
     assert auto.design.losses.record <= 1
     assert any("so it is not used" in caution for caution in auto.cautions)
-    told = SurveyParameters(learn="tree", per_attribute=False, group=2)
-    asked = simulate_survey(answers, told, opt_in=0.5, random=SimulationRandom(4))
+    parameters = SurveyParameters(learn="tree", per_attribute=False, group=2)
+    asked = simulate_survey(answers, parameters, opt_in=0.5, random=SimulationRandom(4))
     assert isinstance(asked.model, Tree)
     assert any("does not hold" in caution for caution in asked.cautions)
 
@@ -476,11 +476,11 @@ def test_a_tree_that_bounds_of_pairs_refute_for_a_few_people_is_not_used() -> No
             np.where(rare, generator.random(people) < 0.95, np.where(copied, cause, generator.random(people) < 0.5))
         )
     answers = answers_of(np.stack(codes, axis=1).astype(np.int64), (2,) * 10)
-    found = simulate_survey(answers, SurveyParameters(epsilon=2.0), opt_in=0.9, random=SimulationRandom(6))
-    assert found.misfit is not None
-    assert found.misfit.share < 0.01
-    assert found.misfit.refuted
-    assert isinstance(found.model, AnyLaw)
+    outcome = simulate_survey(answers, SurveyParameters(epsilon=2.0), opt_in=0.9, random=SimulationRandom(6))
+    assert outcome.misfit is not None
+    assert outcome.misfit.share < 0.01
+    assert outcome.misfit.refuted
+    assert isinstance(outcome.model, AnyLaw)
 
 
 def test_answers_that_tell_what_may_be_answered_are_released_only_on_purpose() -> None:

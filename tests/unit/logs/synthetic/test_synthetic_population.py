@@ -145,10 +145,10 @@ def test_equal_logs_have_equal_bytes(tmp_path: Path, ending: str) -> None:
 
 
 def test_progress_counts_users(tmp_path: Path) -> None:
-    told: list[tuple[int, int]] = []
+    steps: list[tuple[int, int]] = []
     users = BLOCK_ROWS + 5
-    population("aol", users=users).write(tmp_path / "log.parquet", lambda done, total: told.append((done, total)))
-    assert told == [(BLOCK_ROWS, users), (users, users)]
+    population("aol", users=users).write(tmp_path / "log.parquet", lambda done, total: steps.append((done, total)))
+    assert steps == [(BLOCK_ROWS, users), (users, users)]
 
 
 def test_an_earlier_file_is_kept_unless_told(tmp_path: Path) -> None:

@@ -26,20 +26,20 @@ def rank_of(texts: Vocabulary, query: str) -> int:
     named = [text for text, _ in texts.named]
     if query in named:
         return 1 + named.index(query)
-    words = query.split(" ")
+    parts = query.split(" ")
     numeral = 0
-    for word, digits in zip(words, phrases(texts, len(words)), strict=True):
+    for word, digits in zip(parts, phrases(texts, len(parts)), strict=True):
         numeral = numeral * BASE + digits.index(word)
-    sizes = [int(BASE**length) for length in range(1, len(words) + 1)]
+    sizes = [int(BASE**length) for length in range(1, len(parts) + 1)]
     return 1 + len(named) + sum(sizes[:-1]) + numeral * pow(STRIDE, -1, sizes[-1]) % sizes[-1]
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_lists_hold_distinct_single_words(name: str) -> None:
     texts = vocabulary(name)
-    for words in (texts.modifiers, texts.nouns, texts.aspects, texts.places):
-        assert len(words) == len(set(words)) == BASE
-        assert not any(re.search(r"\s", word) for word in words)
+    for vocabulary_list in (texts.modifiers, texts.nouns, texts.aspects, texts.places):
+        assert len(vocabulary_list) == len(set(vocabulary_list)) == BASE
+        assert not any(re.search(r"\s", word) for word in vocabulary_list)
     assert len(texts.addresses) == len(set(texts.addresses)) >= law(name).url_shares.shape[1]
 
 
@@ -49,9 +49,9 @@ def test_named_queries_are_distinct_and_no_phrases(name: str) -> None:
     named = [query for query, _ in texts.named]
     assert len(named) == len(set(named)) >= 40
     for query in named:
-        words = query.split(" ")
-        lists = phrases(texts, len(words))
-        assert len(words) > len(lists) or not all(word in digits for word, digits in zip(words, lists, strict=True))
+        parts = query.split(" ")
+        lists = phrases(texts, len(parts))
+        assert len(parts) > len(lists) or not all(word in digits for word, digits in zip(parts, lists, strict=True))
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -88,7 +88,7 @@ def test_more_attributes_than_are_judged_together_cost_the_record() -> None:
 def test_all_bounds_hold_with_the_confidence_and_halved_ones_do_not() -> None:
     joint = entangled((2, 2, 3), 6)
     law = joint.probabilities
-    surveys, held, held_by_half = 150, 0, 0
+    surveys, covered, covered_by_half = 150, 0, 0
     for seed in range(surveys):
         tables = NoisyTables.draw(people_of(joint, 2000, seed), Budget(2, 1e-3), SimulationRandom(seed), "all")
         table = learn_table(tables, 0.5)
@@ -102,10 +102,10 @@ def test_all_bounds_hold_with_the_confidence_and_halved_ones_do_not() -> None:
                     middle, reach = (low + high) / 2, (high - low) / 2
                     whole &= bool((np.abs(truth - middle) <= reach).all())
                     half &= bool((np.abs(truth - middle) <= reach / 2).all())
-        held += whole
-        held_by_half += half
-    assert held >= 0.5 * surveys  # far more, as the bounds are added up and rounded to the safe side
-    assert held_by_half < 0.5 * surveys
+        covered += whole
+        covered_by_half += half
+    assert covered >= 0.5 * surveys  # far more, as the bounds are added up and rounded to the safe side
+    assert covered_by_half < 0.5 * surveys
 
 
 @pytest.mark.statistical
@@ -113,8 +113,8 @@ def test_designs_keep_the_promise_under_the_true_law_without_any_shape() -> None
     joint = entangled((2, 2, 2, 2), 7)
     for seed in range(6):
         tables = NoisyTables.draw(people_of(joint, 20_000, seed), Budget(1, 1e-6), SimulationRandom(seed), "all")
-        made = design(learn_table(tables, 0.99), 10_000, Promise(1.0), frequencies=tables.frequencies)
-        for group in made.groups:
+        chosen = design(learn_table(tables, 0.99), 10_000, Promise(1.0), frequencies=tables.frequencies)
+        for group in chosen.groups:
             epsilons = np.zeros(4)
             epsilons[list(group.attributes)] = group.epsilons
             assert udldp_loss(joint, Perturbation(tuple(epsilons), joint.sizes)).worst <= 1

@@ -109,15 +109,15 @@ def test_noise_is_refused_in_a_sentence(data: bytes) -> None:
 
 def tree_document() -> dict[str, Any]:
     tree = Tree.of_tables((2, 3), {(0, 1): [[0.3, 0.1, 0.1], [0.1, 0.1, 0.3]]})
-    made: dict[str, Any] = json.loads(model_to_bytes(tree, ASKED))
-    return made
+    document: dict[str, Any] = json.loads(model_to_bytes(tree, ASKED))
+    return document
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     inner = (
         list(value.items()) if isinstance(value, dict) else list(enumerate(value)) if isinstance(value, list) else []
     )
-    return [path, *(found for key, item in inner for found in places(item, (*path, key)))]
+    return [path, *(inner_path for key, item in inner for inner_path in places(item, (*path, key)))]
 
 
 @given(st.data(), VALUES)
@@ -126,10 +126,10 @@ def test_a_document_with_any_part_replaced_is_a_model_or_refused(data: st.DataOb
     document: Any = tree_document()
     path = data.draw(st.sampled_from(places(document)))
     if path:
-        held = document
+        parent = document
         for key in path[:-1]:
-            held = held[key]
-        held[path[-1]] = part
+            parent = parent[key]
+        parent[path[-1]] = part
     else:
         document = part
     with suppress(ParameterError):
