@@ -307,7 +307,7 @@ def published(model: Tree, design: Design) -> Design:
     hidden = HiddenSampling.published(design.promise.epsilon, model.sizes)
     bounds = pair_bounds(model)
     assert bounds is not None
-    losses = Losses(tuple(hidden.attribute_losses(*bounds).tolist()), hidden.record_loss(), "exact")
+    losses = Losses(tuple(hidden.attribute_losses(*bounds).tolist()), hidden.loss(), "exact")
     group = replace(design.groups[0], epsilons=(hidden.inner,) * len(model.sizes))
     return replace(design, method=PUBLISHED, groups=(group,), losses=losses, hidden=hidden)
 

@@ -29,6 +29,7 @@ FloorBits = Callable[[int], int]
 """Gives floor(p 2^bits) for any number of bits."""
 
 _GUARD_DIGITS = 12
+_POWER_DIGITS = 50
 
 
 def floor_bits(evaluate: Callable[[], Decimal], bits: int) -> int:
@@ -46,6 +47,12 @@ def floor_bits(evaluate: Callable[[], Decimal], bits: int) -> int:
         if low == high:
             return low
         digits *= 2
+
+
+def exact_power(epsilon: float) -> Fraction:
+    """e^epsilon to 50 digits, as a fraction: for exact losses, never for a draw."""
+    with localcontext(Context(prec=_POWER_DIGITS)):
+        return Fraction(Decimal(epsilon).exp(getcontext()))
 
 
 def power_bits(rate: Fraction, bits: int) -> int:

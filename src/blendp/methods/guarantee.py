@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
-from blendp.mechanisms import AsymmetricList, DiscreteLaplace, SubsetSelection, ThresholdList, TwoStage, WeightedUnion
+from blendp.mechanisms import DiscreteLaplace, PartitionSelection, SubsetSelection, TwoStage
 from blendp.methods.parameters import Parameters
 
 
@@ -43,9 +43,7 @@ class Guarantee:
     neighbours: str = "replace one user's records"
 
     @classmethod
-    def of_two_stage(
-        cls, parameters: Parameters, list_maker: ThresholdList | AsymmetricList | WeightedUnion, randomiser: TwoStage
-    ) -> Self:
+    def of_two_stage(cls, parameters: Parameters, list_maker: PartitionSelection[object], randomiser: TwoStage) -> Self:
         """What the list maker and the published client randomiser promise together."""
         reports = parameters.client_records
         cells = int(randomiser.cells_per_query.sum())
@@ -53,7 +51,7 @@ class Guarantee:
             parameters.epsilon,
             parameters.delta,
             **_list_facts(list_maker, parameters),
-            client_mechanism="two-stage randomised response" + (", tight" if randomiser.tight else ""),
+            client_mechanism=randomiser.description,
             client_epsilon_exact=reports * randomiser.loss(),
             client_delta=reports * randomiser.delta_at(parameters.epsilon / reports),
             client_report_bytes=reports * max(1, ((cells - 1).bit_length() + 7) // 8),
@@ -63,7 +61,7 @@ class Guarantee:
     def of_split(
         cls,
         parameters: Parameters,
-        list_maker: AsymmetricList | WeightedUnion,
+        list_maker: PartitionSelection[object],
         queries: SubsetSelection,
         cells: SubsetSelection,
     ) -> Self:
@@ -75,7 +73,7 @@ class Guarantee:
             client_mechanism=f"subset selection: {queries.size} of {queries.items} queries, or {cells.size} of "
             f"{cells.items} cells",
             client_epsilon_exact=max(queries.loss(), cells.loss()),
-            client_delta=0.0,
+            client_delta=max(queries.delta_at(parameters.epsilon), cells.delta_at(parameters.epsilon)),
             client_report_bytes=max(queries.report_bytes, cells.report_bytes),
         )
 
@@ -100,24 +98,13 @@ class Guarantee:
         return {**asdict(self), "statement": self.statement}
 
 
-def _list_facts(list_maker: ThresholdList | AsymmetricList | WeightedUnion, parameters: Parameters) -> dict[str, Any]:
+def _list_facts(list_maker: PartitionSelection[object], parameters: Parameters) -> dict[str, Any]:
     """The list mechanism, its threshold and the noise on the counts, in words and in people."""
-    m = parameters.opt_in_records
-    if isinstance(list_maker, ThresholdList):
-        name, threshold = "threshold on discrete Laplace counts (figure 3)", list_maker.threshold / m
-    elif isinstance(list_maker, AsymmetricList):
-        name, threshold = "threshold on asymmetric discrete Laplace counts", float(list_maker.min_total)
-    else:
-        name, threshold = f"weighted Gaussian set union of {m} records a person", list_maker.min_people
-    if isinstance(list_maker, ThresholdList) or parameters.holds_out:
-        laplace = DiscreteLaplace.for_counts(parameters.epsilon, m)
-        words, variance = f"discrete Laplace, scale {laplace.scale / m:.4g}", laplace.variance
-    elif isinstance(list_maker, AsymmetricList):
-        rates = [float(rate) for rate in (list_maker.noise.falling, list_maker.noise.rising)]
-        words = "asymmetric discrete Laplace, rates {:.4g} above and {:.4g} below 0".format(*rates)
-        variance = list_maker.noise.variance
-    else:
-        sigma, variance = float(list_maker.count_noise.sigma), list_maker.count_noise.variance
-        words = f"rounded Gaussian, sigma {sigma / m:.4g}"
-    deviation = math.sqrt(variance) / m
-    return {"list_mechanism": name, "threshold": threshold, "noise": words, "noise_deviation": deviation}
+    m = list_maker.records_per_user
+    noise = DiscreteLaplace.for_counts(parameters.epsilon, m) if parameters.holds_out else list_maker.count_noise
+    return {
+        "list_mechanism": list_maker.description,
+        "threshold": list_maker.min_people,
+        "noise": noise.description_per(m),
+        "noise_deviation": math.sqrt(noise.variance) / m,
+    }

@@ -29,3 +29,11 @@ def worst_log_ratio(channel: NDArray[np.float64]) -> float:
     if possible.min() <= 0:
         return math.inf
     return float(np.log(possible.max(axis=0) / possible.min(axis=0)).max())
+
+
+def pure_delta(loss: float, epsilon: float) -> float:
+    """The delta that every mechanism of this pure loss has at epsilon, that of randomised response, which is worst.
+
+    delta = (e^loss - e^epsilon)/(e^loss + 1),    not below 0
+    """
+    return max(0.0, -math.expm1(epsilon - loss) / (1 + math.exp(-loss)))

@@ -236,7 +236,7 @@ def _hidden(model: Model, clients: int, promise: Promise) -> Design:
 
     def losses(inner: float) -> tuple[HiddenSampling, NDArray[np.float64]]:
         made = HiddenSampling(inner, sizes)
-        return made, np.full(len(sizes), made.record_loss()) if bounds is None else made.attribute_losses(*bounds)
+        return made, np.full(len(sizes), made.loss()) if bounds is None else made.attribute_losses(*bounds)
 
     most = max(_STRONGEST_HIDDEN, promise.epsilon)
     low, high = promise.max_loss, most if promise.record is None else min(most, promise.record)
@@ -249,7 +249,7 @@ def _hidden(model: Model, clients: int, promise: Promise) -> Design:
     known = bounds is not None and all((bounds[0][pair] == bounds[1][pair]).all() for pair in bounds[0])
     group = Group(tuple(range(len(sizes))), (made.inner,) * len(sizes), sizes, (1,) * len(sizes), clients)
     kind = "exact" if known or isinstance(model, AnyLaw) else "at most"
-    return Design("rsfd", promise, sizes, (group,), Losses(tuple(found.tolist()), made.record_loss(), kind), made)
+    return Design("rsfd", promise, sizes, (group,), Losses(tuple(found.tolist()), made.loss(), kind), made)
 
 
 Bounds = dict[tuple[int, int], Array]

@@ -130,18 +130,18 @@ def test_both_losses_are_those_of_the_channel(randomiser: HiddenSampling) -> Non
         if sum(a != b for a, b in zip(first, second, strict=True)) == 1:
             one = max(one, ratio)
     assert whole < Fraction(Decimal(randomiser.inner).exp(Context(prec=80)))
-    assert randomiser.record_loss() == pytest.approx(math.log(whole), abs=1e-15)
+    assert randomiser.loss() == pytest.approx(math.log(whole), abs=1e-15)
     assert randomiser.one_attribute_loss() == pytest.approx(math.log(one), abs=1e-15)
-    assert randomiser.record_loss() == pytest.approx(worst_log_ratio(randomiser.channel()), abs=1e-13)
+    assert randomiser.loss() == pytest.approx(worst_log_ratio(randomiser.channel()), abs=1e-13)
 
 
 @settings(max_examples=200)
 @given(inner=st.floats(1e-6, 50), values=st.lists(st.integers(2, 5000), min_size=1, max_size=6))
 def test_the_record_loses_inner_and_one_attribute_no_more(inner: float, values: list[int]) -> None:
     randomiser = HiddenSampling(inner, tuple(values))
-    assert 0 < randomiser.one_attribute_loss() <= randomiser.record_loss() <= inner
+    assert 0 < randomiser.one_attribute_loss() <= randomiser.loss() <= inner
     if inner < 20:
-        assert randomiser.record_loss() == pytest.approx(inner, abs=1e-5)
+        assert randomiser.loss() == pytest.approx(inner, abs=1e-5)
     whole = 1 << 53
     target = Fraction(Decimal(inner).exp(Context(prec=80)))
     for m, coin in zip(values, randomiser.coins, strict=True):
@@ -157,8 +157,8 @@ def test_published_epsilon_holds_for_one_of_equal_attributes_and_not_for_the_rec
     randomiser = HiddenSampling.published(epsilon, [m] * attributes)
     assert randomiser.inner == pytest.approx(math.log(attributes * (math.exp(epsilon) - 1) + 1))
     assert randomiser.one_attribute_loss() == pytest.approx(epsilon, abs=1e-10)
-    assert randomiser.record_loss() == pytest.approx(randomiser.inner, abs=1e-10)
-    assert (randomiser.record_loss() > epsilon + 1e-3) == (attributes > 1)
+    assert randomiser.loss() == pytest.approx(randomiser.inner, abs=1e-10)
+    assert (randomiser.loss() > epsilon + 1e-3) == (attributes > 1)
 
 
 @settings(max_examples=200)
@@ -179,7 +179,7 @@ def test_published_epsilon_fails_for_the_attribute_with_most_values(epsilon: flo
 def test_losses_of_the_published_choice(epsilon: float, values: tuple[int, ...], one: float, record: float) -> None:
     randomiser = HiddenSampling.published(epsilon, values)
     assert randomiser.one_attribute_loss() == pytest.approx(one, abs=5e-5)
-    assert randomiser.record_loss() == pytest.approx(record, abs=5e-5)
+    assert randomiser.loss() == pytest.approx(record, abs=5e-5)
 
 
 @pytest.mark.parametrize("values", [(2,), (2, 2), (3, 2), (2, 3, 3), (3, 3, 3), (2, 2, 2, 2), (7, 9), (3, 2, 2, 3)])
@@ -209,7 +209,7 @@ def test_attribute_losses_of_boxes_are_never_below_the_truth(
     high = {pair: np.minimum(law + rows[pair] * generator.random(law.shape), 1) for pair, law in laws.items()}
     bounds = randomiser.attribute_losses(low, high)
     assert (bounds >= np.array(enumerated_losses(randomiser, joint)) - 1e-12).all()
-    assert (bounds <= randomiser.record_loss()).all()
+    assert (bounds <= randomiser.loss()).all()
     assert bounds == pytest.approx(enumerated_bounds(randomiser, low, high), abs=1e-12)
 
 
@@ -222,8 +222,8 @@ def test_attribute_losses_between_ignorance_identity_and_independence() -> None:
     same: Box = {pair: np.eye(4) for pair in pairs}
     uniform: Box = {pair: np.full((4, 4), 0.25) for pair in pairs}
     losses = [randomiser.attribute_losses(*box) for box in ((nothing, everything), (same, same), (uniform, uniform))]
-    assert losses[0] == pytest.approx(np.full(3, randomiser.record_loss()), abs=1e-14)
-    assert losses[1] == pytest.approx(np.full(3, randomiser.record_loss()), abs=1e-14)
+    assert losses[0] == pytest.approx(np.full(3, randomiser.loss()), abs=1e-14)
+    assert losses[1] == pytest.approx(np.full(3, randomiser.loss()), abs=1e-14)
     e = math.exp(1.7)
     hidden = math.log((4 * e / (e + 3) + 2) / (4 / (e + 3) + 2))
     assert losses[2] == pytest.approx(np.full(3, hidden), abs=1e-12)

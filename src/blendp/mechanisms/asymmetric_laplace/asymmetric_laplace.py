@@ -103,6 +103,28 @@ class AsymmetricLaplace:
             self.lower_bits, geometric_edges(self.lower_bits(1, wide), power_bits(self.rising, wide), self.lower_bits)
         )
 
+    def loss(self) -> float:
+        """The exact pure epsilon of a count that one person moves by 1, up or down: the larger rate."""
+        return float(max(self.falling, self.rising))
+
+    def delta_at(self, epsilon: float) -> float:
+        """The exact delta of a count that one person moves by 1, the larger of both directions:
+
+        P(X >= 0) (1 - e^(epsilon - falling))   down,      P(X <= 0) (1 - e^(epsilon - rising))   up,    not below 0
+        """
+        down, up = (max(0.0, -math.expm1(epsilon - rate)) for rate in (self.falling, self.rising))
+        return max(self.upper * down, self.lower * up)
+
+    @property
+    def description(self) -> str:
+        """In words."""
+        return self.description_per(1)
+
+    def description_per(self, records: int) -> str:
+        """The law of X/records in words."""
+        above, below = (float(rate * records) for rate in (self.falling, self.rising))
+        return f"asymmetric discrete Laplace, rates {above:.4g} above and {below:.4g} below 0"
+
     def release(self, count: int, random: ReleaseRandom) -> NDArray[np.int64]:
         """``count`` independent draws for data that is released."""
         require_release(random)

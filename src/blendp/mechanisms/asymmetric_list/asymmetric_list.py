@@ -97,6 +97,35 @@ class AsymmetricList:
         counts = np.asarray(counts, dtype=np.int64)
         return np.where(counts > 0, self.noise.at_least(self.min_total - counts), 0.0)
 
+    @property
+    def records_per_user(self) -> int:
+        """1: the proof is of one record a person."""
+        return 1
+
+    @property
+    def min_people(self) -> float:
+        """T: a count is one of people."""
+        return float(self.min_total)
+
+    @property
+    def count_noise(self) -> AsymmetricLaplace:
+        """The noise that made the list: its totals are released."""
+        return self.noise
+
+    def loss(self) -> float:
+        """Infinite: a record that one person alone holds is listed or cannot be, so a delta is needed."""
+        return math.inf
+
+    def delta_at(self, epsilon: float) -> float:
+        """P(X >= T - 1), at the promised epsilon and above (PROOF.md); 1 below it, where nothing is proved."""
+        stray = min(self.budget.delta, float(self.noise.at_least(self.min_total - 1)))
+        return stray if epsilon >= self.budget.epsilon else 1.0
+
+    @property
+    def description(self) -> str:
+        """In words."""
+        return "threshold on asymmetric discrete Laplace counts"
+
     def release(self, counts: NDArray[np.int64], random: ReleaseRandom) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The indices of the listed records, ascending, and their noisy totals, for a list that is released."""
         require_release(random)

@@ -89,6 +89,23 @@ class DiscreteLaplace:
             self.tail_bits, geometric_edges(self.tail_bits(1, wide), power_bits(self.rate, wide), self.tail_bits)
         )
 
+    def loss(self) -> float:
+        """The exact pure epsilon of a count that one person moves by 1: the rate."""
+        return float(self.rate)
+
+    def delta_at(self, epsilon: float) -> float:
+        """The exact delta of a count that one person moves by 1: P(X >= 0) (1 - e^(epsilon - rate)), not below 0."""
+        return max(0.0, -math.expm1(epsilon - self.rate)) / (1 + self.base)
+
+    @property
+    def description(self) -> str:
+        """In words."""
+        return self.description_per(1)
+
+    def description_per(self, records: int) -> str:
+        """The law of X/records in words."""
+        return f"discrete Laplace, scale {self.scale / records:.4g}"
+
     def release(self, count: int, random: ReleaseRandom) -> NDArray[np.int64]:
         """``count`` independent draws for data that is released."""
         require_release(random)

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from blendp.errors import ParameterError, require_count, require_number
 from blendp.mechanisms.exact import floor_bits
-from blendp.privacy import Budget
+from blendp.privacy import Budget, pure_delta
 from blendp.randomness import Random, ReleaseRandom, require_release
 from blendp.randomness.random import COIN_BITS
 
@@ -123,7 +123,7 @@ class HiddenSampling:
         weights = zip(self._truths, self._others, self.values, strict=True)
         return _fixed([(truth - other) / (m * len(self.values)) for truth, other, m in weights])
 
-    def record_loss(self) -> float:
+    def loss(self) -> float:
         """The exact pure epsilon of one report, over any two records:
 
             ln [sum_j m_j p_j / sum_j m_j q_j]
@@ -132,6 +132,15 @@ class HiddenSampling:
             p, q  are those of the coins, exact fractions; only the logarithm is rounded, never above inner.
         """
         return min(float(self.inner), math.log1p(sum(self._truths) / sum(self._others) - 1))
+
+    def delta_at(self, epsilon: float) -> float:
+        """The delta of any mechanism with this loss: 0 from it on, an upper bound below it."""
+        return pure_delta(self.loss(), epsilon)
+
+    @property
+    def description(self) -> str:
+        """In words."""
+        return f"hidden sampling (RS+FD) of {len(self.values)} attributes"
 
     def one_attribute_loss(self) -> float:
         """The exact largest log-ratio of a report's probabilities for two records that differ in one attribute,
@@ -142,7 +151,7 @@ class HiddenSampling:
             p, q  are those of the coins, exact fractions; only the logarithm is rounded.
         """
         gap = max(truth - other for truth, other in zip(self._truths, self._others, strict=True))
-        return min(self.record_loss(), math.log1p(gap / sum(self._others)))
+        return min(self.loss(), math.log1p(gap / sum(self._others)))
 
     def attribute_losses(
         self, low: Mapping[tuple[int, int], ArrayLike], high: Mapping[tuple[int, int], ArrayLike]
@@ -176,7 +185,7 @@ class HiddenSampling:
         ratio = 1.0
         while (larger := self._larger_ratio(i, upper, lower, ratio)) > ratio:
             ratio = larger
-        return min(self.record_loss(), math.log(ratio))
+        return min(self.loss(), math.log(ratio))
 
     def _larger_ratio(
         self, i: int, upper: list[NDArray[np.float64]], lower: list[NDArray[np.float64]], ratio: float
@@ -324,7 +333,7 @@ class HiddenSampling:
                 "values",
                 self.values,
                 f"so few that records x reports is at most {_MAX_CELLS}",
-                "Use record_loss, one_attribute_loss, hit and stray: they need no channel.",
+                "Use loss, one_attribute_loss, hit and stray: they need no channel.",
             )
         weights = np.zeros((records, records))
         for codes, truth, other in zip(np.indices(self.values), self._truths, self._others, strict=True):
@@ -336,7 +345,7 @@ class HiddenSampling:
         """For people."""
         d = len(self.values)
         return (
-            f"hidden sampling (ε = {self.record_loss():.4g} for the record, {self.one_attribute_loss():.4g} for one "
+            f"hidden sampling (ε = {self.loss():.4g} for the record, {self.one_attribute_loss():.4g} for one "
             f"attribute): {d} {'attribute' if d == 1 else 'attributes'}, one answered with ε = {self.inner:.4g}"
         )
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from blendp.errors import ParameterError
 from blendp.mechanisms.exact import WORD_BITS, ExactTail, below_tail, floor_bits, power_bits, settle
-from blendp.privacy.gaussian import normal_tail
+from blendp.privacy.gaussian import gaussian_delta, normal_tail
 from blendp.randomness import Random, ReleaseRandom, require_release
 
 MAX_TABLE_SIGMA = 100_000
@@ -83,6 +83,23 @@ class RoundedGaussian:
     def _tail(self) -> ExactTail:
         """P(X >= x) for x >= 1."""
         return ExactTail(self.tail_bits, _edges(self.sigma))
+
+    def loss(self) -> float:
+        """Infinite: the ratio of two probabilities grows without end, so a delta is needed."""
+        return math.inf
+
+    def delta_at(self, epsilon: float) -> float:
+        """The delta of Gaussian noise of mu = 1/sigma, for counts that one person moves by 1 in L2; rounding is free."""
+        return gaussian_delta(float(1 / self.sigma), epsilon)
+
+    @property
+    def description(self) -> str:
+        """In words."""
+        return self.description_per(1)
+
+    def description_per(self, records: int) -> str:
+        """The law of X/records in words."""
+        return f"rounded Gaussian, sigma {float(self.sigma) / records:.4g}"
 
     def release(self, count: int, random: ReleaseRandom) -> NDArray[np.int64]:
         """``count`` independent draws for data that is released."""

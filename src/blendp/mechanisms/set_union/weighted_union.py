@@ -207,6 +207,20 @@ class WeightedUnion:
         totals = np.asarray(totals, dtype=np.int64)
         return np.where(totals > 0, self.list_noise.at_least(self.min_total - totals), 0.0)
 
+    def loss(self) -> float:
+        """Infinite: a record that one person alone holds is listed or cannot be, so a delta is needed."""
+        return math.inf
+
+    def delta_at(self, epsilon: float) -> float:
+        """beta + delta_mu(epsilon + ln(1 - beta)), for list and counts together; 1 where no epsilon is left."""
+        left = epsilon + math.log1p(-self.delta_threshold)
+        return min(1.0, self.delta_threshold + gaussian_delta(self.mu, left)) if left >= 0 else 1.0
+
+    @property
+    def description(self) -> str:
+        """In words."""
+        return f"weighted Gaussian set union of {self.records_per_user} records a person"
+
     def release(self, totals: NDArray[np.int64], random: ReleaseRandom) -> NDArray[np.int64]:
         """The indices of the listed records, ascending, for a list that is released."""
         require_release(random)

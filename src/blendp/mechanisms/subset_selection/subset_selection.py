@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from blendp.errors import ParameterError, require_count
-from blendp.mechanisms.exact import floor_bits
+from blendp.mechanisms.exact import exact_power, floor_bits
 from blendp.mechanisms.subset_selection.counting import count_items
 from blendp.mechanisms.subset_selection.ranks import Ranks
 from blendp.privacy import Budget
@@ -332,6 +332,24 @@ class SubsetSelection:
         p = self._exact_hit
         worst = p * (self.items - self.size) / ((1 - p) * self.size)
         return min(float(self.epsilon), math.log1p(worst - 1))
+
+    def delta_at(self, epsilon: float) -> float:
+        """The exact delta of one report at this epsilon,
+
+            [p (k - w) - e^epsilon (1 - p) w]/(k - 1),    not below 0
+
+        where:
+            p  is that of the coin. Only reports with the one item and without the other differ.
+        """
+        if self.items == 1:
+            return 0.0
+        k, w, p = self.items, self.size, self._exact_hit
+        return max(0.0, float((p * (k - w) - exact_power(epsilon) * (1 - p) * w) / (k - 1)))
+
+    @property
+    def description(self) -> str:
+        """In words."""
+        return f"subset selection: {self.size} of {self.items} items"
 
     def encode(self, subset: Sequence[int]) -> bytes:
         """A report in ``report_bytes`` bytes: its rank among all C(k, w), the most significant byte first.

@@ -65,6 +65,29 @@ class ThresholdList:
         counts = np.asarray(counts, dtype=np.int64)
         return np.where(counts > 0, self.noise.at_least(self.min_total - counts), 0.0)
 
+    @property
+    def min_people(self) -> float:
+        """tau/m: more people than this, noise included, each with m occurrences of the record."""
+        return self.threshold / self.records_per_user
+
+    @property
+    def count_noise(self) -> DiscreteLaplace:
+        """The noise on the counts of people who did not make the list: the same law, for the same budget."""
+        return self.noise
+
+    def loss(self) -> float:
+        """Infinite: a record that one person alone holds is listed or cannot be, so a delta is needed."""
+        return math.inf
+
+    def delta_at(self, epsilon: float) -> float:
+        """The promised delta, at the promised epsilon and above (PROOF.md); 1 below it, where nothing is proved."""
+        return self.budget.delta if epsilon >= self.budget.epsilon else 1.0
+
+    @property
+    def description(self) -> str:
+        """In words."""
+        return "threshold on discrete Laplace counts (figure 3)"
+
     def release(self, counts: NDArray[np.int64], random: ReleaseRandom) -> NDArray[np.int64]:
         """The indices of the listed records, ascending, for a list that is released."""
         require_release(random)

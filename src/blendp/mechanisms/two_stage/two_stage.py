@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass, field
-from decimal import Context, Decimal, getcontext, localcontext
+from decimal import Decimal, getcontext
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
@@ -14,13 +14,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from blendp.errors import ParameterError, require_number
-from blendp.mechanisms.exact import floor_bits
+from blendp.mechanisms.exact import exact_power, floor_bits
 from blendp.privacy import Budget
 from blendp.randomness import Random, ReleaseRandom, require_release
 from blendp.randomness.random import COIN_BITS
 
 _BLOCK = 1 << 15
-_DIGITS = 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +80,9 @@ class TwoStage:
         object.__setattr__(self, "query_coin", _coin(self.query_budget, len(cells)))
         distinct, which = np.unique(cells, return_inverse=True)
         coins = [self._url_coin(int(k)) for k in distinct]
-        object.__setattr__(self, "url_coins", np.array(coins, dtype=np.uint64)[which])
+        url_coins = np.array(coins, dtype=np.uint64)[which]
+        url_coins.setflags(write=False)
+        object.__setattr__(self, "url_coins", url_coins)
         fair_coins = np.array([_fair(len(cells)), *(_fair(int(k)) for k in cells)])
         if (np.array([self.query_coin, *self.url_coins.tolist()]) < fair_coins).any():
             raise ParameterError(
@@ -136,11 +137,11 @@ class TwoStage:
     def release(self, cells: ArrayLike, random: ReleaseRandom) -> NDArray[np.int64]:
         """One report for every cell, to be sent from devices."""
         require_release(random)
-        return self.draw(np.asarray(cells, dtype=np.int64), random)
+        return self.draw(cells, random)
 
-    def draw(self, cells: NDArray[np.int64], random: Random) -> NDArray[np.int64]:
+    def draw(self, cells: ArrayLike, random: Random) -> NDArray[np.int64]:
         """One report for every cell, made in blocks that fit the processor's cache."""
-        reports = cells.copy()
+        reports = np.array(cells, dtype=np.int64)
         if len(self.cells_per_query) > 1:
             for start in range(0, len(reports), _BLOCK):
                 self._randomise(reports[start : start + _BLOCK], random)
@@ -197,10 +198,14 @@ class TwoStage:
             worst = max(worst, max(possible) / min(possible))
         return math.log1p(worst - 1)
 
+    @property
+    def description(self) -> str:
+        """In words."""
+        return "two-stage randomised response" + (", tight" if self.tight else "")
+
     def delta_at(self, epsilon: float) -> float:
         """The exact delta of one report at this epsilon: the largest hockey-stick divergence over pairs of cells."""
-        with localcontext(Context(prec=_DIGITS)):
-            grow = Fraction(Decimal(epsilon).exp(getcontext()))
+        grow = exact_power(epsilon)
 
         def excess(more: Fraction, less: Fraction) -> Fraction:
             return max(Fraction(0), more - grow * less)
