@@ -89,7 +89,7 @@ class RoundedGaussian:
         return math.inf
 
     def delta_at(self, epsilon: float) -> float:
-        """The delta of Gaussian noise of mu = 1/sigma, for counts that one person moves by 1 in L2; rounding is free."""
+        """The delta of Gaussian noise of mu = 1/sigma: for counts moved by 1 in L2 by one person. Rounding is free."""
         return gaussian_delta(float(1 / self.sigma), epsilon)
 
     @property
