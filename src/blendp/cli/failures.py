@@ -27,6 +27,11 @@ _DEVICE = ("blendp.client.refusals", "RefusedError")
 FORESEEN_ELSEWHERE = (_DATABASE, _INTERRUPT, _SQLITE, _OPERATOR, _REFUSED, _SIGNATURE, _DEVICE)
 """Failures of modules that not every command loads: what was never imported was never raised."""
 
+SERVER_PACKAGES = frozenset(
+    {"alembic", "argon2", "httptools", "prometheus_client", "psycopg", "sqlalchemy", "starlette", "uvicorn", "uvloop"}
+)
+"""What a collector needs and others do not: the extra ``server``."""
+
 _BAD_REQUEST = (400, 413, 415, 422)
 _ALIASES = {
     "path": "out",
@@ -85,7 +90,11 @@ def _is_interrupt(error: Exception) -> bool:
 
 def _foreseen(error: Exception) -> bool:
     everywhere = (ParameterError, LogError, EngineError, OSError, MemoryError)
-    return isinstance(error, everywhere) or _is(error, *FORESEEN_ELSEWHERE)
+    return isinstance(error, everywhere) or _lacks_server(error) or _is(error, *FORESEEN_ELSEWHERE)
+
+
+def _lacks_server(error: Exception) -> bool:
+    return isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] in SERVER_PACKAGES
 
 
 def _interrupted() -> typer.Exit:
@@ -112,6 +121,8 @@ def _sentence(error: Any, options: Collection[str]) -> str:
     """What went wrong, in the terms of the command line."""
     if isinstance(error, ParameterError):
         return _sentence_of_parameter(error, _flag(error.parameter, options))
+    if _lacks_server(error):
+        return f'This needs what a collector needs ({error.name} is not installed): pip install "blendp[server]"'
     if _is(error, _OPERATOR) and error.slug == "invalid-parameter":
         parameter, equals, rest = error.detail.partition(" = ")
         return f"{_flag(parameter, options)}{equals}{rest}"
