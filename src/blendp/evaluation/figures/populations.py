@@ -13,7 +13,7 @@ from blendp.errors import require_count
 from blendp.evaluation.drawn_people import KnownRecords, RecordLaw
 from blendp.headlist.head_list import Record
 from blendp.logs.synthetic import NAMES, USERS, law, population
-from blendp.logs.synthetic.population import BLOCK_ROWS
+from blendp.logs.synthetic.populations import BLOCK_ROWS
 from blendp.logs.synthetic.text import vocabulary
 from blendp.methods import Parameters
 

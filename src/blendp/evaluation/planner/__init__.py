@@ -2,8 +2,8 @@
 
 from blendp.evaluation.planner.forecast import ListForecast, forecast_list
 from blendp.evaluation.planner.law import HeadLaw
-from blendp.evaluation.planner.overview import Overview, Reach, overview
-from blendp.evaluation.planner.plan import Plan, RankError, plan
+from blendp.evaluation.planner.overviews import Overview, Reach, overview
+from blendp.evaluation.planner.plans import Plan, RankError, plan
 from blendp.evaluation.planner.search import RATES, SearchResult, Target, smallest_epsilon, smallest_opt_in, sweep
 
 __all__ = [

@@ -94,7 +94,7 @@ class HeadLaw:
 
 
 def _query_probability(name: str, ranks: Array) -> Array:
-    """p_r of the law of a synthetic population, for any ranks (see :mod:`blendp.logs.synthetic.law`)."""
+    """p_r of the law of a synthetic population, for any ranks (see :mod:`blendp.logs.synthetic.laws`)."""
     whole = law(name)
     given = len(whole.head)
     knee = whole.head[-1] * (given / whole.knee) ** whole.slope

@@ -10,7 +10,7 @@ from functools import cache
 from blendp.errors import ParameterError, require_number
 from blendp.evaluation.planner.law import HeadLaw
 from blendp.evaluation.planner.lists import listing
-from blendp.evaluation.planner.plan import Plan, expected_records, group_sizes, list_maker, plan
+from blendp.evaluation.planner.plans import Plan, expected_records, group_sizes, list_maker, plan
 from blendp.methods import Parameters
 
 RATES = (0.005, 0.01, 0.02, 0.03, 0.05, 0.1)

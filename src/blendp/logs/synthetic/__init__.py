@@ -5,8 +5,8 @@ probabilities of the named queries, and head lists as long as the paper's. See :
 :class:`Population` for the users.
 """
 
-from blendp.logs.synthetic.law import Law, law
-from blendp.logs.synthetic.population import USERS, Population, population
+from blendp.logs.synthetic.laws import Law, law
+from blendp.logs.synthetic.populations import USERS, Population, population
 from blendp.logs.synthetic.text import NAMES
 
 __all__ = ["NAMES", "USERS", "Law", "Population", "law", "population"]

@@ -50,11 +50,6 @@ class Vocabulary:
     places: tuple[str, ...]
     addresses: tuple[tuple[str, str], ...]
 
-    @property
-    def capacity(self) -> int:
-        """How many ranks have a text: the named ones and W + W^2 + W^3 + W^4 phrases."""
-        return len(self.named) + sum(phrases for phrases, *_ in LENGTHS)
-
     @cached_property
     def fronts(self) -> tuple[pa.Array, pa.Array]:
         """The front of every text, as a query and as a slug."""

@@ -16,7 +16,7 @@ import pytest
 
 from blendp.errors import OutputExistsError, ParameterError
 from blendp.logs.synthetic import NAMES, Population, law, population
-from blendp.logs.synthetic.population import BLOCK_ROWS
+from blendp.logs.synthetic.populations import BLOCK_ROWS
 
 ENDINGS = (".csv", ".tsv", ".ndjson", ".jsonl", ".csv.gz", ".tsv.gz", ".ndjson.gz", ".jsonl.gz", ".parquet", ".CSV")
 

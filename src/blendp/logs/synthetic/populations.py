@@ -26,7 +26,7 @@ import pyarrow.compute as pc
 
 from blendp.arrays import Ids
 from blendp.errors import ParameterError, require_choice, require_count, require_number
-from blendp.logs.synthetic.law import law
+from blendp.logs.synthetic.laws import law
 from blendp.logs.synthetic.text import NAMES, vocabulary
 from blendp.logs.synthetic.write import write_blocks
 

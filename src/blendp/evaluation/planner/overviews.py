@@ -8,7 +8,7 @@ from typing import Any
 
 from blendp.errors import ParameterError
 from blendp.evaluation.planner.law import HeadLaw
-from blendp.evaluation.planner.plan import Plan, plan
+from blendp.evaluation.planner.plans import Plan, plan
 from blendp.evaluation.planner.search import RATES, SearchResult, Target, smallest_epsilon, smallest_opt_in, sweep
 from blendp.methods import Parameters
 
