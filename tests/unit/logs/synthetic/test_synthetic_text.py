@@ -23,7 +23,7 @@ def phrases(texts: Vocabulary, length: int) -> tuple[tuple[str, ...], ...]:
 
 def ranks_with_a_text(texts: Vocabulary) -> int:
     """The named ones and W + W^2 + W^3 + W^4 phrases."""
-    return len(texts.named) + sum(BASE**length for length in range(1, 5))
+    return len(texts.named) + sum(int(BASE**length) for length in range(1, 5))
 
 
 def rank_of(texts: Vocabulary, query: str) -> int:
