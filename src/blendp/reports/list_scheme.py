@@ -1,0 +1,98 @@
+"""Reports about a head list: what both methods have in common."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blendp.errors import ParameterError
+from blendp.headlist import HeadList
+from blendp.headlist.head_list import Record
+from blendp.randomness import Random, ReleaseRandom, require_release
+from blendp.reports.report import Report
+from blendp.reports.scheme import ReportScheme
+from blendp.reports.sums import ReportSums
+
+
+class ListScheme(ReportScheme[Sequence[Record]]):
+    """A scheme whose cells are those of a head list; texts must be normalised as the list's were."""
+
+    head_list: HeadList
+
+    records_per_user: int = 1
+    """How many reports every client sends."""
+
+    @property
+    def list_sha256(self) -> str:
+        """The name of the list."""
+        return self.head_list.sha256
+
+    @property
+    def cells(self) -> int:
+        """How many cells the list has."""
+        return self.head_list.cells
+
+    @abstractmethod
+    def encoded(self, question: str, cell: int, random: ReleaseRandom) -> bytes:
+        """The randomised answer of whoever holds this cell."""
+
+    @abstractmethod
+    def draw(self, cells: NDArray[np.int64], random: Random) -> ReportSums:
+        """The sums of what people send who hold these cells: a row of them for every client."""
+
+    @abstractmethod
+    def draw_from_law(self, clients: int, law: NDArray[np.float64], generator: np.random.Generator) -> ReportSums:
+        """The sums of what so many clients send whose cells are drawn from a law, all at once.
+
+        For experiments only, never for data that is released: the generator is not cryptographic.
+        """
+
+    def answer(self, question: str, holding: Sequence[Record], random: ReleaseRandom) -> bytes:
+        """The randomised answer about one of a person's records, drawn at random; about <*,*> if there are none."""
+        return self.encoded(question, self._cell(holding, random), random)
+
+    def randomise(self, holding: Sequence[Record], random: ReleaseRandom) -> Report:
+        """The one report of a person with these records. Call it once, keep the result, and resend that."""
+        require_records(holding)
+        if self.records_per_user != 1:
+            raise ParameterError(
+                "records_per_user", self.records_per_user, "1 for a single report", "Take randomise_all."
+            )
+        return super().randomise(holding, random)
+
+    def randomise_all(self, records: Sequence[Record], random: ReleaseRandom) -> tuple[Report, ...]:
+        """All reports of a person: how many there are tells nothing about the person.
+
+        A person with more records has so many of them drawn at random; one with fewer has theirs repeated in random
+        order; one with none reports about <*,*>.
+        """
+        if self.records_per_user == 1:
+            return (self.randomise(records, random),)
+        require_release(random)
+        require_records(records)
+        chosen = [self.head_list.cell_of(None)] * self.records_per_user
+        if records:
+            order = np.argsort(random.words(len(records)))
+            chosen = [self.head_list.cell_of(*records[order[i % len(records)]]) for i in range(self.records_per_user)]
+        questions = [self.asked(random) for _ in chosen]
+        return tuple(
+            Report(self.list_sha256, question, self.encoded(question, cell, random))
+            for question, cell in zip(questions, chosen, strict=True)
+        )
+
+    def _cell(self, records: Sequence[Record], random: Random) -> int:
+        if not records:
+            return self.head_list.cell_of(None)
+        return self.head_list.cell_of(*records[int(random.below(len(records), 1)[0])])
+
+
+def require_records(records: Sequence[Record]) -> None:
+    """Raise unless these are pairs of texts."""
+    given: Sequence[object] = records
+    for record in given:
+        fine = isinstance(record, tuple) and len(record) == 2 and isinstance(record[0], str)
+        if not fine or not isinstance(record[1], str | None):  # type: ignore[index]
+            raise ParameterError("records", record, "a list of (query, URL) pairs", 'Give [("query", "http://url")].')

@@ -1,0 +1,174 @@
+"""What a report about one question looks like: which bytes are possible, and how bytes are counted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blendp.errors import ParameterError
+
+Counts = NDArray[np.int64]
+
+_DROP = "It was made for another list or epsilon, or is damaged: drop it."
+
+
+class Answer(Protocol):
+    """One answer, a set of ``size`` of ``items`` items, as a number below ``subsets`` in ``report_bytes`` bytes.
+
+    The most significant byte comes first. :class:`~blendp.mechanisms.SubsetSelection` is one, :class:`SingleItem` is
+    another.
+    """
+
+    @property
+    def items(self) -> int:
+        """How many items there are to choose from."""
+
+    @property
+    def size(self) -> int:
+        """How many of them every answer names."""
+
+    @property
+    def subsets(self) -> int:
+        """How many different answers there are."""
+
+    @property
+    def report_bytes(self) -> int:
+        """How many bytes every answer takes."""
+
+    def encode(self, subset: Sequence[int]) -> bytes:
+        """The bytes that name these items."""
+
+    def decode(self, data: bytes) -> tuple[int, ...]:
+        """The items that these bytes name; raises :class:`~blendp.errors.ParameterError` if they are impossible."""
+
+    def supports_of_reports(self, data: NDArray[np.uint8]) -> Counts:
+        """How many of many answers, a row of bytes each, name each item."""
+
+
+@dataclass(frozen=True)
+class SingleItem:
+    """An answer that names exactly one of ``items``, by its number."""
+
+    items: int
+
+    def __post_init__(self) -> None:
+        """Refuse a choice of nothing."""
+        if self.items < 1:
+            raise ParameterError("items", self.items, "at least 1", "Give how many there are to choose from.")
+
+    @property
+    def size(self) -> int:
+        """One item."""
+        return 1
+
+    @property
+    def subsets(self) -> int:
+        """As many answers as items."""
+        return self.items
+
+    @property
+    def report_bytes(self) -> int:
+        """As many bytes as the largest number takes, at least 1."""
+        return max(1, ((self.items - 1).bit_length() + 7) // 8)
+
+    def encode(self, subset: Sequence[int]) -> bytes:
+        """The item's number."""
+        (item,) = subset
+        return int(item).to_bytes(self.report_bytes, "big")
+
+    def decode(self, data: bytes) -> tuple[int, ...]:
+        """The one item."""
+        item = int.from_bytes(data, "big")
+        if len(data) != self.report_bytes or item >= self.items:
+            raise _impossible(data, f"a number below {self.items} in {self.report_bytes} bytes")
+        return (item,)
+
+    def supports_of_reports(self, data: NDArray[np.uint8]) -> Counts:
+        """How often each item is named."""
+        items = data.astype(np.int64) @ (256 ** np.arange(data.shape[1] - 1, -1, -1, dtype=np.int64))
+        if len(items) and int(items.max()) >= self.items:
+            raise _impossible(data[int(items.argmax())].tobytes(), f"a number below {self.items}")
+        return np.bincount(items, minlength=self.items)
+
+
+@dataclass(frozen=True)
+class Question:
+    """One thing that people may be asked: its answers stand one after the other in a report.
+
+    About a list there is one answer; a group of a survey gives one for each of its attributes.
+    """
+
+    name: str
+    answers: tuple[Answer, ...]
+    width: int = field(init=False, compare=False)
+    """How many bytes every report takes."""
+
+    _bounds: tuple[tuple[int, int, int], ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Find where each answer begins and ends."""
+        if not self.answers:
+            raise ParameterError("answers", self.answers, "at least one", "Ask for something.")
+        bounds, start = [], 0
+        for answer in self.answers:
+            bounds.append((start, start + answer.report_bytes, answer.subsets))
+            start += answer.report_bytes
+        object.__setattr__(self, "_bounds", tuple(bounds))
+        object.__setattr__(self, "width", start)
+
+    @property
+    def items(self) -> int:
+        """How many items are counted, over all answers."""
+        return sum(answer.items for answer in self.answers)
+
+    @property
+    def size(self) -> int:
+        """How many items every report names, over all answers."""
+        return sum(answer.size for answer in self.answers)
+
+    @property
+    def reports(self) -> int:
+        """How many different reports there are."""
+        count = 1
+        for answer in self.answers:
+            count *= answer.subsets
+        return count
+
+    def possible(self, data: bytes) -> bool:
+        """Whether a device can have made this."""
+        return len(data) == self.width and all(
+            int.from_bytes(data[start:end], "big") < limit for start, end, limit in self._bounds
+        )
+
+    def require(self, data: bytes) -> None:
+        """Raise unless a device can have made this."""
+        if not self.possible(data):
+            raise _impossible(data, f"one of {self.reports} reports about the {self.name}, {self.width} bytes long")
+
+    def encode(self, chosen: Sequence[Sequence[int]]) -> bytes:
+        """The report that gives these answers."""
+        return b"".join(answer.encode(items) for answer, items in zip(self.answers, chosen, strict=True))
+
+    def decode(self, data: bytes) -> tuple[tuple[int, ...], ...]:
+        """The items that each answer of a report names."""
+        self.require(data)
+        parts = zip(self.answers, self._bounds, strict=True)
+        return tuple(answer.decode(data[start:end]) for answer, (start, end, _) in parts)
+
+    def count(self, data: Sequence[bytes]) -> Counts:
+        """How many of these reports name each item, the answers' items one after the other."""
+        joined = b"".join(data)
+        if len(joined) != self.width * len(data) or len(set(map(len, data))) > 1:
+            wrong = next(each for each in data if len(each) != self.width)
+            raise _impossible(wrong, f"{self.width} bytes long")
+        rows = np.frombuffer(joined, dtype=np.uint8).reshape(-1, self.width)
+        parts = zip(self.answers, self._bounds, strict=True)
+        return np.concatenate([answer.supports_of_reports(rows[:, start:end]) for answer, (start, end, _) in parts])
+
+
+def _impossible(data: bytes, legal: str) -> ParameterError:
+    return ParameterError("report", data[:40].hex(), legal, _DROP)

@@ -1,0 +1,146 @@
+"""The blendp method's reports: subset selection with the whole epsilon, about the query or about the record.
+
+    P(report | cell) = P(question) P(S | item)
+
+where:
+    S     is the set of items that the report names,
+    item  is the cell, or its query if that is the question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blendp.errors import require_number
+from blendp.headlist import HeadList
+from blendp.mechanisms import SubsetSelection
+from blendp.randomness import Random, ReleaseRandom
+from blendp.randomness.random import COIN_BITS
+from blendp.reports.list_scheme import ListScheme
+from blendp.reports.question import Question
+from blendp.reports.report import Report
+from blendp.reports.scheme import Likelihood, likeliest_first, worst_ratio
+from blendp.reports.sums import ReportSums
+
+_NOUNS = {"query": ("query", "queries"), "record": ("record", "records")}
+
+
+@lru_cache(maxsize=16)
+def subset_randomiser(epsilon: float, items: int, width: int | None = None) -> SubsetSelection:
+    """Subset selection among so many items, derived once."""
+    return SubsetSelection(epsilon, items, width)
+
+
+def subset_randomisers(epsilon: float, head_list: HeadList) -> tuple[SubsetSelection, SubsetSelection]:
+    """How clients report the queries of a list, and its cells."""
+    return subset_randomiser(epsilon, head_list.queries + 1), subset_randomiser(epsilon, head_list.cells)
+
+
+def subset_questions(epsilon: float, head_list: HeadList) -> dict[str, Question]:
+    """What the blendp method asks about a list."""
+    names = zip(("query", "record"), subset_randomisers(epsilon, head_list), strict=True)
+    return {name: Question(name, (randomiser,)) for name, randomiser in names}
+
+
+@dataclass(frozen=True)
+class SubsetScheme(ListScheme):
+    """One report with the whole epsilon: with probability ``query_share`` about the query, else about the record."""
+
+    head_list: HeadList
+    epsilon: float
+    query_share: float
+
+    def __post_init__(self) -> None:
+        """Refuse what no randomiser takes."""
+        require_number(
+            "query_share",
+            self.query_share,
+            min_value=0,
+            max_value=1,
+            legal="from 0 to 1",
+            remedy="Take the campaign's value.",
+        )
+        self.questions  # noqa: B018
+
+    @cached_property
+    def questions(self) -> Mapping[str, Question]:
+        """The query of a record, and the record."""
+        return subset_questions(self.epsilon, self.head_list)
+
+    @cached_property
+    def randomisers(self) -> Mapping[str, SubsetSelection]:
+        """What answers each question."""
+        return dict(zip(("query", "record"), subset_randomisers(self.epsilon, self.head_list), strict=True))
+
+    @property
+    def _coin(self) -> int:
+        return round(self.query_share * (1 << COIN_BITS))
+
+    def chance(self, question: str) -> Fraction:
+        """The query's share, rounded to a multiple of 2^-53; the record's is the rest."""
+        share = Fraction(self._coin, 1 << COIN_BITS)
+        return share if question == "query" else 1 - share
+
+    def asked(self, random: Random) -> str:
+        """Draw whether a person is asked for the query or for the record."""
+        return "query" if bool(random.coins(self._coin, 1)[0]) else "record"
+
+    def encoded(self, question: str, cell: int, random: ReleaseRandom) -> bytes:
+        """The rank of a subset that may hold the cell's item."""
+        randomiser = self.randomisers[question]
+        item = int(self._item_of_cell(question)[cell])
+        return randomiser.encode(np.flatnonzero(randomiser.release([item], random)[0]).tolist())
+
+    def _item_of_cell(self, question: str) -> NDArray[np.int64]:
+        return self.head_list.query_of_cell if question == "query" else np.arange(self.head_list.cells)
+
+    def likelihoods(self, report: Report) -> tuple[Likelihood, ...]:
+        """Two numbers: for cells whose item the report names, and for all others."""
+        self.require(report)
+        randomiser, chance = self.randomisers[report.question], self.chance(report.question)
+        inside = np.isin(self._item_of_cell(report.question), np.array(randomiser.decode(report.data)))
+        own, other = randomiser.cell_probabilities()
+        one, several = _NOUNS[report.question]
+        return likeliest_first(
+            [
+                Likelihood(f"one of the {several} that it names", np.flatnonzero(inside), chance * own),
+                Likelihood(f"a {one} that it does not name", np.flatnonzero(~inside), chance * other),
+            ]
+        )
+
+    def ratio(self) -> Fraction:
+        """That of the question with the larger one, of those that are asked."""
+        asked = [randomiser for name, randomiser in self.randomisers.items() if self.chance(name)]
+        return worst_ratio(randomiser.cell_probabilities() for randomiser in asked)
+
+    def loss(self) -> float:
+        """The exact pure epsilon, never above epsilon itself."""
+        return max(randomiser.loss() for name, randomiser in self.randomisers.items() if self.chance(name))
+
+    def delta(self) -> float:
+        """It is pure epsilon-LDP."""
+        return 0.0
+
+    def draw(self, cells: NDArray[np.int64], random: Random) -> ReportSums:
+        """The sums of what people send who hold these cells."""
+        own = cells[:, 0]
+        of_query = random.coins(self._coin, len(own))
+        items = {"query": self.head_list.query_of_cell[own[of_query]], "record": own[~of_query]}
+        supports = {name: self.randomisers[name].supports(some, random) for name, some in items.items()}
+        reports = {name: len(some) for name, some in items.items()}
+        return ReportSums(self.list_sha256, self.questions, reports, supports)
+
+    def draw_from_law(self, clients: int, law: NDArray[np.float64], generator: np.random.Generator) -> ReportSums:
+        """The law of the sums, in a time that does not grow with the clients."""
+        of_query = int(generator.binomial(clients, self.query_share))
+        reports = {"query": of_query, "record": clients - of_query}
+        laws = {"query": np.bincount(self.head_list.query_of_cell, weights=law).astype(np.float64), "record": law}
+        holders = {name: generator.multinomial(reports[name], laws[name]) for name in laws}
+        supports = {name: self.randomisers[name].supports_of_counts(some, generator) for name, some in holders.items()}
+        return ReportSums(self.list_sha256, self.questions, reports, supports)
