@@ -23,11 +23,11 @@ import psycopg
 
 from benchmarks.peers.environment import ROOT
 from blendp.headlist import HeadList
+from blendp.reports import Question
 from blendp.service.campaigns import find, payload
 from blendp.service.collector import Collector
 from blendp.service.settings import Settings
 from blendp.wire.campaign import Manifest
-from blendp.wire.reports import QUESTION_NUMBER, ReportForm, ReportForms
 
 CAMPAIGN = "load"
 OPT_IN_PEOPLE, OPT_IN_RECORDS, POOL = 200, 10, 500
@@ -111,17 +111,16 @@ def possible_reports(collector: Collector, manifest: Manifest) -> list[list[str]
     return _possible(_asked(collector, manifest)[1])
 
 
-def _asked(collector: Collector, manifest: Manifest) -> tuple[int, list[ReportForm]]:
+def _asked(collector: Collector, manifest: Manifest) -> tuple[int, list[Question]]:
     """A campaign's number, and the forms of reports about the query and about the record."""
     with collector.store.reading() as connection:
         number = find(connection, manifest.terms.campaign).number
         head_list = HeadList.from_bytes(payload(connection, number, "list") or b"")
-    forms = ReportForms.of(manifest.terms, head_list).forms
-    return number, [forms[QUESTION_NUMBER[name]] for name in ("query", "record")]
+    return number, list(manifest.scheme(head_list).questions.values())
 
 
-def _possible(asked: list[ReportForm]) -> list[list[str]]:
-    return [[_data(form, secrets.randbelow(form.limit)) for _ in range(POOL)] for form in asked]
+def _possible(asked: list[Question]) -> list[list[str]]:
+    return [[_data(form, secrets.randbelow(form.reports)) for _ in range(POOL)] for form in asked]
 
 
 def publish_campaign(collector: Collector, name: str = CAMPAIGN) -> Manifest:
@@ -150,13 +149,13 @@ def publish_campaign(collector: Collector, name: str = CAMPAIGN) -> Manifest:
     return collector.lifecycle.publish(name)
 
 
-def _data(form: ReportForm, value: int) -> str:
+def _data(form: Question, value: int) -> str:
     return value.to_bytes(form.width, "big").hex()
 
 
-def _impossible(form: ReportForm) -> str:
+def _impossible(form: Question) -> str:
     """The first number that is too large, or one more byte if all numbers are possible."""
-    return _data(form, form.limit) if form.limit < 256**form.width else "00" * (form.width + 1)
+    return _data(form, form.reports) if form.reports < 256**form.width else "00" * (form.width + 1)
 
 
 @contextmanager

@@ -12,17 +12,16 @@ from __future__ import annotations
 import argparse
 import math
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from blendp.estimate import Arm, Split
 from blendp.evaluation.drawn_people import DrawnPeople, RecordLaw
-from blendp.headlist import HeadList
 from blendp.logs import log_of_table
 from blendp.logs.synthetic import USERS, population
 from blendp.methods import Parameters, simulate_people
-from blendp.randomness import SimulationRandom
+from blendp.randomness import Random, SimulationRandom
+from blendp.reports import ListScheme, ReportSums
 
 OPT_IN = 0.05
 
@@ -34,20 +33,23 @@ class LyingPeople(DrawnPeople):
     target = 0
     """The cell that is named."""
 
-    def split(self, head_list: HeadList, *rest: Any) -> Split:
+    def reports(self, scheme: ListScheme, random: Random) -> ReportSums:
         """The honest clients' reports, with liars in the place of a share of them."""
-        honest = super().split(head_list, *rest)
+        honest, head_list = super().reports(scheme, random), scheme.head_list
         self.__dict__["target"] = int(head_list.record_cells[-1])
-        row = int(head_list.query_of_cell[self.target])
-        arms = [self._lie(arm, item) for arm, item in ((honest.queries, row), (honest.cells, self.target))]
-        return replace(honest, queries=arms[0], cells=arms[1])
+        targets = {"query": int(head_list.query_of_cell[self.target]), "record": self.target}
+        return replace(honest, supports={name: self._lie(honest, name, item) for name, item in targets.items()})
 
-    def _lie(self, arm: Arm, item: int) -> Arm:
-        """So many reports fewer of the others' names, and the named item in every lying report."""
-        liars = round(self.share * arm.users)
-        supports = np.rint(arm.supports * (1 - self.share)).astype(np.int64)
-        supports[item] += liars
-        return Arm(arm.randomiser, arm.users, supports)
+    def _lie(self, honest: ReportSums, question: str, item: int) -> NDArray[np.int64]:
+        """So many reports fewer of the others, the named item in every lying report, beside all others alike."""
+        reports, size = honest.reports[question], honest.questions[question].size
+        supports: NDArray[np.int64] = np.rint(honest.supports[question] * (1 - self.share)).astype(np.int64)
+        supports[item] += round(self.share * reports)
+        others = np.delete(np.arange(len(supports)), item)
+        each, rest = divmod(size * reports - int(supports.sum()), len(others))
+        supports[others] += each
+        supports[others[:rest]] += 1
+        return supports
 
 
 def main() -> None:

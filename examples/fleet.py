@@ -25,11 +25,12 @@ import numpy as np
 from rich.progress import track
 
 from blendp import HeadList, ReleaseRandom, make_report
+from blendp.reports import QUESTION_NUMBER
 from blendp.wire import Envelope, Manifest, Terms, UploadedReport, VerifyKey
 from blendp.wire.install import deletion_key, pseudonym
 from blendp.wire.media_types import BATCH_TYPE, MANIFEST_TYPE, OPT_IN_TYPE, REPORT_TYPE, TERMS_TYPE
 from blendp.wire.problems import RETRYABLE
-from blendp.wire.reports import QUESTION_NUMBER, write_batch, write_report
+from blendp.wire.reports import write_batch, write_report
 
 SENDERS = 4
 

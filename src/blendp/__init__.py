@@ -45,7 +45,7 @@ TYPE_CHECKING = False  # checkers take it for true, as they take typing's, which
 if TYPE_CHECKING:
     from blendp import survey
     from blendp.answers import Answers, Attribute, Questionnaire
-    from blendp.client import Report, SubsetReport, make_report, make_reports
+    from blendp.client import make_report, make_reports
     from blendp.engines import Contributions, EmbeddedLog, LogQuality, StagedLog
     from blendp.engines.spark import SparkLog, SparkSettings
     from blendp.errors import EngineError, LogError, OutputExistsError, ParameterError, RandomnessError
@@ -91,7 +91,6 @@ __all__ = [
     "SparkLog",
     "SparkSettings",
     "StagedLog",
-    "SubsetReport",
     "SurveyParameters",
     "SurveyRelease",
     "__version__",
@@ -118,7 +117,7 @@ __all__ = [
 
 _HOMES = {
     "blendp.answers": ("Answers", "Attribute", "Questionnaire"),
-    "blendp.client": ("Report", "SubsetReport", "make_report", "make_reports"),
+    "blendp.client": ("make_report", "make_reports"),
     "blendp.engines": ("Contributions", "EmbeddedLog", "LogQuality", "StagedLog"),
     "blendp.engines.spark": ("SparkLog", "SparkSettings"),
     "blendp.errors": ("EngineError", "LogError", "OutputExistsError", "ParameterError", "RandomnessError"),

@@ -14,8 +14,9 @@ from typer.testing import CliRunner
 
 from blendp.cli.app import app
 from blendp.mechanisms import TwoStage
-from blendp.methods.parameters import RANDOMISERS, Parameters
+from blendp.methods.parameters import Parameters
 from blendp.privacy import Budget
+from blendp.reports import RANDOMISERS
 from blendp.wire import campaign
 
 ROOT = Path(__file__).parents[2]

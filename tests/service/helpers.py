@@ -19,6 +19,7 @@ from starlette.applications import Starlette
 from blendp.client import make_report
 from blendp.headlist import HeadList
 from blendp.randomness import ReleaseRandom
+from blendp.reports import QUESTION_NUMBER
 from blendp.service.campaigns import list_of
 from blendp.service.clock import Clock
 from blendp.service.collector import Collector
@@ -29,7 +30,6 @@ from blendp.service.store.partitions import make_partition
 from blendp.service.store.reports import keep_reports
 from blendp.service.store.schema import campaign
 from blendp.wire import Manifest, Terms, UploadedReport
-from blendp.wire.reports import QUESTION_NUMBER
 from tests.support import WHO
 
 DAY = datetime.date(2026, 11, 16)

@@ -16,20 +16,19 @@ from numpy.typing import NDArray
 
 import blendp
 from blendp.client import make_report, make_reports
-from blendp.engines.spool import ReportForm, count_reports, spool_of_reports, write_spool
-from blendp.estimate import Split, Tally
+from blendp.engines.spool import count_reports, spool_of_reports, write_spool
 from blendp.headlist import HeadList
 from blendp.methods import LogPeople
 from blendp.privacy import Budget
 from blendp.render.release.document import release_card, release_of_document, rows_for_json
 from blendp.render.release.files import FILES, write_readable, write_release
+from blendp.reports import QUESTION_NUMBER, ListQuestions, Report, ReportSums
 from blendp.service.campaigns import keyed, pseudonym_key
 from blendp.service.collector import Collector
 from blendp.service.lifecycle import parameters_of
 from blendp.service.opt_in import in_order
 from blendp.service.settings import Settings
 from blendp.wire.campaign import Manifest, Terms
-from blendp.wire.reports import QUESTION_NUMBER
 from tests.service.helpers import enrolment_body, keep_rows
 from tests.support import WHO, KnownKey
 
@@ -153,7 +152,7 @@ def _opt_in(collector: Collector, terms: Terms) -> list[tuple[str, str, str | No
 
 def _report(
     collector: Collector, manifest: Manifest, spool: Path, clients: int = CLIENTS
-) -> tuple[HeadList, Split | Tally]:
+) -> tuple[HeadList, ReportSums]:
     """Put everybody's reports into the store, and count them by other code, from a Parquet spool."""
     with collector.store.reading() as connection:
         row = connection.exec_driver_sql("SELECT payload FROM document WHERE kind = 'list'").one()
@@ -161,25 +160,22 @@ def _report(
     generator, random = np.random.default_rng(5), KnownKey(11)
     ids = [i.to_bytes(16, "big") for i in range(clients)]
     key = collector.files.get(pseudonym_key("c")) or b""
-    reports: list[Any] = []
+    reports: list[Report] = []
     stored = []
     for report_id in ids:
         records = [_record(generator, terms.levels)]
         if terms.method == "published":
             (report,) = make_reports(records, head_list, Budget(terms.epsilon, terms.delta), random)
-            data, question = report.cell.to_bytes(max(1, ((head_list.cells - 1).bit_length() + 7) // 8), "big"), "cell"
-            reports.append(report)
         else:
-            subset = make_report(records, head_list, terms.epsilon, manifest.query_share, random)
-            data, question = subset.data, subset.question
-            reports.append(subset)
-        stored.append((report_id, keyed(report_id, key), QUESTION_NUMBER[question], data))
+            report = make_report(records, head_list, terms.epsilon, manifest.query_share, random)
+        reports.append(report)
+        stored.append((report_id, keyed(report_id, key), QUESTION_NUMBER[report.question], report.data))
     with collector.store.writing() as connection:
         assert set(keep_rows(connection, 1, stored)) == {"accepted"}
-    form = ReportForm(head_list, terms.epsilon)
+    form = ListQuestions(head_list, terms.epsilon)
     write_spool(spool, spool_of_reports(zip(ids, reports, strict=True), form))
     counted = count_reports([spool], form)
-    return head_list, counted.tally() if terms.method == "published" else counted.split()
+    return head_list, counted.sums(*terms.scheme(head_list, manifest.query_share).questions)
 
 
 def _opted_in(people: set[str], everybody: list[tuple[str, str, str | None]]) -> NDArray[np.bool_]:

@@ -17,7 +17,6 @@ import sqlalchemy as sa
 from blendp.canonical import sha256
 from blendp.curator import OptInCounts
 from blendp.errors import ParameterError
-from blendp.estimate import Split
 from blendp.methods import Listed
 from blendp.service import lifecycle as lifecycle_module
 from blendp.service.campaigns import Book, envelope, find, keyed, opt_in_key, payload, pseudonym_key
@@ -79,7 +78,7 @@ def _send(collector: Collector, count: int) -> list[bytes]:
 
 def _insert(collector: Collector, keys: list[bytes], first_id: int = 0) -> list[str]:
     campaign = collector.book.reporting("c1")
-    width = campaign.forms.forms[1].width
+    width = campaign.scheme.width("record")
     rows = [
         (i.to_bytes(16, "big"), keyed(pseudonym(key), campaign.pseudonym_key), 1, bytes(width))
         for i, key in enumerate(keys, first_id)
@@ -222,8 +221,8 @@ def test_sums_after_deletions_are_those_of_the_others(collector: Collector) -> N
     reports = [(one.question, one.data) for one in published.make(60)]
     with collector.store.reading() as connection:
         row = find(connection, "c1")
-        asked = collector.lifecycle._asked(connection, row)
-    whole, part = ReportCount(*asked), ReportCount(*asked)
+        scheme = collector.lifecycle._scheme(connection, row)
+    whole, part = ReportCount(scheme), ReportCount(scheme)
     whole.add(reports)
     whole.take_away(reports[40:])
     part.add(reports[:40])
@@ -233,9 +232,7 @@ def test_sums_after_deletions_are_those_of_the_others(collector: Collector) -> N
 
 
 def _sums(count: ReportCount) -> tuple[Any, Any]:
-    split = count.reports
-    assert isinstance(split, Split)
-    return split.queries.supports, split.cells.supports
+    return count.reports.supports["query"], count.reports.supports["record"]
 
 
 def test_deletions_without_end_cannot_stop_a_release(collector: Collector, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -376,7 +373,7 @@ def test_reports_are_deleted_in_pieces_and_others_come_in_between(
 
     def others(_seconds: float) -> None:
         left.append(_rows(collector) - len(left))
-        row = (bytes([len(left)]) * 16, bytes([len(left)]) * 16, 1, bytes(other.forms.forms[1].width))
+        row = (bytes([len(left)]) * 16, bytes([len(left)]) * 16, 1, bytes(other.scheme.width("record")))
         with collector.store.writing() as connection:
             assert keep_rows(connection, other.number, [row]) == ["accepted"]
 

@@ -12,12 +12,13 @@ import pytest
 from blendp.client import Policy, make_report
 from blendp.evaluation.planner import forecast_list
 from blendp.render.release.checks import all_cautions, release_checks
+from blendp.reports import QUESTION_NUMBER
 from blendp.service.collector import Collector
 from blendp.service.lifecycle import parameters_of
 from blendp.service.status import status
 from blendp.wire import Terms, UploadedReport
 from blendp.wire.media_types import BATCH_TYPE
-from blendp.wire.reports import QUESTION_NUMBER, write_batch
+from blendp.wire.reports import write_batch
 from tests.service.helpers import (
     PEOPLE,
     Published,

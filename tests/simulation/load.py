@@ -8,6 +8,7 @@ import time
 from types import TracebackType
 from typing import Self
 
+from blendp.reports import QUESTIONS
 from blendp.wire.reports import UploadedReport
 from tests.simulation.servers import Client, NoAnswer
 from tests.simulation.world import BATCH, NEW, SINGLE, World
@@ -44,14 +45,14 @@ class Load:
 
     def _reports(self) -> list[UploadedReport]:
         """Some new ones, and now and then some that were sent before."""
-        assert self._world.forms
+        assert self._world.scheme
         with self._lock:
             chance = self._random
             batch = []
             for _ in range(chance.choice((1, 1, 1, 5, 40))):
                 question = chance.randrange(2)
-                form = self._world.forms.forms[question]
-                data = chance.randrange(form.limit).to_bytes(form.width, "big")
+                form = self._world.scheme.questions[QUESTIONS[question]]
+                data = chance.randrange(form.reports).to_bytes(form.width, "big")
                 batch.append(UploadedReport(chance.randbytes(16), chance.randbytes(16), question, data))
             if self.sent and chance.random() < 0.2:
                 batch += chance.sample(list(self.sent.values())[-200:], 1)

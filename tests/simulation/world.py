@@ -17,12 +17,13 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
-from blendp.estimate import Arm, Split
 from blendp.headlist import HeadList
 from blendp.mechanisms import SubsetSelection
 from blendp.methods import Listed, conclude
 from blendp.render.release.document import release_card, rows_for_json
+from blendp.reports import QUESTIONS, ListScheme, Question, ReportSums
 from blendp.service.campaigns import SIGNED, keyed, pseudonym_key
 from blendp.service.collector import KEYS_FOLDER, Collector
 from blendp.service.private_files import PrivateFiles
@@ -34,7 +35,7 @@ from blendp.wire.install import deletion_key, pseudonym
 from blendp.wire.keys import Trust
 from blendp.wire.media_types import BATCH_TYPE, OPT_IN_TYPE, REPORT_TYPE
 from blendp.wire.problems import PROBLEMS
-from blendp.wire.reports import ID_BYTES, ReportForms, UploadedReport, write_batch, write_report
+from blendp.wire.reports import ID_BYTES, UploadedReport, write_batch, write_report
 from tests.simulation.database import Databases, Rows, rows_of
 from tests.simulation.servers import Answer, Client, NoAnswer, Nursery, Server
 from tests.support import WHO
@@ -159,7 +160,7 @@ class World:
         """The bytes of every document since it was seen first."""
         self.rotations = 0
         self.names = 0
-        self.forms: ReportForms | None = None
+        self.scheme: ListScheme | None = None
         self.manifest: Manifest | None = None
         self.listed: Listed | None = None
         self.token = databases.token
@@ -202,7 +203,7 @@ class World:
         assert created.status == 201, created
         assert self._operator("POST", path, fields).problem == "conflict"
         self.model = Model(name)
-        self.forms = self.manifest = self.listed = None
+        self.scheme = self.manifest = self.listed = None
         enrolled = self._operator("POST", f"{self.path}/enrolments", {"count": PEOPLE})
         assert enrolled.status == 201, enrolled
         self.tokens: list[str] = enrolled.json["tokens"]
@@ -436,9 +437,9 @@ class World:
 
     def _report(self, report_id: bytes, install: bytes, salt: int) -> UploadedReport:
         question = salt % 2
-        form = self.forms.forms[question] if self.forms else None
+        form = self.scheme.questions[QUESTIONS[question]] if self.scheme else None
         number = int.from_bytes(hashlib.sha256(f"data {salt}".encode()).digest(), "big")
-        data = (number % form.limit).to_bytes(form.width, "big") if form else b"\0"
+        data = (number % form.reports).to_bytes(form.width, "big") if form else b"\0"
         return UploadedReport(report_id, install, question, data)
 
     def delete_report(self, install: int) -> None:
@@ -509,7 +510,7 @@ class World:
             self.restart(graceful=False)
             return
         self.postgres.stop()
-        if self.forms is not None and self.model.name in self.known and self.today <= self.reports_until:
+        if self.scheme is not None and self.model.name in self.known and self.today <= self.reports_until:
             body, kind, path = self.body(SINGLE, [self.draw(NEW, 0)])
             with suppress(NoAnswer):
                 answer = self.server.client.ask("PUT", path, body, kind)
@@ -677,7 +678,7 @@ class World:
         self.manifest.require_list(head_list)
         terms = Terms.from_bytes(self.seen[self.model.name, "terms"])
         assert self.manifest.terms == terms
-        self.forms = ReportForms.of(terms, head_list)
+        self.scheme = self.manifest.scheme(head_list)
         collector = self._by_hand()
         with collector.store.reading() as connection:
             query = "SELECT payload FROM document JOIN campaign ON number = campaign WHERE kind = 'listed' AND name = "
@@ -712,16 +713,19 @@ class World:
         assert self.listed
         assert self.manifest
         head_list, epsilon = self.listed.head_list, self.manifest.terms.epsilon
-        arms = []
+        questions: dict[str, Question] = {}
+        sums: dict[str, NDArray[np.int64]] = {}
+        numbers: dict[str, int] = {}
         for question, items in enumerate((head_list.queries + 1, head_list.cells)):
             randomiser = SubsetSelection(epsilon, items)
             supports = np.zeros(items, dtype=np.int64)
             data = [report.data for report in counted if report.question == question]
             for one in data:
                 supports[list(randomiser.decode(one))] += 1
-            arms.append(Arm(randomiser, len(data), supports))
-        split = Split(arms[0], arms[1], head_list.query_of_cell)
-        due = conclude(self.listed, split, query_share=self.manifest.query_share)
+            name = QUESTIONS[question]
+            questions[name], numbers[name], sums[name] = Question(name, (randomiser,)), len(data), supports
+        reports = ReportSums(head_list.sha256, questions, numbers, sums)
+        due = conclude(self.listed, reports, query_share=self.manifest.query_share)
         released = json.loads(self.seen[self.model.name, "release"])
         assert released["card"]["users"]["client"] == len(counted)
         assert released["estimates"] == json.loads(json.dumps(rows_for_json(due.records())))

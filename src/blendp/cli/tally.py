@@ -10,16 +10,16 @@ from typer import Argument
 from blendp.cli.console import errors, print_json, results, steps
 from blendp.cli.options import ENGINES, machine, output, privacy, refuse_spark_options, spark_settings
 from blendp.engines.spark import SparkSettings, spark_session
-from blendp.engines.spool import CountedReports, ReportForm, count_reports
+from blendp.engines.spool import CountedReports, count_reports
 from blendp.errors import LogError, ParameterError, require_choice
 from blendp.estimate import GroupEstimate, client_estimate, split_estimate
 from blendp.headlist import HeadList
 from blendp.logs.sources import find_files
-from blendp.mechanisms import TwoStage
 from blendp.outputs import refuse_existing
 from blendp.privacy import Budget
 from blendp.render.release.terminal import clients_table
 from blendp.render.tally.files import TALLY_FILES, client_rows, client_trends, plain_rows, tally_card, write_tally
+from blendp.reports import PUBLISHED_QUERY_SHARE, ListQuestions, TwoStageScheme
 
 EXAMPLES = """Examples:
 
@@ -67,7 +67,7 @@ def tally(
     Budget(epsilon, delta or 0.0)
     if out is not None:
         refuse_existing(out, overwrite=overwrite, own_files=TALLY_FILES)
-    form = ReportForm(_read_list(head_list), epsilon)
+    form = ListQuestions(_read_list(head_list), epsilon)
     with steps(2 + (out is not None)) as bar:
         bar.start("counting reports")
         settings = None if engine == "embedded" else spark_settings(master, memory_limit, spark_conf)
@@ -97,7 +97,7 @@ def _read_list(path: Path) -> HeadList:
 
 
 def _count(
-    reports: list[str], form: ReportForm, settings: SparkSettings | None, memory_limit: str | None
+    reports: list[str], form: ListQuestions, settings: SparkSettings | None, memory_limit: str | None
 ) -> CountedReports:
     remote = [name for name in reports if "://" in name]
     local = [name for name in reports if "://" not in name]
@@ -134,9 +134,8 @@ def _warn(sentence: str) -> None:
 
 
 def _estimate(counted: CountedReports, delta: float | None, query_share: float | None) -> GroupEstimate:
-    told = {"delta": delta, "query_share": query_share}
     if not counted.by_cell:
-        for name, value in told.items():
+        for name, value in {"delta": delta, "query_share": query_share}.items():
             if value is not None:
                 raise ParameterError(name, value, "left out for reports of the blendp method", "Leave it out.")
         return split_estimate(counted.split())
@@ -144,6 +143,6 @@ def _estimate(counted: CountedReports, delta: float | None, query_share: float |
         raise ParameterError(
             "delta", delta, "given for reports of the published method", "Give the delta that clients randomised with."
         )
-    budget, cells = Budget(counted.form.epsilon, delta), counted.form.head_list.cells_per_query
-    randomiser = TwoStage(budget, cells) if query_share is None else TwoStage(budget, cells, query_share)
-    return client_estimate(counted.tally(), randomiser)
+    share = PUBLISHED_QUERY_SHARE if query_share is None else query_share
+    scheme = TwoStageScheme(counted.form.head_list, Budget(counted.form.epsilon, delta), share)
+    return client_estimate(counted.tally(), scheme.randomiser)

@@ -3,13 +3,13 @@
 from blendp.client.collector import Campaign, Collector, Listing, Offer
 from blendp.client.consent import Consent
 from blendp.client.device import Device
-from blendp.client.explanation import Explanation, Likelihood, Odds, exact_odds, explain, promised_odds
+from blendp.client.explanation import Explanation, Odds, exact_odds, explain, promised_odds
 from blendp.client.http import Http
 from blendp.client.ledger import Entry, Ledger
 from blendp.client.outbox import Summary
 from blendp.client.policy import Policy
 from blendp.client.refusals import EquivocationError, NetworkError, OverspentError, RefusedError
-from blendp.client.reports import Report, SubsetReport, make_report, make_reports
+from blendp.client.reports import make_report, make_reports
 from blendp.client.store import Item, Participation, Server
 
 __all__ = [
@@ -23,7 +23,6 @@ __all__ = [
     "Http",
     "Item",
     "Ledger",
-    "Likelihood",
     "Listing",
     "NetworkError",
     "Odds",
@@ -32,9 +31,7 @@ __all__ = [
     "Participation",
     "Policy",
     "RefusedError",
-    "Report",
     "Server",
-    "SubsetReport",
     "Summary",
     "exact_odds",
     "explain",

@@ -14,8 +14,7 @@ from blendp.client.policy import Policy
 from blendp.client.refusals import EquivocationError, NetworkError, RefusedError
 from blendp.errors import ParameterError
 from blendp.headlist import HeadList
-from blendp.mechanisms import TwoStage
-from blendp.wire import Envelope, Manifest, ReportForms, Terms, VerifyKey, addresses
+from blendp.wire import Envelope, Manifest, Terms, VerifyKey, addresses
 from blendp.wire.addresses import of_campaign
 from blendp.wire.campaign import require_campaign_id
 from blendp.wire.envelope import SignatureError
@@ -169,10 +168,7 @@ class Collector:
             raise RefusedError("list", f"{self.url} has a manifest of {campaign}, but no list.")
         with _refusing(f"the list of {campaign}", "list"):
             head_list = HeadList.from_bytes(data)
-            manifest.require_list(head_list)
-            ReportForms.of(manifest.terms, head_list)
-            if manifest.terms.method == "published" and manifest.query_share is not None:
-                TwoStage(manifest.terms.client_budget, head_list.cells_per_query, manifest.query_share)
+            manifest.scheme(head_list)
         return head_list
 
     def _trust(self, day: datetime.date, known: Trust | None) -> Trust:

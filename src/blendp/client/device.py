@@ -28,7 +28,6 @@ from blendp.client.ledger import CAP, YEARLY, Entry, Ledger
 from blendp.client.outbox import DELETIONS, NEEDS, Outbox, Summary
 from blendp.client.personal import campaign_records, fitting
 from blendp.client.refusals import EquivocationError, RefusedError
-from blendp.client.reports import make_report, make_reports
 from blendp.client.store import DeviceStore, Item, Participation, Server
 from blendp.errors import ParameterError
 from blendp.headlist import HeadList
@@ -36,12 +35,13 @@ from blendp.headlist.head_list import Record
 from blendp.privacy import Budget
 from blendp.randomness import ReleaseRandom, require_release
 from blendp.randomness.random import COIN_BITS
-from blendp.wire import Manifest, ReportForms, Terms, UploadedReport, addresses
+from blendp.reports import QUESTION_NUMBER
+from blendp.wire import Manifest, Terms, UploadedReport, addresses
 from blendp.wire.addresses import of_campaign, of_report
 from blendp.wire.install import ENROLMENT_NONCE_BYTES, ENROLMENT_TOKEN, deletion_key, pseudonym
 from blendp.wire.keys import Trust
 from blendp.wire.media_types import JSON_TYPE, OPT_IN_TYPE, REPORT_TYPE
-from blendp.wire.reports import ID_BYTES, QUESTION_NUMBER, write_report
+from blendp.wire.reports import ID_BYTES, write_report
 from blendp.wire.text_forms import require_day
 
 MAX_BODY = 1 << 20
@@ -343,12 +343,7 @@ class Device:
 
     def _randomised(self, records: Sequence[Record], seen: Campaign) -> tuple[int, bytes]:
         """The one report: the number of its question, and its bytes."""
-        terms, share, head_list = seen.terms, seen.manifest.query_share or 0.0, seen.head_list
-        if terms.method == "published":
-            (drawn,) = make_reports(records, head_list, terms.client_budget, self._random, query_share=share)
-            number = QUESTION_NUMBER["cell"]
-            return number, drawn.cell.to_bytes(ReportForms.of(terms, head_list).forms[number].width, "big")
-        report = make_report(records, head_list, terms.epsilon, share, self._random)
+        report = seen.manifest.scheme(seen.head_list).randomise(records, self._random)
         return QUESTION_NUMBER[report.question], report.data
 
     def _report(self, done: Participation) -> UploadedReport:

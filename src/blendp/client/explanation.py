@@ -1,11 +1,6 @@
 """What one report tells about the person who sent it: its exact probability for everything they may hold.
 
-    blendp     P(report | cell) = P(question) P(S | item),    subset selection's two numbers
-    published  P(report | cell),                              the two-stage randomiser's three numbers
-
-where:
-    S     is the set of items that the report names,
-    item  is the cell, or its query if that is the question.
+    P(report | cell),    as the campaign's scheme says it (:meth:`~blendp.reports.ReportScheme.likelihoods`)
 
 Whether a device takes part at all is drawn without a look at its records, and records that cannot be used are as if
 not there (:mod:`blendp.client.personal`), so it is left out: it changes no ratio.
@@ -17,35 +12,15 @@ from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
 
-import numpy as np
-from numpy.typing import NDArray
-
-from blendp.errors import ParameterError, require_number
+from blendp.errors import require_number
 from blendp.headlist import HeadList
 from blendp.headlist.head_list import Label
-from blendp.mechanisms import SubsetSelection, TwoStage
 from blendp.privacy import Budget
-from blendp.randomness.random import COIN_BITS
+from blendp.reports import QUESTIONS, Likelihood, Report
 from blendp.wire import Manifest, Terms, UploadedReport
-from blendp.wire.reports import QUESTIONS
 
 _DIGITS = 100
 _PRIOR = Fraction(1, 100)
-
-
-@dataclass(frozen=True, eq=False)
-class Likelihood:
-    """Cells for which the report is equally likely.
-
-    where:
-        words        say which cells they are,
-        cells        are their numbers on the list,
-        probability  is that of this very report, for whoever holds one of them.
-    """
-
-    words: str
-    cells: NDArray[np.int64]
-    probability: Fraction
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,11 +35,11 @@ class Explanation:
     @property
     def probabilities(self) -> tuple[Fraction, ...]:
         """The exact probability of this report for every cell of the list."""
-        found = [Fraction(0)] * self.head_list.cells
+        by_cell = [Fraction(0)] * self.head_list.cells
         for likelihood in self.likelihoods:
             for cell in likelihood.cells.tolist():
-                found[cell] = likelihood.probability
-        return tuple(found)
+                by_cell[cell] = likelihood.probability
+        return tuple(by_cell)
 
     @property
     def ratio(self) -> Fraction:
@@ -94,8 +69,8 @@ class Explanation:
         if len(self.likelihoods) == 1:
             return first, "Everybody sends the same one, so it tells nothing about you."
         odds = " ".join(
-            f"Who holds {one.words} ({len(one.cells)} of the {self.head_list.cells} possibilities) sends exactly this "
-            f"report with a probability of {float(one.probability):.4g}."
+            f"Who holds {one.description} ({len(one.cells)} of the {self.head_list.cells} possibilities) sends "
+            f"exactly this report with a probability of {float(one.probability):.4g}."
             for one in self.likelihoods
         )
         ratio = float(self.ratio)
@@ -145,16 +120,7 @@ def promised_odds(terms: Terms) -> Odds:
 
 def exact_odds(manifest: Manifest, head_list: HeadList) -> Odds:
     """What a client's report about this list can tell at most, whichever it will be: the worst of all explanations."""
-    manifest.require_list(head_list)
-    terms, share = manifest.terms, manifest.query_share or 0.0
-    if terms.method == "published":
-        rows = set(TwoStage(terms.client_budget, head_list.cells_per_query, share).cell_probabilities())
-    else:
-        asked = round(share * (1 << COIN_BITS))
-        sizes = [head_list.queries + 1] * (asked > 0) + [head_list.cells] * (asked < 1 << COIN_BITS)
-        rows = {(*SubsetSelection(terms.epsilon, items).cell_probabilities(), Fraction(0)) for items in sizes}
-    possible = [[probability for probability in row if probability] for row in rows]
-    return Odds(terms.client_budget, max(max(row) / min(row) for row in possible))
+    return Odds(manifest.terms.client_budget, manifest.scheme(head_list).ratio())
 
 
 def opt_in_sentence(terms: Terms) -> str:
@@ -179,47 +145,9 @@ def posterior(prior: float | Fraction, ratio: Fraction) -> Fraction:
 
 def explain(report: UploadedReport, manifest: Manifest, head_list: HeadList) -> Explanation:
     """What this report, made under this manifest against this list, tells about its sender."""
-    manifest.require_list(head_list)
-    terms, question = manifest.terms, QUESTIONS[report.question]
-    if (question == "cell") != (terms.method == "published"):
-        raise ParameterError("question", question, f"one of the {terms.method} method", "It is of another campaign.")
-    found = _cell(report, manifest, head_list) if question == "cell" else _subset(report, manifest, head_list)
-    held = tuple(sorted((one for one in found if len(one.cells)), key=lambda one: -one.probability))
-    return Explanation(question, terms.client_budget, head_list, held)
-
-
-def _subset(report: UploadedReport, manifest: Manifest, head_list: HeadList) -> list[Likelihood]:
-    about_query = QUESTIONS[report.question] == "query"
-    randomiser = SubsetSelection(manifest.terms.epsilon, head_list.queries + 1 if about_query else head_list.cells)
-    items = head_list.query_of_cell if about_query else np.arange(head_list.cells)
-    inside = np.isin(items, np.array(randomiser.decode(report.data)))
-    share = Fraction(round((manifest.query_share or 0.0) * (1 << COIN_BITS)), 1 << COIN_BITS)
-    asked = share if about_query else 1 - share
-    if not asked:
-        told = f"a report about the {QUESTIONS[report.question]}"
-        raise ParameterError("report", told, "about a question that is asked", "It is of another campaign.")
-    own, other = randomiser.cell_probabilities()
-    one, several = ("query", "queries") if about_query else ("record", "records")
-    return [
-        Likelihood(f"one of the {several} that it names", np.flatnonzero(inside), asked * own),
-        Likelihood(f"a {one} that it does not name", np.flatnonzero(~inside), asked * other),
-    ]
-
-
-def _cell(report: UploadedReport, manifest: Manifest, head_list: HeadList) -> list[Likelihood]:
-    cell = int.from_bytes(report.data, "big")
-    if cell >= head_list.cells:
-        raise ParameterError("report", cell, f"a cell below {head_list.cells}", "It is of another campaign.")
-    randomiser = TwoStage(manifest.terms.client_budget, head_list.cells_per_query, manifest.query_share or 0.0)
-    row = int(head_list.query_of_cell[cell])
-    own, sibling, stranger = randomiser.cell_probabilities()[row]
-    same = head_list.query_of_cell == row
-    itself = np.arange(head_list.cells) == cell
-    return [
-        Likelihood("the record that it names", np.flatnonzero(itself), own),
-        Likelihood("another URL of the query that it names", np.flatnonzero(same & ~itself), sibling),
-        Likelihood("another query", np.flatnonzero(~same), stranger),
-    ]
+    scheme, question = manifest.scheme(head_list), QUESTIONS[report.question]
+    likelihoods = scheme.likelihoods(Report(scheme.list_sha256, question, report.data))
+    return Explanation(question, manifest.terms.client_budget, head_list, likelihoods)
 
 
 def _belief(ratio: Fraction, what: str) -> str:

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import Any, Self
@@ -28,16 +27,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from blendp.client import Report, SubsetReport
 from blendp.engines.database import connect, failed
 from blendp.errors import LogError, ParameterError, require_choice
-from blendp.estimate import Arm, Split, Tally
+from blendp.estimate import Split, Tally
 from blendp.headlist import HeadList
-from blendp.mechanisms import SubsetSelection
 from blendp.outputs import whole
-
-QUESTIONS = ("query", "record", "cell")
-"""What a report may be about."""
+from blendp.reports import QUESTIONS, ListQuestions, Report, ReportSums
 
 REASONS = ("bad id", "other list", "unknown question", "impossible report")
 """Why a row is refused: the first of these that holds."""
@@ -54,36 +49,6 @@ _ROW_GROUP = 1 << 17
 _NO_ITEM = np.iinfo(np.int32).max
 
 
-@dataclass(frozen=True)
-class ReportForm:
-    """Which reports are possible about a list at an epsilon: of every question, ``size`` of ``items`` numbers."""
-
-    head_list: HeadList
-    epsilon: float
-
-    def __post_init__(self) -> None:
-        """Refuse an epsilon or a list that no randomiser takes."""
-        self.randomisers  # noqa: B018
-
-    @cached_property
-    def randomisers(self) -> Mapping[str, SubsetSelection]:
-        """What made the reports about queries and about records."""
-        return {
-            "query": SubsetSelection(self.epsilon, self.head_list.queries + 1),
-            "record": SubsetSelection(self.epsilon, self.head_list.cells),
-        }
-
-    @cached_property
-    def items(self) -> Mapping[str, int]:
-        """How many items each question knows."""
-        return {name: made.items for name, made in self.randomisers.items()} | {"cell": self.head_list.cells}
-
-    @cached_property
-    def sizes(self) -> Mapping[str, int]:
-        """How many of them every report about it names."""
-        return {name: made.size for name, made in self.randomisers.items()} | {"cell": 1}
-
-
 @dataclass(frozen=True, eq=False)
 class CountedReports:
     """A spool, added up: ``rows`` = ``counted`` + ``duplicates`` + all ``refused``.
@@ -97,7 +62,7 @@ class CountedReports:
         supports    is how many of them contain each item, by question.
     """
 
-    form: ReportForm
+    form: ListQuestions
     rows: int
     duplicates: int
     conflicts: int
@@ -106,7 +71,7 @@ class CountedReports:
     supports: Mapping[str, NDArray[np.int64]] = field(repr=False)
 
     @classmethod
-    def of_sums(cls, form: ReportForm, fates: Mapping[str | None, int], conflicts: int, sums: pa.Table) -> Self:
+    def of_sums(cls, form: ListQuestions, fates: Mapping[str | None, int], conflicts: int, sums: pa.Table) -> Self:
         """From what an engine gives back.
 
         where:
@@ -117,9 +82,9 @@ class CountedReports:
         supports, reports = {}, {}
         for name in QUESTIONS:
             own = question == name
-            supports[name] = np.zeros(form.items[name], dtype=np.int64)
+            supports[name] = np.zeros(form.questions[name].items, dtype=np.int64)
             supports[name][item[own]] = n[own]
-            reports[name] = int(supports[name].sum()) // form.sizes[name]
+            reports[name] = int(supports[name].sum()) // form.questions[name].size
         refused = {reason: fates[reason] for reason in REASONS if fates.get(reason)}
         duplicates = fates.get(None, 0) - sum(reports.values())
         return cls(form, sum(fates.values()), duplicates, conflicts, refused, reports, supports)
@@ -134,8 +99,8 @@ class CountedReports:
             )
         for name in QUESTIONS:
             supports, reports = self.supports[name], self.reports[name]
-            size = self.form.sizes[name]
-            if supports.shape != (self.form.items[name],) or supports.sum() != size * reports:
+            size = self.form.questions[name].size
+            if supports.shape != (self.form.questions[name].items,) or supports.sum() != size * reports:
                 raise ParameterError(
                     "supports",
                     int(supports.sum()),
@@ -165,16 +130,22 @@ class CountedReports:
         """The reports of the blendp method, as estimators take them."""
         if self.by_cell:
             raise LogError("The spool has reports of the published method (cell), not of the blendp method.")
-        queries, records = (
-            Arm(made, self.reports[name], self.supports[name]) for name, made in self.form.randomisers.items()
-        )
-        return Split(queries, records, self.form.head_list.query_of_cell)
+        return Split.of_sums(self.sums("query", "record"), self.form.head_list)
 
     def tally(self) -> Tally:
         """The reports of the published method, one from each person, as estimators take them."""
         if self.counted and not self.by_cell:
             raise LogError("The spool has reports of the blendp method (query, record), not of the published method.")
-        return Tally.of_counts(self.supports["cell"], self.form.head_list.cells_per_query)
+        return Tally.of_sums(self.sums("cell"), self.form.head_list)
+
+    def sums(self, *questions: str) -> ReportSums:
+        """The reports about these questions, as the methods take them."""
+        return ReportSums(
+            self.form.head_list.sha256,
+            {name: self.form.questions[name] for name in questions},
+            {name: self.reports[name] for name in questions},
+            {name: self.supports[name] for name in questions},
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Every number, for files."""
@@ -199,7 +170,7 @@ class CountedReports:
 
 
 def count_reports(
-    paths: Sequence[str | PathLike[str]], form: ReportForm, *, memory_limit: str | None = None
+    paths: Sequence[str | PathLike[str]], form: ListQuestions, *, memory_limit: str | None = None
 ) -> CountedReports:
     """Add up the reports of these Parquet files on the embedded engine.
 
@@ -243,7 +214,7 @@ def _told(error: Exception) -> str:
     return "".join(filter(str.isprintable, line)).rstrip(".: ")
 
 
-def _count(database: duckdb.DuckDBPyConnection, paths: Sequence[str], form: ReportForm) -> CountedReports:
+def _count(database: duckdb.DuckDBPyConnection, paths: Sequence[str], form: ListQuestions) -> CountedReports:
     database.read_parquet([_exact(path) for path in paths], hive_partitioning=False).create_view("spool")
     database.execute(f"""
         CREATE TEMP VIEW judged AS SELECT report_id, question, items, {_reason(form)} AS reason FROM spool
@@ -269,13 +240,16 @@ def _count(database: duckdb.DuckDBPyConnection, paths: Sequence[str], form: Repo
     return CountedReports.of_sums(form, fates, conflicts, sums)
 
 
-def _reason(form: ReportForm) -> str:
+def _reason(form: ListQuestions) -> str:
     """Why a row is refused, in SQL; NULL if it is not.
 
     The fold over the items gives the last of them if all are above the one before and the first is not negative, else a
     number that no item has; it is not tried on lists of another length.
     """
-    sizes, items = (" ".join(f"WHEN '{name}' THEN {n}" for name, n in of.items()) for of in (form.sizes, form.items))
+    sizes, items = (
+        " ".join(f"WHEN '{name}' THEN {getattr(question, number)}" for name, question in form.questions.items())
+        for number in ("size", "items")
+    )
     last = f"list_reduce(items, lambda a, b: CASE WHEN a < b THEN b ELSE {_NO_ITEM} END, -1)"
     possible = f"CASE WHEN len(items) = CASE question {sizes} END THEN {last} < CASE question {items} END END"
     bad_id, other_list, unknown, impossible = (f"'{reason}'" for reason in REASONS)
@@ -292,7 +266,7 @@ def spool_of_subsets(
 ) -> pa.Table:
     """Reports as :meth:`~blendp.mechanisms.SubsetSelection.release` gives them: row i tells the items of report i."""
     require_choice("question", question, ("query", "record"))
-    known = head_list.queries + 1 if question == "query" else head_list.cells
+    known = {"query": head_list.queries + 1, "record": head_list.cells}[question]
     if subsets.ndim != 2 or subsets.shape[1] != known:
         raise ParameterError("subsets", subsets.shape, f"a column for each of {known} items", "Take the same list.")
     return _table(report_ids, question, np.nonzero(subsets)[1], subsets.sum(axis=1), head_list.sha256)
@@ -303,7 +277,7 @@ def spool_of_cells(report_ids: NDArray[np.uint8], cells: NDArray[np.int64], head
     return _table(report_ids, "cell", cells, np.ones(len(cells), dtype=np.int64), head_list.sha256)
 
 
-def spool_of_reports(reports: Iterable[tuple[bytes, SubsetReport | Report]], form: ReportForm) -> pa.Table:
+def spool_of_reports(reports: Iterable[tuple[bytes, Report]], form: ListQuestions) -> pa.Table:
     """Reports as devices send them, with their ids; each is decoded by itself, so this is for thousands.
 
     Raises :class:`~blendp.errors.ParameterError` for a report that is impossible, or about another list.
@@ -316,13 +290,10 @@ def spool_of_reports(reports: Iterable[tuple[bytes, SubsetReport | Report]], for
             raise ParameterError(
                 "list_sha256", report.list_sha256, form.head_list.sha256, "Spool the reports of each list apart."
             )
-        if isinstance(report, Report):
-            questions.append("cell")
-            items.append((report.cell,))
-        else:
-            require_choice("question", report.question, tuple(form.randomisers))
-            questions.append(report.question)
-            items.append(form.randomisers[report.question].decode(report.data))
+        require_choice("question", report.question, tuple(form.questions))
+        (chosen,) = form.questions[report.question].decode(report.data)
+        questions.append(report.question)
+        items.append(chosen)
         ids.append(report_id)
     if any(len(report_id) != ID_BYTES for report_id in ids):
         raise ParameterError("report_id", min(ids, key=len), f"{ID_BYTES} bytes long", "Draw 16 random bytes.")

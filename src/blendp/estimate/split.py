@@ -16,6 +16,7 @@ where:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,9 @@ from numpy.typing import NDArray
 from blendp.arrays import Array
 from blendp.errors import ParameterError
 from blendp.estimate.group import GroupEstimate, Level, nothing
+from blendp.headlist import HeadList
 from blendp.mechanisms import SubsetSelection
+from blendp.reports import ReportSums
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,10 +71,25 @@ class Split:
     cells: Arm
     query_of_cell: NDArray[np.int64]
 
+    @classmethod
+    def of_sums(cls, sums: ReportSums, head_list: HeadList) -> Self:
+        """The arms of the reports by subset selection about this list, added up."""
+        sums.require(head_list.sha256, sums.questions)
+        return cls(_arm(sums, "query"), _arm(sums, "record"), head_list.query_of_cell)
+
     @property
     def users(self) -> int:
         """How many clients reported."""
         return self.queries.users + self.cells.users
+
+
+def _arm(sums: ReportSums, question: str) -> Arm:
+    asked = sums.questions.get(question)
+    randomiser = None if asked is None else asked.answers[0]
+    if not isinstance(randomiser, SubsetSelection):
+        legal = f"by subset selection about the {question}"
+        raise ParameterError("reports", sorted(sums.questions), legal, "A Tally is made of reports that name a cell.")
+    return Arm(randomiser, sums.reports[question], sums.supports[question])
 
 
 def split_estimate(split: Split) -> GroupEstimate:

@@ -9,6 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blendp.arrays import Array
+from blendp.errors import ParameterError
+from blendp.headlist import HeadList
+from blendp.reports import Repeats, ReportSums
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,22 +49,34 @@ class Tally:
         """The tally of a row of reports for every client."""
         users, per_user = reports.shape
         rows = np.repeat(np.arange(len(cells_per_query)), cells_per_query)
-        cells, k = len(rows), len(cells_per_query)
-        counts = np.bincount(reports.ravel(), minlength=cells)
+        counts = np.bincount(reports.ravel(), minlength=len(rows))
         if per_user == 1 or users == 0:
             return cls.of_counts(counts, cells_per_query)
-        person = np.repeat(np.arange(users, dtype=np.int64), per_user)
-        pair, times = np.unique(person * cells + reports.ravel(), return_counts=True)
-        person, cell = np.divmod(pair, cells)
-        pair_q, where = np.unique(person * k + rows[cell], return_inverse=True)
-        times_q = np.bincount(where, weights=times)
-        scale = users * per_user**2
+        return cls._of_repeats(users, per_user, counts, Repeats.of(reports, rows), rows)
+
+    @classmethod
+    def of_sums(cls, sums: ReportSums, head_list: HeadList) -> Self:
+        """The tally of reports that name a cell of this list, added up."""
+        sums.require(head_list.sha256, sums.questions)
+        if "cell" not in sums.supports:
+            legal = "about the cell"
+            raise ParameterError("reports", sorted(sums.questions), legal, "A Split is made of reports of subsets.")
+        counts = sums.supports["cell"]
+        if sums.repeats is None or sums.users == 0:
+            return cls.of_counts(counts, head_list.cells_per_query)
+        return cls._of_repeats(sums.users, sums.per_user, counts, sums.repeats, head_list.query_of_cell)
+
+    @classmethod
+    def _of_repeats(
+        cls, users: int, per_user: int, counts: NDArray[np.int64], repeats: Repeats, rows: NDArray[np.int64]
+    ) -> Self:
+        reports, scale = users * per_user, users * per_user**2
         return cls(
             users,
             per_user,
-            counts / reports.size,
-            np.bincount(rows, weights=counts) / reports.size,
-            np.bincount(cell, weights=times**2, minlength=cells) / scale,
-            np.bincount(pair_q % k, weights=times_q**2, minlength=k) / scale,
-            np.bincount(cell, weights=times * times_q[where], minlength=cells) / scale,
+            counts / reports,
+            np.bincount(rows, weights=counts) / reports,
+            repeats.cell_squares / scale,
+            repeats.query_squares / scale,
+            repeats.products / scale,
         )

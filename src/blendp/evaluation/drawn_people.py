@@ -20,12 +20,11 @@ from numpy.typing import NDArray
 from blendp.arrays import Ids
 from blendp.engines import Truth
 from blendp.errors import ParameterError, require_count, require_number
-from blendp.estimate import Arm, Split, Tally
 from blendp.headlist import HeadList
 from blendp.headlist.head_list import Label, Record
-from blendp.mechanisms import SubsetSelection, TwoStage
 from blendp.methods import GroupSizes, Parameters
 from blendp.randomness import Random, SimulationRandom
+from blendp.reports import ListScheme, ReportSums
 
 
 class KnownRecords(Protocol):
@@ -180,26 +179,9 @@ class DrawnPeople:
         """The cells of the other opt-in users."""
         return self.law.locate(head_list)[self.estimate_ids[:, None]]
 
-    def two_stage(self, head_list: HeadList, randomiser: TwoStage, random: Random) -> Tally:
-        """The clients' reports by the published randomiser: multinomials over its channel."""
-        generator = _generator(random)
-        held = generator.multinomial(self.sizes.client, self.law.cells(head_list))
-        return Tally.of_counts(generator.multinomial(held, randomiser.channel()).sum(axis=0), head_list.cells_per_query)
-
-    def split(
-        self, head_list: HeadList, queries: SubsetSelection, cells: SubsetSelection, query_share: float, random: Random
-    ) -> Split:
-        """The clients' reports by subset selection: the law of their sums."""
-        generator = _generator(random)
-        p = self.law.cells(head_list)
-        asked = int(generator.binomial(self.sizes.client, query_share))
-        of_query = generator.multinomial(asked, np.bincount(head_list.query_of_cell, weights=p))
-        of_cell = generator.multinomial(self.sizes.client - asked, p)
-        return Split(
-            Arm(queries, asked, queries.supports_of_counts(of_query, generator)),
-            Arm(cells, self.sizes.client - asked, cells.supports_of_counts(of_cell, generator)),
-            head_list.query_of_cell,
-        )
+    def reports(self, scheme: ListScheme, random: Random) -> ReportSums:
+        """The clients' reports: the law of their sums."""
+        return scheme.draw_from_law(self.sizes.client, self.law.cells(scheme.head_list), _generator(random))
 
 
 def _generator(random: Random) -> np.random.Generator:

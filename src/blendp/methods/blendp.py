@@ -26,6 +26,7 @@ from blendp.methods.people import People
 from blendp.methods.progress import Progress
 from blendp.methods.published import Kind
 from blendp.randomness import Random
+from blendp.reports import ReportSums
 
 ListMaker = AsymmetricList | WeightedUnion
 
@@ -42,7 +43,14 @@ def publish(people: People, parameters: Parameters, random: Random, progress: Pr
     return Listed(parameters, people.sizes.head_list, people.sizes.estimate, found)
 
 
-def conclude_split(kind: type[Kind], listed: Listed, split: Split, query_share: float, random: Random) -> Kind:
+def conclude(kind: type[Kind], listed: Listed, reports: ReportSums, query_share: float | None, random: Random) -> Kind:
+    """The release, from reports by subset selection (of which a share is about the query), or by two stages."""
+    if query_share is None:
+        return _conclude_two_stage(kind, listed, Tally.of_sums(reports, listed.head_list))
+    return _conclude_split(kind, listed, Split.of_sums(reports, listed.head_list), query_share, random)
+
+
+def _conclude_split(kind: type[Kind], listed: Listed, split: Split, query_share: float, random: Random) -> Kind:
     """Cross-check and blend with reports by subset selection, some about the query and some about the record."""
     parameters, posterior = listed.parameters, listed.posterior
     check = cross_check(posterior, split, np.random.Generator(np.random.PCG64(random.key())))
@@ -64,7 +72,7 @@ def conclude_split(kind: type[Kind], listed: Listed, split: Split, query_share: 
     )
 
 
-def conclude_two_stage(kind: type[Kind], listed: Listed, tally: Tally) -> Kind:
+def _conclude_two_stage(kind: type[Kind], listed: Listed, tally: Tally) -> Kind:
     """Blend, as published, with reports by the published randomiser or its tight version."""
     of_opt_in, of_clients = listed.opt_in, client_estimate(tally, listed.two_stage)
     users = listed.counts.users

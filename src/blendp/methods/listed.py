@@ -31,7 +31,7 @@ from blendp.mechanisms import (
 from blendp.methods.groups import GroupSizes
 from blendp.methods.parameters import Parameters
 from blendp.methods.query_share import best_query_share
-from blendp.privacy import Budget
+from blendp.reports import ListScheme, Question, TwoStageScheme, report_scheme, subset_randomisers
 
 FORMAT = "blendp/listed/1"
 
@@ -103,7 +103,7 @@ class Listed:
     @property
     def list_maker(self) -> ThresholdList | AsymmetricList | WeightedUnion:
         """The mechanism that made the list."""
-        if self.parameters.method == "published":
+        if isinstance(self.found, NoisyCounts):
             return published_list_maker(self.parameters)
         return blendp_list_maker(self.parameters, self.levels)
 
@@ -132,25 +132,38 @@ class Listed:
             raise ParameterError("method", "published", "blendp for a posterior", "Take the estimate of the counts.")
         return opt_in_posterior(self.counts, self.found, self.parameters.prior)
 
+    def scheme(self, query_share: float | None = None) -> ListScheme:
+        """How clients report about the list; by subset selection, they are told the share of the query's reporters."""
+        parameters = self.parameters
+        if parameters.reports_split == (query_share is None):
+            legal = "given by subset selection, None with a two-stage randomiser"
+            raise ParameterError("query_share", query_share, legal, "Take query_share_for if clients report by split.")
+        share = parameters.client_query_share if query_share is None else query_share
+        return report_scheme(
+            self.head_list, parameters.client_randomiser, parameters.budget, share, parameters.client_records
+        )
+
+    @cached_property
+    def questions(self) -> Mapping[str, Question]:
+        """What clients are asked about the list, whatever the share of the query's reporters."""
+        return self.scheme(0.0 if self.parameters.reports_split else None).questions
+
     @cached_property
     def split(self) -> tuple[SubsetSelection, SubsetSelection]:
         """How clients report queries, and cells, by subset selection."""
-        told = self.parameters
-        if not told.reports_split:
-            how = told.randomiser if told.method == "blendp" else "two-stage"
+        if not self.parameters.reports_split:
+            how = self.parameters.client_randomiser
             raise ParameterError("randomiser", how, "split", "Only then do some clients report the query.")
-        epsilon = told.epsilon
-        return SubsetSelection(epsilon, self.head_list.queries + 1), SubsetSelection(epsilon, self.head_list.cells)
+        return subset_randomisers(self.parameters.epsilon, self.head_list)
 
     @cached_property
     def two_stage(self) -> TwoStage:
         """How clients report cells by the published randomiser or its tight version."""
-        told = self.parameters
-        if told.reports_split:
-            raise ParameterError("randomiser", told.randomiser, "a two-stage one", "This list is reported by subsets.")
-        tight = told.method == "blendp" and told.randomiser == "two-stage-tight"
-        budget = Budget(told.epsilon, 0.0) if tight else told.budget.share(1 / told.client_records)
-        return TwoStage(budget, self.head_list.cells_per_query, told.client_query_share, tight)
+        scheme = None if self.parameters.reports_split else self.scheme()
+        if not isinstance(scheme, TwoStageScheme):
+            how = self.parameters.client_randomiser
+            raise ParameterError("randomiser", how, "a two-stage one", "This list is reported by subsets.")
+        return scheme.randomiser
 
     def query_share_for(self, clients: int) -> float:
         """The share of the clients who report the query, if so many are expected: as said, or the best one.

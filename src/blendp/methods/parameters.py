@@ -11,17 +11,11 @@ from blendp.estimate.group import VARIANCES
 from blendp.estimate.posterior import PRIORS
 from blendp.mechanisms import AsymmetricList, ThresholdList, WeightedUnion
 from blendp.privacy import Budget
+from blendp.reports import PUBLISHED_QUERY_SHARE, RANDOMISER_OF_METHOD, RANDOMISERS
 
 METHODS = ("blendp", "published")
 
-RANDOMISERS = ("split", "two-stage", "two-stage-tight")
-"""How clients report.
-
-``split``: subset selection with the whole epsilon, about the query or about the record. ``two-stage``: the published
-LocalAlg. ``two-stage-tight``: the same with its URL stage raised until the whole epsilon is spent.
-"""
-
-PUBLISHED_LIST_SHARE, PUBLISHED_QUERY_SHARE = 0.95, 0.85
+PUBLISHED_LIST_SHARE = 0.95
 
 _ONLY_PUBLISHED = ("variance", "wildcard")
 _ONLY_BLENDP = ("randomiser", "prior", "influence_cap", "list_budget")
@@ -184,7 +178,12 @@ class Parameters:
     @property
     def reports_split(self) -> bool:
         """Whether clients report by subset selection, some the query and others the record."""
-        return self.method == "blendp" and self.randomiser == "split"
+        return self.client_randomiser == "split"
+
+    @property
+    def client_randomiser(self) -> str:
+        """How clients report: as said in the blendp method, as published in the other."""
+        return self.randomiser if self.method == "blendp" else RANDOMISER_OF_METHOD[self.method]
 
     @property
     def client_query_share(self) -> float:

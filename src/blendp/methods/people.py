@@ -8,15 +8,13 @@ from typing import Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from blendp.estimate import Arm, Split, Tally
 from blendp.headlist import HeadList
 from blendp.headlist.head_list import Record
-from blendp.mechanisms import SubsetSelection, TwoStage
 from blendp.methods.groups import Groups, GroupSizes, draw_groups
 from blendp.methods.log import Contributions, Log, OptIn, require_log, who_opts_in
 from blendp.methods.parameters import Parameters
 from blendp.randomness import Random
-from blendp.randomness.random import COIN_BITS
+from blendp.reports import ListScheme, ReportSums
 
 Cells = NDArray[np.int64]
 
@@ -48,13 +46,8 @@ class People(Protocol):
     def estimate_cells(self, head_list: HeadList) -> Cells:
         """The cells of the other opt-in users."""
 
-    def two_stage(self, head_list: HeadList, randomiser: TwoStage, random: Random) -> Tally:
-        """The clients' reports by the published randomiser, added up."""
-
-    def split(
-        self, head_list: HeadList, queries: SubsetSelection, cells: SubsetSelection, query_share: float, random: Random
-    ) -> Split:
-        """The clients' reports, added up: a share of them about the query, the others about the record."""
+    def reports(self, scheme: ListScheme, random: Random) -> ReportSums:
+        """The clients' reports, added up."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,21 +108,7 @@ class LogPeople:
     def _records(self, who: NDArray[np.int64]) -> NDArray[np.int64]:
         return self.drawn.records[who, : self.parameters.opt_in_records]
 
-    def two_stage(self, head_list: HeadList, randomiser: TwoStage, random: Random) -> Tally:
-        """The clients' reports by the published randomiser, added up."""
-        cells = self.drawn.locate(head_list)[self.drawn.records[self.groups.client, : self.parameters.client_records]]
-        reports = randomiser.draw(cells.ravel(), random).reshape(cells.shape)
-        return Tally.of_reports(reports, head_list.cells_per_query)
-
-    def split(
-        self, head_list: HeadList, queries: SubsetSelection, cells: SubsetSelection, query_share: float, random: Random
-    ) -> Split:
-        """The clients' reports, added up: a share of them about the query, the others about the record."""
-        held = self.drawn.locate(head_list)[self.drawn.records[self.groups.client, 0]]
-        of_query = random.coins(round(query_share * (1 << COIN_BITS)), len(held))
-        rows = head_list.query_of_cell[held[of_query]]
-        return Split(
-            Arm(queries, len(rows), queries.supports(rows, random)),
-            Arm(cells, len(held) - len(rows), cells.supports(held[~of_query], random)),
-            head_list.query_of_cell,
-        )
+    def reports(self, scheme: ListScheme, random: Random) -> ReportSums:
+        """The clients' reports, added up."""
+        records = self.drawn.records[self.groups.client, : scheme.records_per_user]
+        return scheme.draw(self.drawn.locate(scheme.head_list)[records], random)

@@ -17,6 +17,7 @@ from blendp.methods.parameters import Parameters
 from blendp.methods.people import People
 from blendp.methods.progress import Progress
 from blendp.randomness import Random
+from blendp.reports import ReportSums
 
 Kind = TypeVar("Kind", bound=Outcome)
 
@@ -32,8 +33,15 @@ def publish(people: People, parameters: Parameters, random: Random, progress: Pr
     return Listed(parameters, people.sizes.head_list, people.sizes.estimate, noisy)
 
 
-def conclude(kind: type[Kind], listed: Listed, tally: Tally) -> Kind:
+def conclude(
+    kind: type[Kind],
+    listed: Listed,
+    reports: ReportSums,
+    query_share: float | None,  # noqa: ARG001
+    random: Random,  # noqa: ARG001
+) -> Kind:
     """Estimates from the counts of T and the clients' reports, and their weighted mean."""
+    tally = Tally.of_sums(reports, listed.head_list)
     parameters, users = listed.parameters, listed.estimate_users
     of_opt_in, of_clients = listed.opt_in, client_estimate(tally, listed.two_stage, parameters.variance)
     return kind(

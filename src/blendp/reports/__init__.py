@@ -3,13 +3,7 @@
 Nothing else binds a randomiser to a list.
 """
 
-from blendp.reports.choice import (
-    RANDOMISER_OF_METHOD,
-    RANDOMISERS,
-    ListQuestions,
-    client_budget,
-    report_scheme,
-)
+from blendp.reports.choice import RANDOMISER_OF_METHOD, RANDOMISERS, ListQuestions, client_budget, report_scheme
 from blendp.reports.list_scheme import ListScheme
 from blendp.reports.question import Question, SingleItem
 from blendp.reports.report import QUESTION_NUMBER, QUESTIONS, Report

@@ -113,7 +113,7 @@ class ReportScheme(ABC, Generic[Holding]):
     def require(self, report: Report) -> None:
         """Raise unless this is a possible report about this very list, to a question that is asked."""
         if report.list_sha256 != self.list_sha256:
-            raise ParameterError("list_sha256", report.list_sha256, self.list_sha256, "Keep the reports of lists apart.")
+            raise ParameterError("list_sha256", report.list_sha256, self.list_sha256, "Keep reports of lists apart.")
         question = self._question(report.question)
         if not self.chance(report.question):
             about = f"a report about the {report.question}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Self
@@ -10,6 +9,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from blendp.canonical import canonical_json
 from blendp.errors import ParameterError, require_count
 from blendp.reports.question import Question
 
@@ -147,7 +147,7 @@ class ReportSums:
         """The sums, in one spelling: whatever order the reports came in."""
         parts = {name: [self.reports[name], self.supports[name].tolist()] for name in self.questions}
         value = {"list_sha256": self.list_sha256, "per_user": self.per_user, "sums": parts}
-        return json.dumps(value, sort_keys=True, separators=(",", ":")).encode("ascii")
+        return canonical_json(value)
 
 
 def _added(index: Counts, weights: NDArray[np.generic], length: int) -> Counts:

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from blendp.headlist import HeadList
+from blendp.reports import ListScheme
 from blendp.service.audit import ITSELF, latest
 from blendp.service.private_files import PrivateFiles
 from blendp.service.refusal import Refused
@@ -18,7 +19,7 @@ from blendp.service.store.store import Store
 from blendp.wire.campaign import Manifest, Terms
 from blendp.wire.envelope import Envelope, Signature
 from blendp.wire.media_types import MANIFEST_TYPE, RELEASE_TYPE, TERMS_TYPE
-from blendp.wire.reports import PSEUDONYM_BYTES, ReportForms
+from blendp.wire.reports import PSEUDONYM_BYTES
 from blendp.wire.text_forms import require_day
 
 SIGNED = {"terms": TERMS_TYPE, "manifest": MANIFEST_TYPE, "release": RELEASE_TYPE}
@@ -42,7 +43,7 @@ class Reporting:
     number: int
     terms: Terms
     manifest_sha256: str
-    forms: ReportForms
+    scheme: ListScheme
     pseudonym_key: bytes = field(repr=False)
     until: datetime.date
 
@@ -175,7 +176,7 @@ class Book:
             raise Refused("wrong-state", f"The list of campaign {name!r} is not published yet.")
         key = require_key(self.files, pseudonym_key(name))
         manifest = Manifest.from_bytes(manifest_bytes)
-        forms = ReportForms.of(manifest.terms, head_list)
+        scheme = manifest.scheme(head_list)
         until = require_day("reports_until", manifest.terms.reports_until)
-        self._open[name] = Reporting(found.number, manifest.terms, manifest.sha256, forms, key, until)
+        self._open[name] = Reporting(found.number, manifest.terms, manifest.sha256, scheme, key, until)
         return self._open[name]

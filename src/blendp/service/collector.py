@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from blendp.reports import QUESTIONS
 from blendp.service.audit import Actor, Trail
 from blendp.service.calendar import Calendar
 from blendp.service.campaign_numbers import campaign_numbers
@@ -141,7 +142,7 @@ class Collector:
             raise Refused("late", f"Reports were taken until {reporting.terms.reports_until}.")
         outcomes, rows, places = [""] * len(upload.rows), [], []
         for place, row in enumerate(upload.rows):
-            if not reporting.forms.possible(row[2], row[3]):
+            if not reporting.scheme.possible(QUESTIONS[row[2]], row[3]):
                 outcomes[place] = "impossible"
             else:
                 places.append(place)

@@ -28,9 +28,11 @@ from sqlalchemy.exc import IntegrityError
 
 from blendp.canonical import canonical_json
 from blendp.errors import ParameterError
+from blendp.headlist import HeadList
 from blendp.methods import Listed, Parameters, Release, conclude, make_list
 from blendp.randomness import DerivedRandom, ReleaseRandom
 from blendp.render.release.document import groups_for_json, release_card, rows_for_json
+from blendp.reports import ListScheme
 from blendp.service.audit import LOCAL, Actor, Trail
 from blendp.service.campaigns import (
     SIGNED,
@@ -255,21 +257,26 @@ class Lifecycle:
     def _counted(self, found: Found) -> ReportCount:
         """All reports, added up, in no transaction that others would wait for."""
         with self.store.reading() as connection:
-            count = ReportCount(*self._asked(connection, found))
+            count = ReportCount(self._scheme(connection, found))
         for some in read_reports(self.store, found.number):
             count.add(some)
         return count
 
     @staticmethod
-    def _asked(connection: Connection, found: Found) -> tuple[Terms, Listed]:
-        held = payload(connection, found.number, "listed") or b""
-        return terms_of(connection, found.number), Listed.from_bytes(held)
+    def _scheme(connection: Connection, found: Found) -> ListScheme:
+        """How the campaign's clients report."""
+        manifest = Manifest.from_bytes(payload(connection, found.number, "manifest") or b"")
+        return manifest.scheme(HeadList.from_bytes(payload(connection, found.number, "list") or b""))
+
+    @staticmethod
+    def _listed(connection: Connection, found: Found) -> Listed:
+        return Listed.from_bytes(payload(connection, found.number, "listed") or b"")
 
     def _computed(self, found: Found, count: ReportCount) -> tuple[Manifest, Release]:
         """The result of these reports, and the manifest that they are bound to; nothing is kept."""
         with self.store.reading() as connection:
             manifest = Manifest.from_bytes(payload(connection, found.number, "manifest") or b"")
-            _, listed = self._asked(connection, found)
+            listed = self._listed(connection, found)
         if count.users < manifest.terms.min_clients:
             raise _too_few("clients", count.users, manifest.terms.min_clients)
         share = manifest.query_share if listed.parameters.reports_split else None

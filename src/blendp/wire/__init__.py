@@ -3,14 +3,13 @@
 from blendp.wire.campaign import Manifest, Terms
 from blendp.wire.envelope import Envelope, Signature, SigningKey, VerifyKey
 from blendp.wire.problems import PROBLEMS, Problem
-from blendp.wire.reports import ReportForms, UploadedReport
+from blendp.wire.reports import UploadedReport
 
 __all__ = [
     "PROBLEMS",
     "Envelope",
     "Manifest",
     "Problem",
-    "ReportForms",
     "Signature",
     "SigningKey",
     "Terms",

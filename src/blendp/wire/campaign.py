@@ -19,6 +19,7 @@ from blendp.errors import ParameterError, require_choice, require_count, require
 from blendp.headlist import HeadList
 from blendp.normalise import RULES
 from blendp.privacy import Budget
+from blendp.reports import RANDOMISER_OF_METHOD, ListScheme, client_budget, report_scheme
 from blendp.wire.text_forms import require_day
 
 TERMS_FORMAT, MANIFEST_FORMAT = "blendp/terms/1", "blendp/manifest/1"
@@ -192,7 +193,11 @@ class Terms:
     @property
     def client_budget(self) -> Budget:
         """What a client's one report costs: delta is spent by the published two-stage randomiser, not by subsets."""
-        return Budget(self.epsilon, self.delta if self.method == "published" else 0.0)
+        return client_budget(RANDOMISER_OF_METHOD[self.method], self.budget)
+
+    def scheme(self, head_list: HeadList, query_share: float) -> ListScheme:
+        """How clients report about a list under these terms."""
+        return report_scheme(head_list, RANDOMISER_OF_METHOD[self.method], self.budget, query_share)
 
     def to_bytes(self) -> bytes:
         """The canonical bytes, which are signed."""
@@ -268,6 +273,11 @@ class Manifest:
     def sha256(self) -> str:
         """The name of this manifest, which every report carries."""
         return sha256(self.to_bytes())
+
+    def scheme(self, head_list: HeadList) -> ListScheme:
+        """How clients report; raises unless this is the list of this manifest, and clients can report about it."""
+        self.require_list(head_list)
+        return self.terms.scheme(head_list, self.query_share)
 
     def require_list(self, head_list: HeadList) -> None:
         """Raise unless this is the list of this manifest."""

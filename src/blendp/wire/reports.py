@@ -8,7 +8,7 @@ where:
     id         is 16 random bytes, drawn by the device; a retry has the same,
     pseudonym  is 16 bytes that stand for the install in this campaign alone,
     question   is query, record or cell; 0, 1, 2 in a batch,
-    data       is the randomised report, a number below the form's ``limit``, most significant byte first,
+    data       is the randomised report, in the bytes that its scheme gives it (:mod:`blendp.reports`),
     manifest   is the SHA-256 of the manifest.
 
 Bytes are lower-case hexadecimal digits in JSON; numbers of a batch are big-endian.
@@ -17,27 +17,20 @@ Bytes are lower-case hexadecimal digits in JSON; numbers of a batch are big-endi
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from blendp.errors import ParameterError
-from blendp.headlist import HeadList
-from blendp.mechanisms import SubsetSelection
-from blendp.wire.campaign import Terms
+from blendp.reports import QUESTION_NUMBER, QUESTIONS
 from blendp.wire.text_forms import of_hex
 
 ID_BYTES = PSEUDONYM_BYTES = 16
 HASH_BYTES = 32
 MAX_REPORTS = 10_000
 """How many reports a batch may have."""
-
-QUESTIONS = ("query", "record", "cell")
-QUESTION_NUMBER: Mapping[str, int] = MappingProxyType({name: number for number, name in enumerate(QUESTIONS)})
 
 _MAGIC = b"blR1"
 _SECTION = struct.Struct(">BHI")
@@ -58,7 +51,7 @@ _report_decoder = msgspec.json.Decoder(JsonReport)
 
 @dataclass(frozen=True, slots=True)
 class UploadedReport:
-    """A report as a device sends it; whether it is possible, only :class:`ReportForms` can tell."""
+    """A report as a device sends it; whether it is possible, only its scheme can tell (:mod:`blendp.reports`)."""
 
     report_id: bytes
     pseudonym: bytes
@@ -83,49 +76,6 @@ class Upload:
 
     manifest: str
     rows: Rows
-
-
-@dataclass(frozen=True)
-class ReportForm:
-    """Which reports about one question are possible: numbers below ``limit`` in exactly ``width`` bytes."""
-
-    width: int
-    limit: int
-
-    def __post_init__(self) -> None:
-        """Refuse a limit that does not fit."""
-        if not 0 < self.limit <= 256**self.width:
-            raise ParameterError("limit", self.limit, f"from 1 to 256^{self.width}", _REMEDY)
-
-    def possible(self, data: bytes) -> bool:
-        """Whether the randomiser can have made this."""
-        return len(data) == self.width and int.from_bytes(data, "big") < self.limit
-
-
-@dataclass(frozen=True)
-class ReportForms:
-    """The possible reports of one campaign, by the number of the question."""
-
-    forms: Mapping[int, ReportForm]
-
-    @classmethod
-    def of(cls, terms: Terms, head_list: HeadList) -> ReportForms:
-        """What devices can have made under these terms against this list."""
-        if terms.method == "published":
-            width = max(1, ((head_list.cells - 1).bit_length() + 7) // 8)
-            return cls(MappingProxyType({QUESTION_NUMBER["cell"]: ReportForm(width, head_list.cells)}))
-        made = {"query": head_list.queries + 1, "record": head_list.cells}
-        randomisers = {name: SubsetSelection(terms.epsilon, items) for name, items in made.items()}
-        return cls(
-            MappingProxyType(
-                {QUESTION_NUMBER[name]: ReportForm(one.report_bytes, one.subsets) for name, one in randomisers.items()}
-            )
-        )
-
-    def possible(self, question: int, data: bytes) -> bool:
-        """Whether a device can have made this report."""
-        form = self.forms.get(question)
-        return form is not None and form.possible(data)
 
 
 def read_report(report_id: str, body: bytes) -> Upload:
@@ -198,11 +148,6 @@ def write_batch(manifest: str, reports: Sequence[UploadedReport]) -> bytes:
         parts += [report.report_id + report.pseudonym + report.data for report in reports[start:end]]
         start = end
     return b"".join(parts)
-
-
-def data_matrix(data: Sequence[bytes], width: int) -> NDArray[np.uint8]:
-    """The data of reports of one question, a row each."""
-    return np.frombuffer(b"".join(data), dtype=np.uint8).reshape(-1, width)
 
 
 def _kind(report: UploadedReport) -> tuple[int, int]:

@@ -22,11 +22,12 @@ from blendp.cli.campaign.status import _rows
 from blendp.client import make_report
 from blendp.headlist import HeadList
 from blendp.randomness import ReleaseRandom
+from blendp.reports import QUESTION_NUMBER
 from blendp.service.operator_client import OperatorClient, OperatorError
 from blendp.wire import Envelope, Manifest, SigningKey, Terms, UploadedReport, VerifyKey
 from blendp.wire.envelope import SignatureError
 from blendp.wire.media_types import BATCH_TYPE, OPT_IN_TYPE
-from blendp.wire.reports import QUESTION_NUMBER, write_batch
+from blendp.wire.reports import write_batch
 from tests.support import WHO_OPTIONS
 from tests.unit.cli.test_serve import PATH, Service, blendp
 

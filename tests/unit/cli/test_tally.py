@@ -11,10 +11,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from blendp.engines.spool import ReportForm, spool_of_cells, spool_of_subsets, write_spool
+from blendp.engines.spool import spool_of_cells, spool_of_subsets, write_spool
 from blendp.headlist import HeadList
 from blendp.mechanisms import TwoStage
 from blendp.privacy import Budget
+from blendp.reports import subset_randomisers
 from tests.forked import run as blendp
 from tests.support import KnownKey
 
@@ -30,11 +31,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("tally")
     (made / "head_list.json").write_bytes(LIST.to_bytes())
     (made / "other.json").write_bytes(HeadList.of_records([("dogs", "1")]).to_bytes())
-    generator, random, form = np.random.default_rng(1), KnownKey(9), ReportForm(LIST, 2.0)
+    generator, random = np.random.default_rng(1), KnownKey(9)
+    by_query, by_record = subset_randomisers(2.0, LIST)
     held, ids = generator.choice(6, PEOPLE, p=TRUTH), generator.integers(0, 256, (PEOPLE, 16), dtype=np.uint8)
     half = PEOPLE // 2
-    of_query = form.randomisers["query"].release(LIST.query_of_cell[held[:half]], random)
-    of_record = form.randomisers["record"].release(held[half:], random)
+    of_query = by_query.release(LIST.query_of_cell[held[:half]], random)
+    of_record = by_record.release(held[half:], random)
     queries = spool_of_subsets(ids[:half], "query", of_query, LIST)
     records = spool_of_subsets(ids[half:], "record", of_record, LIST)
     write_spool(made / "spool/1.parquet", pa.concat_tables([queries, records]))

@@ -21,7 +21,7 @@ from blendp.errors import ParameterError, RandomnessError
 from blendp.headlist import HeadList
 from blendp.privacy import Budget
 from blendp.randomness import SimulationRandom
-from blendp.wire import ReportForms
+from blendp.reports import QUESTIONS
 from blendp.wire.install import deletion_key, pseudonym
 from blendp.wire.reports import read_report
 from tests.support import KnownKey
@@ -81,7 +81,7 @@ def test_a_report_is_drawn_once_kept_and_sent(tmp_path: Path) -> None:
     assert done.report_id is not None
     (row,) = read_report(done.report_id.hex(), request.content).rows
     assert row is not None
-    assert ReportForms.of(TERMS, LIST).possible(row[2], row[3])
+    assert TERMS.scheme(LIST, 0.3).possible(QUESTIONS[row[2]], row[3])
     with Device(tmp_path) as again:
         key = deletion_key(again._store.secret, CAMPAIGN)
         assert again.participation(CAMPAIGN) == done
@@ -97,7 +97,7 @@ def test_published_reports_are_cells(tmp_path: Path) -> None:
         assert device.send().sent == 1
     assert done.question == 2
     assert done.data is not None
-    assert ReportForms.of(terms, LIST).possible(2, done.data)
+    assert terms.scheme(LIST, 0.85).possible(QUESTIONS[2], done.data)
 
 
 def test_one_level_campaigns_take_queries(tmp_path: Path) -> None:

@@ -15,8 +15,8 @@ from blendp.errors import ParameterError
 from blendp.headlist import HeadList
 from blendp.mechanisms import TwoStage
 from blendp.randomness import Random
-from blendp.wire import Manifest, ReportForms, UploadedReport
-from blendp.wire.reports import QUESTION_NUMBER
+from blendp.reports import QUESTION_NUMBER
+from blendp.wire import Manifest, UploadedReport
 from tests.support import branches
 from tests.unit.client.fake_collector import CAMPAIGN, RECORDS, TERMS, Clock, FakeCollector
 
@@ -35,8 +35,8 @@ def report(question: int, data: bytes) -> UploadedReport:
 
 
 def every_report(told: Manifest, head_list: HeadList) -> list[UploadedReport]:
-    forms = ReportForms.of(told.terms, head_list).forms
-    return [report(q, n.to_bytes(form.width, "big")) for q, form in forms.items() for n in range(form.limit)]
+    asked = [(QUESTION_NUMBER[name], one) for name, one in told.scheme(head_list).questions.items()]
+    return [report(q, n.to_bytes(one.width, "big")) for q, one in asked for n in range(one.reports)]
 
 
 def number(told: UploadedReport) -> int:
@@ -47,7 +47,7 @@ def number(told: UploadedReport) -> int:
 @pytest.fixture
 def no_release(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let devices draw along every path of decisions."""
-    for module in ("client.reports", "mechanisms.subset_selection.subset_selection"):
+    for module in ("reports.scheme", "mechanisms.subset_selection.subset_selection"):
         monkeypatch.setattr(f"blendp.{module}.require_release", lambda _: None)
 
 

@@ -19,7 +19,7 @@ LIST = HeadList.of_records([("a", "1"), ("a", "2"), ("b", "1")])
 def test_a_device_draws_from_the_row_of_its_cell(record: tuple[str, str], cell: int) -> None:
     random = KnownKey(4)
     reports = [make_reports([record], LIST, Budget(4, 1e-5), random)[0] for _ in range(4_000)]
-    counts = np.bincount([report.cell for report in reports], minlength=6)
+    counts = np.bincount([int.from_bytes(report.data) for report in reports], minlength=6)
     channel = TwoStage(Budget(4, 1e-5), LIST.cells_per_query).channel()
     assert goodness(counts, channel[cell]) > 1e-4
     assert goodness(counts, channel[(cell + 3) % 6]) < 1e-20
@@ -37,7 +37,7 @@ def test_each_of_several_reports_has_its_part_of_the_budget() -> None:
         make_reports([("a", "1")], LIST, Budget(8), random, records_per_user=2)
         for random in map(KnownKey, range(3_000))
     ]
-    counts = np.bincount([report.cell for pair in reports for report in pair], minlength=6)
+    counts = np.bincount([int.from_bytes(report.data) for pair in reports for report in pair], minlength=6)
     assert goodness(counts, TwoStage(Budget(4), LIST.cells_per_query).channel()[0]) > 1e-4
 
 
@@ -57,8 +57,8 @@ def test_what_is_not_a_list_of_pairs_is_refused(records: object) -> None:
 def test_a_person_with_many_records_has_them_drawn_fairly() -> None:
     """With a budget that hides nothing, the reports show which record was drawn."""
     random, records = KnownKey(8), [("a", "1"), ("a", "2"), ("b", "1")]
-    drawn = [make_reports(records, LIST, Budget(50), random)[0].cell for _ in range(1_500)]
-    counts = np.bincount(drawn, minlength=6)
+    drawn = [make_reports(records, LIST, Budget(50), random, query_share=0.5)[0].data for _ in range(1_500)]
+    counts = np.bincount(list(map(int.from_bytes, drawn)), minlength=6)
     assert counts[[2, 4, 5]].sum() == 0
     assert goodness(counts[[0, 1, 3]], np.full(3, 1 / 3)) > 1e-4
 

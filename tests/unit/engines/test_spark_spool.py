@@ -16,6 +16,7 @@ from blendp.engines import spool as embedded
 from blendp.engines.spark.spool import count_reports, exact_path
 from blendp.engines.spool import SCHEMA, spool_of_subsets, write_spool
 from blendp.errors import EngineError, LogError
+from blendp.reports import subset_randomisers
 from tests.support import KnownKey
 from tests.unit.engines.test_spool import FORM, LIST, ROWS, Row, drawn_ids, every_short_list, reference, spool_files
 
@@ -50,8 +51,9 @@ def random_rows(count: int, seed: int) -> pa.Table:
     questions = generator.choice(["query", "record", "cell", "Record"], count, p=[0.4, 0.4, 0.19, 0.01]).tolist()
     items = []
     for question in questions:
-        known = FORM.items.get(question, 8)
-        drawn = generator.choice(known, FORM.sizes.get(question, 1), replace=generator.random() < 0.1)
+        known = FORM.questions.get(question)
+        items_and_size = (8, 1) if known is None else (known.items, known.size)
+        drawn = generator.choice(*items_and_size, replace=generator.random() < 0.1)
         items.append(np.sort(drawn).tolist() if generator.random() < 0.95 else drawn.tolist())
     names = generator.choice([LIST.sha256, "0" * 64], count, p=[0.95, 0.05]).tolist()
     return pa.table([ids, names, questions, items], schema=SCHEMA)
@@ -71,7 +73,7 @@ def test_several_files_with_conflicts(spark: SparkSession, tmp_path: Path, seed:
 
 def test_half_of_all_rows_share_one_id(spark: SparkSession, tmp_path: Path) -> None:
     people, form = 20_000, FORM
-    subsets = form.randomisers["record"].release(np.arange(people) % 8, KnownKey(2))
+    subsets = subset_randomisers(form.epsilon, LIST)[1].release(np.arange(people) % 8, KnownKey(2))
     ids = drawn_ids(people)
     ids[: people // 2] = 7
     write_spool(tmp_path / "a.parquet", spool_of_subsets(ids, "record", subsets, LIST))

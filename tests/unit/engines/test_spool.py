@@ -17,13 +17,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from blendp.client import Report, SubsetReport, make_report, make_reports
+from blendp.client import make_report, make_reports
 from blendp.engines.spool import (
-    QUESTIONS,
     REASONS,
     SCHEMA,
     CountedReports,
-    ReportForm,
     count_reports,
     spool_of_cells,
     spool_of_reports,
@@ -35,17 +33,18 @@ from blendp.estimate import client_estimate, split_estimate
 from blendp.headlist import HeadList
 from blendp.mechanisms import TwoStage
 from blendp.privacy import Budget
+from blendp.reports import QUESTIONS, ListQuestions, Report, subset_randomisers
 from tests.support import KnownKey
 
 LIST = HeadList.of_records([("a", "1"), ("a", "2"), ("b", "1"), ("c", "*")])
-FORM = ReportForm(LIST, 0.5)
+FORM = ListQuestions(LIST, 0.5)
 Row = tuple[bytes | None, str | None, str | None, Sequence[int | None] | None]
 
 _IDS = [bytes([i]) * 16 for i in range(5)] + [bytes(15) + b"\x01", b"\xff" * 16]
 
 
 def subsets(question: str) -> st.SearchStrategy[list[int]]:
-    size, items = FORM.sizes[question], FORM.items[question]
+    size, items = FORM.questions[question].size, FORM.questions[question].items
     return st.sets(st.integers(0, items - 1), min_size=size, max_size=size).map(sorted)
 
 
@@ -84,8 +83,8 @@ def reason(row: Row) -> str | None:
         return REASONS[1]
     if question not in QUESTIONS:
         return REASONS[2]
-    possible = items is not None and len(items) == FORM.sizes[question] and None not in items
-    known = set(range(FORM.items[question]))
+    possible = items is not None and len(items) == FORM.questions[question].size and None not in items
+    known = set(range(FORM.questions[question].items))
     return None if possible and items == sorted(set(items) & known) else REASONS[3]  # type: ignore[arg-type,type-var]
 
 
@@ -97,7 +96,7 @@ def reference(rows: Sequence[Row]) -> dict[str, Any]:
         if reason(row) is None:
             different[row[0]].add((row[2], tuple(row[3])))  # type: ignore[index,arg-type]
     kept = [min(told) for told in different.values()]
-    supports = {name: [0] * FORM.items[name] for name in QUESTIONS}
+    supports = {name: [0] * FORM.questions[name].items for name in QUESTIONS}
     for question, items in kept:
         for item in items:
             supports[question][item] += 1
@@ -137,7 +136,7 @@ def test_a_report_is_possible_or_refused_whatever_its_items(tmp_path: Path) -> N
     rows = every_short_list()
     counted = count_reports(spool_files(rows, [], tmp_path), FORM)
     assert counted.to_dict() == reference(rows)
-    assert counted.reports == {name: comb(5 if name != "query" else 3, FORM.sizes[name]) for name in QUESTIONS}
+    assert counted.reports == {name: comb(5 if name != "query" else 3, FORM.questions[name].size) for name in QUESTIONS}
 
 
 def test_a_refused_row_shadows_no_report(tmp_path: Path) -> None:
@@ -163,7 +162,7 @@ def test_of_different_reports_with_one_id_the_smallest_counts(tmp_path: Path) ->
     counted = count_reports(spool_files(rows, [1, 2], tmp_path), FORM)
     assert (counted.counted, counted.duplicates, counted.conflicts) == (1, 2, 1)
     assert np.flatnonzero(counted.supports["record"]).tolist() == [0, 5, 6]
-    rows.append((_IDS[1], LIST.sha256, "query", [2, 3][: FORM.sizes["query"]]))
+    rows.append((_IDS[1], LIST.sha256, "query", [2, 3][: FORM.questions["query"].size]))
     first = count_reports(spool_files(rows, [], tmp_path), FORM)
     assert first.reports == {"query": 1, "record": 0, "cell": 0}
 
@@ -175,14 +174,15 @@ def drawn_ids(count: int, seed: int = 0) -> NDArray[np.uint8]:
 @pytest.mark.statistical
 def test_replayed_reports_of_many_clients_estimate_the_truth(tmp_path: Path) -> None:
     """20 000 clients, every report sent at least twice: estimates are as good as those of their reports sent once."""
-    people, form = 20_000, ReportForm(LIST, 2.0)
+    people, form = 20_000, ListQuestions(LIST, 2.0)
+    queries, records = subset_randomisers(2.0, LIST)
     truth = np.array([0.3, 0.1, 0.05, 0.2, 0.05, 0.1, 0.05, 0.15])
     generator, random = np.random.default_rng(5), KnownKey(6)
     held = generator.choice(8, people, p=truth)
     of_query = random.coins(1 << 51, people)
     released = {
-        "query": form.randomisers["query"].release(LIST.query_of_cell[held[of_query]], random),
-        "record": form.randomisers["record"].release(held[~of_query], random),
+        "query": queries.release(LIST.query_of_cell[held[of_query]], random),
+        "record": records.release(held[~of_query], random),
     }
     ids = drawn_ids(people)
     tables = [
@@ -215,7 +215,7 @@ def test_cells_of_the_published_method(tmp_path: Path) -> None:
     table = spool_of_cells(drawn_ids(people), cells, LIST)
     write_spool(tmp_path / "once.parquet", table)
     write_spool(tmp_path / "again.parquet", table)
-    counted = count_reports(sorted(tmp_path.iterdir()), ReportForm(LIST, 2.0))
+    counted = count_reports(sorted(tmp_path.iterdir()), ListQuestions(LIST, 2.0))
     assert (counted.supports["cell"] == np.bincount(cells, minlength=8)).all()
     assert counted.by_cell
     estimate = client_estimate(counted.tally(), randomiser)
@@ -227,18 +227,18 @@ def test_cells_of_the_published_method(tmp_path: Path) -> None:
 
 def test_reports_as_devices_send_them(tmp_path: Path) -> None:
     random = KnownKey(3)
-    sent: list[SubsetReport | Report] = [make_report([("a", "2")], LIST, 0.5, 0.5, random) for _ in range(40)]
+    sent = [make_report([("a", "2")], LIST, 0.5, 0.5, random) for _ in range(40)]
     pairs = [(bytes(identity), report) for identity, report in zip(drawn_ids(40), sent, strict=True)]
     write_spool(tmp_path / "spool.parquet", spool_of_reports(pairs, FORM))
     counted = count_reports([tmp_path / "spool.parquet"], FORM)
-    expected = {name: np.zeros(FORM.items[name], dtype=np.int64) for name in FORM.randomisers}
+    expected = {name: np.zeros(FORM.questions[name].items, dtype=np.int64) for name in ("query", "record")}
     for report in sent:
-        assert isinstance(report, SubsetReport)
-        np.add.at(expected[report.question], list(FORM.randomisers[report.question].decode(report.data)), 1)
+        (items,) = FORM.questions[report.question].decode(report.data)
+        np.add.at(expected[report.question], list(items), 1)
     for name, supports in expected.items():
         assert (counted.supports[name] == supports).all()
     (cell,) = make_reports([("a", "2")], LIST, Budget(1.0, 1e-6), random)
-    assert spool_of_reports([(bytes(16), cell)], FORM).to_pylist()[0]["items"] == [cell.cell]
+    assert spool_of_reports([(bytes(16), cell)], FORM).to_pylist()[0]["items"] == [int.from_bytes(cell.data)]
     assert spool_of_reports([], FORM).num_rows == 0
 
 
@@ -261,7 +261,7 @@ def test_nothing_was_sent(tmp_path: Path) -> None:
     empty = HeadList((), 2)
     only = count_reports(
         spool_files([(_IDS[0], empty.sha256, "record", [0]), (_IDS[0], empty.sha256, "record", [1])], [], tmp_path),
-        ReportForm(empty, 1.0),
+        ListQuestions(empty, 1.0),
     )
     assert only.reports["record"] == 1
     assert only.refused == {"impossible report": 1}
@@ -322,24 +322,24 @@ def test_what_cannot_be_spooled_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="subsets"):
         spool_of_subsets(ids, "query", np.zeros((2, 8), dtype=bool), LIST)
     with pytest.raises(ParameterError, match="list_sha256"):
-        spool_of_reports([(bytes(16), Report("0" * 64, 1))], FORM)
+        spool_of_reports([(bytes(16), Report("0" * 64, "cell", b"\1"))], FORM)
     with pytest.raises(ParameterError, match="report_id"):
-        spool_of_reports([(bytes(15), Report(LIST.sha256, 1))], FORM)
+        spool_of_reports([(bytes(15), Report(LIST.sha256, "cell", b"\1"))], FORM)
     with pytest.raises(ParameterError, match="report = "):
-        spool_of_reports([(bytes(16), SubsetReport(LIST.sha256, "record", b"too long"))], FORM)
+        spool_of_reports([(bytes(16), Report(LIST.sha256, "record", b"too long"))], FORM)
     with pytest.raises(ParameterError, match="question"):
-        spool_of_reports([(bytes(16), SubsetReport(LIST.sha256, "both", b"\x00"))], FORM)
+        spool_of_reports([(bytes(16), Report(LIST.sha256, "both", b"\x00"))], FORM)
     with pytest.raises(ParameterError, match="reports"):
         write_spool(tmp_path / "a.parquet", pa.table({"a": [1]}))
     write_spool(tmp_path / "a.parquet", spool_of_cells(ids, np.array([1, 2]), LIST))
     with pytest.raises(OutputExistsError):
         write_spool(tmp_path / "a.parquet", spool_of_cells(ids, np.array([1, 2]), LIST))
     with pytest.raises(ParameterError, match="epsilon"):
-        ReportForm(LIST, 0.0)
+        ListQuestions(LIST, 0.0)
 
 
 def test_sums_that_no_reports_have_are_refused() -> None:
-    supports = {name: np.zeros(FORM.items[name], dtype=np.int64) for name in QUESTIONS}
+    supports = {name: np.zeros(FORM.questions[name].items, dtype=np.int64) for name in QUESTIONS}
     none = dict.fromkeys(QUESTIONS, 0)
     CountedReports(FORM, 0, 0, 0, {}, none, supports)
     with pytest.raises(LogError, match="do not add up"):
@@ -350,8 +350,8 @@ def test_sums_that_no_reports_have_are_refused() -> None:
 
 def test_replays_of_a_long_list_in_little_memory(tmp_path: Path) -> None:
     long = HeadList.of_records([(f"{i:04}", None) for i in range(1_000)], 1)
-    form, people = ReportForm(long, 4.0), 100_000
-    subsets = form.randomisers["record"].release(np.arange(people) % 1_001, KnownKey(1))
+    form, people = ListQuestions(long, 4.0), 100_000
+    subsets = subset_randomisers(4.0, long)[1].release(np.arange(people) % 1_001, KnownKey(1))
     table = spool_of_subsets(drawn_ids(people), "record", subsets, long)
     for name in range(4):
         write_spool(tmp_path / f"{name}.parquet", table)

@@ -15,7 +15,6 @@ from scipy import stats
 from blendp.arrays import Ids
 from blendp.engines import EmbeddedLog, Truth
 from blendp.errors import ParameterError
-from blendp.estimate import Split, Tally
 from blendp.evaluation.drawn_people import DrawnPeople, RecordLaw
 from blendp.evaluation.metrics import score, true_head
 from blendp.headlist import HeadList
@@ -28,6 +27,7 @@ from blendp.methods.groups import Groups
 from blendp.methods.log import Log
 from blendp.privacy import Budget
 from blendp.randomness import ReleaseRandom, SimulationRandom
+from blendp.reports import ReportSums, SubsetScheme, TwoStageScheme
 from tests.support import goodness
 
 ROWS = [("a", "x")] * 5 + [("a", "y")] * 2 + [("b", "x")] * 3 + [("b", "z")] + [("c", "x")] * 2
@@ -143,12 +143,12 @@ def split_law(
     return law
 
 
-def counts_of(tally: Tally) -> tuple[int, ...]:
-    return tuple(np.rint(tally.cell * tally.users).astype(int).tolist())
+def counts_of(reports: ReportSums) -> tuple[int, ...]:
+    return tuple(reports.supports["cell"].tolist())
 
 
-def sums_of(split: Split) -> tuple[int, ...]:
-    return (split.queries.users, *split.queries.supports.tolist(), *split.cells.supports.tolist())
+def sums_of(reports: ReportSums) -> tuple[int, ...]:
+    return (reports.reports["query"], *reports.supports["query"].tolist(), *reports.supports["record"].tolist())
 
 
 def test_the_law_of_a_list_is_the_log_s(tiny: tuple[RecordLaw, HeadList]) -> None:
@@ -210,7 +210,8 @@ def test_joint_law_of_the_tally(tiny: tuple[RecordLaw, HeadList], ask: Ask) -> N
     randomiser = TwoStage(Budget(4.0, 1e-3), head_list.cells_per_query)
     clients, random = 3, SimulationRandom(11)
 
-    seen = [counts_of(ask(law, clients, random).two_stage(head_list, randomiser, random)) for _ in range(12_000)]
+    scheme = TwoStageScheme(head_list, Budget(4.0, 1e-3))
+    seen = [counts_of(ask(law, clients, random).reports(scheme, random)) for _ in range(12_000)]
     p = law.cells(head_list)
     assert goodness_of(seen, added(report_law(p, randomiser), clients)) > 1e-3
     stricter = TwoStage(Budget(2.5, 1e-3), head_list.cells_per_query)
@@ -226,7 +227,8 @@ def test_joint_law_of_the_supports(tiny: tuple[RecordLaw, HeadList], ask: Ask) -
     queries, cells = SubsetSelection(0.6, head_list.queries + 1), SubsetSelection(0.6, head_list.cells)
     assert (queries.size, cells.size) == (1, 2)
     clients, share, random = 2, 0.3, SimulationRandom(12)
-    seen = [sums_of(ask(law, clients, random).split(head_list, queries, cells, share, random)) for _ in range(12_000)]
+    scheme = SubsetScheme(head_list, 0.6, share)
+    seen = [sums_of(ask(law, clients, random).reports(scheme, random)) for _ in range(12_000)]
     p = law.cells(head_list)
     p_q = np.bincount(head_list.query_of_cell, weights=p).astype(np.float64)
 
@@ -315,6 +317,5 @@ def test_impossible_people_are_refused(
 
 def test_drawn_people_are_for_experiments_only(tiny: tuple[RecordLaw, HeadList]) -> None:
     law, head_list = tiny
-    randomiser = TwoStage(Budget(2.0, 1e-3), head_list.cells_per_query)
     with pytest.raises(TypeError, match="experiments"):
-        drawn(law, 3).two_stage(head_list, randomiser, ReleaseRandom())
+        drawn(law, 3).reports(TwoStageScheme(head_list, Budget(2.0, 1e-3)), ReleaseRandom())

@@ -12,7 +12,7 @@ import pytest
 
 from blendp.engines import EmbeddedLog
 from blendp.errors import ParameterError, RandomnessError
-from blendp.estimate import Arm, Split, Tally
+from blendp.headlist import HeadList
 from blendp.logs import log_of_table
 from blendp.logs.synthetic import population
 from blendp.mechanisms import SubsetSelection
@@ -20,6 +20,7 @@ from blendp.methods import Listed, LogPeople, Outcome, Parameters, Release, conc
 from blendp.methods.listed import _digest
 from blendp.randomness import ReleaseRandom, SimulationRandom
 from blendp.render.release.document import release_card
+from blendp.reports import Question, ReportSums, SubsetScheme, TwoStageScheme
 from tests.support import KnownKey
 from tests.unit.methods.test_published import marks, small_log
 
@@ -59,12 +60,10 @@ def stored(listed: Listed) -> Listed:
     return Listed.from_bytes(listed.to_bytes())
 
 
-def asked(people: LogPeople, listed: Listed, random: ReleaseRandom) -> tuple[Split | Tally, float | None]:
+def asked(people: LogPeople, listed: Listed, random: ReleaseRandom) -> tuple[ReportSums, float | None]:
     """The reports of the clients, as a run would have them, and the share that they are told."""
-    if not listed.parameters.reports_split:
-        return people.two_stage(listed.head_list, listed.two_stage, random), None
-    share = listed.query_share_for(people.sizes.client)
-    return people.split(listed.head_list, *listed.split, share, random), share
+    share = listed.query_share_for(people.sizes.client) if listed.parameters.reports_split else None
+    return people.reports(listed.scheme(share), random), share
 
 
 def arrays(outcome: Outcome) -> list[Any]:
@@ -109,12 +108,16 @@ def test_a_log_of_opt_in_users_alone_and_clients_elsewhere() -> None:
     listed = make_list(log, Parameters(query_share=0.5), opt_in=marks(log, 1_200), random=KnownKey(1))
     assert listed.sizes(7).to_dict() == {"opt_in": 1_200, "opt_in_head_list": 1_200, "opt_in_estimate": 0, "client": 7}
     queries, cells = listed.split
-    split = Split(
-        Arm(queries, 900, queries.supports(np.zeros(900, dtype=np.int64), KnownKey(2))),
-        Arm(cells, 1_100, cells.supports(np.zeros(1_100, dtype=np.int64), KnownKey(2))),
-        listed.head_list.query_of_cell,
+    reports = ReportSums(
+        listed.head_list.sha256,
+        listed.questions,
+        {"query": 900, "record": 1_100},
+        {
+            "query": queries.supports(np.zeros(900, dtype=np.int64), KnownKey(2)),
+            "record": cells.supports(np.zeros(1_100, dtype=np.int64), KnownKey(2)),
+        },
     )
-    release = conclude(stored(listed), split, query_share=0.5)
+    release = conclude(stored(listed), reports, query_share=0.5)
     assert (release.groups.opt_in, release.groups.client) == (1_200, 2_000)
     assert release.client.cells.probability[0] == pytest.approx(1, abs=0.2)
     assert release.query_reporters == 0.5
@@ -122,8 +125,7 @@ def test_a_log_of_opt_in_users_alone_and_clients_elsewhere() -> None:
 
 def test_nobody_has_reported() -> None:
     listed = listed_with(method="published")
-    cells = listed.head_list.cells
-    release = conclude(listed, Tally.of_counts(np.zeros(cells, dtype=np.int64), listed.head_list.cells_per_query))
+    release = conclude(listed, listed.scheme().nothing())
     assert release.groups.client == 0
     assert (release.cells.weight_opt_in == 1).all()
 
@@ -254,26 +256,21 @@ def test_unknown_numbers_are_refused() -> None:
         Listed.from_bytes(text.encode())
 
 
-def split_of(listed: Listed) -> Split:
-    queries, cells = listed.split
-    return Split(
-        Arm(queries, 0, np.zeros(queries.items, dtype=np.int64)),
-        Arm(cells, 0, np.zeros(cells.items, dtype=np.int64)),
-        listed.head_list.query_of_cell,
-    )
+def split_of(listed: Listed) -> ReportSums:
+    return SubsetScheme(listed.head_list, listed.parameters.epsilon, 0.5).nothing()
 
 
-def tally_of(listed: Listed, users: int = 60) -> Tally:
-    held = np.arange(users)[:, None] % listed.head_list.cells
-    return Tally.of_reports(held.astype(np.int64), listed.head_list.cells_per_query)
+def tally_of(listed: Listed, users: int = 60) -> ReportSums:
+    cells = np.arange(users)[:, None] % listed.head_list.cells
+    return TwoStageScheme(listed.head_list, listed.parameters.budget).sums_of_cells(cells.astype(np.int64))
 
 
 @pytest.mark.parametrize("told", [{"method": "published"}, {"randomiser": "two-stage"}])
 def test_reports_of_the_other_kind_are_refused(told: dict[str, Any]) -> None:
     split, other = listed_with(), listed_with(**told)
-    with pytest.raises(ParameterError, match="a Split: clients report by subset selection"):
+    with pytest.raises(ParameterError, match=r"by query, \d+ of \d+ by record"):
         conclude(split, tally_of(split), query_share=0.2)
-    with pytest.raises(ParameterError, match="a Tally"):
+    with pytest.raises(ParameterError, match=r"about this list"):
         conclude(other, split_of(split), query_share=0.2)
     with pytest.raises(ParameterError, match="NoneType"):
         conclude(other, None)  # type: ignore[arg-type]
@@ -288,17 +285,37 @@ def test_reports_against_another_list_are_refused() -> None:
         with pytest.raises(ParameterError, match="about this list"):
             conclude(listed, split_of(other), query_share=0.2)
     split = split_of(listed)
+    wider = Question("record", (SubsetSelection(4.0, listed.head_list.cells, 2),))
     with pytest.raises(ParameterError, match="about this list"):
-        conclude(listed, replace(split, query_of_cell=split.query_of_cell[::-1]), query_share=0.2)
-    wider = Arm(SubsetSelection(4.0, listed.head_list.cells, 2), 0, split.cells.supports)
-    with pytest.raises(ParameterError, match="about this list"):
-        conclude(listed, replace(split, cells=wider), query_share=0.2)
+        conclude(listed, replace(split, questions={**split.questions, "record": wider}), query_share=0.2)
     published = listed_with(method="published")
-    with pytest.raises(ParameterError, match="cells of"):
+    with pytest.raises(ParameterError, match="about this list"):
         conclude(published, tally_of(listed_with(method="published", size=2)))
     several = listed_with(method="published", client_records=2)
     with pytest.raises(ParameterError, match="2 of each client"):
         conclude(several, tally_of(several))
+
+
+def test_reports_against_a_list_of_the_same_shape_are_refused() -> None:
+    """Same epsilon, same numbers of queries and URLs, other texts: only the name tells the lists apart."""
+    for told in ({}, {"method": "published"}, {"randomiser": "two-stage-tight"}):
+        listed = listed_with(**told)
+        texts = [(f"other {query}", url) for query, url in listed.head_list.labels if url is not None]
+        other = HeadList.of_records(texts)
+        assert other.cells_per_query.tolist() == listed.head_list.cells_per_query.tolist()
+        own = listed.scheme(0.2 if listed.parameters.reports_split else None)
+        foreign = replace(own, head_list=other)  # type: ignore[type-var]
+        share = 0.2 if listed.parameters.reports_split else None
+        assert conclude(listed, own.nothing(), query_share=share).groups.client == 0
+        with pytest.raises(ParameterError, match=f"about this list .{listed.head_list.sha256}"):
+            conclude(listed, foreign.nothing(), query_share=share)
+
+
+def test_clients_are_told_a_share_where_there_is_one() -> None:
+    with pytest.raises(ParameterError, match="query_share"):
+        listed_with().scheme()
+    with pytest.raises(ParameterError, match="query_share"):
+        listed_with(method="published").scheme(0.5)
 
 
 @pytest.mark.parametrize("share", [None, -0.1, 1.0, "0.2", float("nan")])

@@ -2,7 +2,6 @@
 
 import struct
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,19 +9,8 @@ from hypothesis import strategies as st
 from blendp.errors import ParameterError
 from blendp.headlist import HeadList
 from blendp.mechanisms import SubsetSelection
-from blendp.wire import ReportForms, Terms, UploadedReport
-from blendp.wire.reports import (
-    MAX_REPORTS,
-    QUESTION_NUMBER,
-    QUESTIONS,
-    ReportForm,
-    Upload,
-    data_matrix,
-    read_batch,
-    read_report,
-    write_batch,
-    write_report,
-)
+from blendp.wire import Terms, UploadedReport
+from blendp.wire.reports import MAX_REPORTS, Upload, read_batch, read_report, write_batch, write_report
 from tests.support import WHO
 
 MANIFEST = "ab" * 32
@@ -199,12 +187,6 @@ def test_what_is_no_report(report_id: bytes, pseudonym: bytes, question: int) ->
         UploadedReport(report_id, pseudonym, question, b"\5")
 
 
-def test_matrix() -> None:
-    assert data_matrix([b"\1\2", b"\3\4"], 2).tolist() == [[1, 2], [3, 4]]
-    assert data_matrix([], 2).shape == (0, 2)
-    assert data_matrix([b"\1"], 1).dtype == np.uint8
-
-
 def terms(method: str, epsilon: float) -> Terms:
     return Terms(
         "c1",
@@ -226,11 +208,11 @@ def head_list(queries: int, urls: int) -> HeadList:
 @given(st.integers(0, 12), st.integers(1, 5), st.sampled_from([0.5, 1.0, 4.0, 8.0]), st.data())
 def test_possible_is_what_can_be_decoded(queries: int, urls: int, epsilon: float, data: st.DataObject) -> None:
     known = head_list(queries, urls)
-    forms = ReportForms.of(terms("blendp", epsilon), known)
-    assert set(forms.forms) == {QUESTION_NUMBER["query"], QUESTION_NUMBER["record"]}
+    scheme = terms("blendp", epsilon).scheme(known, 0.5)
+    assert set(scheme.questions) == {"query", "record"}
     for question, items in (("query", queries + 1), ("record", known.cells)):
         randomiser = SubsetSelection(epsilon, items)
-        number, width = QUESTION_NUMBER[question], randomiser.report_bytes
+        width = randomiser.report_bytes
         last = (randomiser.subsets - 1).to_bytes(width, "big")
         tried = [bytes(width), last, b"\xff" * width, b"", last + b"\0", b"\0" + last, last[:-1]]
         if randomiser.subsets < 256**width:
@@ -240,32 +222,25 @@ def test_possible_is_what_can_be_decoded(queries: int, urls: int, epsilon: float
                 fine = bool(randomiser.decode(sent))
             except ParameterError:
                 fine = False
-            assert forms.possible(number, sent) is fine
+            assert scheme.possible(question, sent) is fine
 
 
 @pytest.mark.parametrize(("queries", "urls"), [(0, 1), (1, 1), (20, 11), (17, 14), (16, 15), (300, 1)])
 def test_possible_cells_of_the_published_method(queries: int, urls: int) -> None:
     known = head_list(queries, urls)
-    forms = ReportForms.of(terms("published", 4.0), known)
-    cell = QUESTION_NUMBER["cell"]
+    scheme = terms("published", 4.0).scheme(known, 0.85)
     width = 1 if known.cells <= 256 else 2
-    assert set(forms.forms) == {cell}
+    assert set(scheme.questions) == {"cell"}
     for number in {0, known.cells - 1}:
-        assert forms.possible(cell, number.to_bytes(width, "big"))
-    assert not forms.possible(cell, b"")
-    assert not forms.possible(cell, bytes(width + 1))
+        assert scheme.possible("cell", number.to_bytes(width, "big"))
+    assert not scheme.possible("cell", b"")
+    assert not scheme.possible("cell", bytes(width + 1))
     if known.cells < 256**width:
-        assert not forms.possible(cell, known.cells.to_bytes(width, "big"))
+        assert not scheme.possible("cell", known.cells.to_bytes(width, "big"))
 
 
 def test_questions_that_are_not_asked() -> None:
-    blendp, published = (ReportForms.of(terms(method, 4.0), head_list(2, 2)) for method in ("blendp", "published"))
-    assert not blendp.possible(QUESTION_NUMBER["cell"], b"\0")
-    assert not any(published.possible(QUESTION_NUMBER[name], b"\0") for name in ("query", "record"))
-    assert not blendp.possible(len(QUESTIONS), b"\0")
-
-
-@pytest.mark.parametrize(("width", "limit"), [(1, 0), (1, -1), (1, 257), (0, 2), (2, 65537)])
-def test_forms_that_do_not_fit(width: int, limit: int) -> None:
-    with pytest.raises(ParameterError):
-        ReportForm(width, limit)
+    blendp, published = (terms(method, 4.0).scheme(head_list(2, 2), 0.5) for method in ("blendp", "published"))
+    assert not blendp.possible("cell", b"\0")
+    assert not any(published.possible(name, b"\0") for name in ("query", "record"))
+    assert not blendp.possible("another", b"\0")

@@ -28,7 +28,7 @@ def explain(name: CampaignName, device: DeviceFolder = FOLDER, as_json: AsJson =
                 "epsilon": told.budget.epsilon,
                 "delta": told.budget.delta,
                 "likelihoods": [
-                    {"words": one.words, "cells": one.cells.tolist(), "probability": str(one.probability)}
+                    {"description": one.description, "cells": one.cells.tolist(), "probability": str(one.probability)}
                     for one in told.likelihoods
                 ],
                 "ratio": str(told.ratio),

@@ -11,7 +11,7 @@ from blendp.cli.client.words import future, remaining_plain, remaining_sentence,
 from blendp.cli.console import print_json
 from blendp.cli.options import reading, takes_job
 from blendp.errors import ParameterError
-from blendp.wire.reports import QUESTIONS
+from blendp.reports import QUESTIONS
 
 EXAMPLES = """Examples:
 

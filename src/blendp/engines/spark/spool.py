@@ -12,8 +12,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as fn
 
-from blendp.engines.spool import ID_BYTES, QUESTIONS, REASONS, CountedReports, ReportForm
+from blendp.engines.spool import ID_BYTES, REASONS, CountedReports
 from blendp.errors import EngineError, LogError
+from blendp.reports import QUESTIONS, ListQuestions
 
 _TYPES = {"report_id": "binary", "list_sha256": "string", "question": "string", "items": "array<int>"}
 _REMEDIES = {
@@ -25,7 +26,7 @@ _REMEDIES = {
 """What to do about faults of the data, by the names that Spark has for them."""
 
 
-def count_reports(spark: SparkSession, paths: Sequence[str], form: ReportForm) -> CountedReports:
+def count_reports(spark: SparkSession, paths: Sequence[str], form: ListQuestions) -> CountedReports:
     """Add up the reports of these Parquet files, folders or patterns, which may be addresses (``s3a://...``).
 
     Rows of a file that lacks a column are refused. Raises :class:`LogError` where nothing is found, a file is broken or
@@ -69,7 +70,7 @@ def _sums(possible: DataFrame) -> DataFrame:
     )
 
 
-def _reason(form: ReportForm) -> Column:
+def _reason(form: ListQuestions) -> Column:
     """Why a row is refused; NULL if it is not. Sorting puts NULL first, so the first item tells if there is one."""
     items = fn.col("items")
     ascending = (fn.sort_array(items) == items) & (fn.size(fn.array_distinct(items)) == fn.size(items))
@@ -77,10 +78,10 @@ def _reason(form: ReportForm) -> Column:
         Column.__or__,
         (
             (fn.col("question") == name)
-            & (fn.size(items) == form.sizes[name])
+            & (fn.size(items) == question.size)
             & (fn.get(items, fn.lit(0)) >= 0)
-            & (fn.get(items, fn.lit(form.sizes[name] - 1)) < form.items[name])
-            for name in QUESTIONS
+            & (fn.get(items, fn.lit(question.size - 1)) < question.items)
+            for name, question in form.questions.items()
         ),
     )
     holds = (

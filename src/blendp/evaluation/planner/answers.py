@@ -25,9 +25,10 @@ from blendp.estimate.hybrid import capped
 from blendp.estimate.posterior import WILDCARD_EXPONENT, prior_exponent
 from blendp.evaluation.planner.lists import RECORD, REST, Lists
 from blendp.headlist import HeadList
-from blendp.mechanisms import AsymmetricLaplace, AsymmetricList, SubsetSelection, TwoStage
+from blendp.mechanisms import AsymmetricLaplace, AsymmetricList, TwoStage
 from blendp.methods import GroupSizes, Parameters
 from blendp.methods.query_share import SHARES
+from blendp.reports import subset_randomiser, two_stage_randomiser
 
 _SMALL = 128
 """So many totals, from the least that is listed on, have exact likelihoods that are kept from plan to plan."""
@@ -154,7 +155,7 @@ class _Question:
 
     def __init__(self, epsilon: float, items: Ids, draw: Ids) -> None:
         lengths, which = np.unique(items, return_inverse=True)
-        randomisers = [SubsetSelection(epsilon, int(length)) for length in lengths]
+        randomisers = [subset_randomiser(epsilon, int(length)) for length in lengths]
         self._of_none, self._of_all = (
             np.array([float(randomiser.variance(f, 1)) for randomiser in randomisers])[which] for f in (0, 1)
         )
@@ -215,7 +216,7 @@ def published_answers(
     cells_of_row = np.bincount(lists.row)
     levels: list[tuple[Level, Level]] = []
     for (start, stop), (row, end) in zip(_pairs(lists.edges), _pairs(lists.row_edges), strict=True):
-        randomiser = TwoStage(parameters.budget, cells_of_row[row:end], parameters.client_query_share)
+        randomiser = two_stage_randomiser(parameters.budget, cells_of_row[row:end], parameters.client_query_share)
         chance = _report_law(randomiser, lists.true[start:stop])
         tally = Tally.of_counts(generator.multinomial(sizes.client, chance), randomiser.cells_per_query)
         estimate = client_estimate(tally, randomiser)

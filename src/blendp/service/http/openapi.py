@@ -9,13 +9,13 @@ import msgspec
 
 from blendp._version import __version__
 from blendp.normalise import RULES
+from blendp.reports import QUESTIONS
 from blendp.service.http.endpoints import PUBLIC, Endpoint
 from blendp.service.http.shapes import Anything
 from blendp.service.opt_in import MAX_ENROLMENTS
 from blendp.wire.campaign import CAMPAIGN_PATTERN, MAX_GRACE_DAYS, METHODS, MIN_GRACE_DAYS
 from blendp.wire.media_types import PROBLEM_TYPE
 from blendp.wire.problems import PROBLEMS
-from blendp.wire.reports import QUESTIONS
 
 _ALWAYS = ("rate-limited", "internal", "busy", "head-too-large", "misdirected")
 _WITH_BODY = ("malformed", "over-size", "unsupported-media-type", "request-timeout")

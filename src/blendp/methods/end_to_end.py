@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Protocol
 
 from blendp.errors import ParameterError, RandomnessError, require_number
-from blendp.estimate import Split, Tally
 from blendp.methods import blendp, published
 from blendp.methods.listed import Listed
 from blendp.methods.log import Log, OptIn
@@ -15,6 +14,19 @@ from blendp.methods.people import LogPeople, People
 from blendp.methods.progress import Progress, silent
 from blendp.methods.published import Kind
 from blendp.randomness import Random, ReleaseRandom, SimulationRandom, require_release
+from blendp.reports import ReportSums
+
+
+class _Conclude(Protocol):
+    """The second phase of a method."""
+
+    def __call__(
+        self, kind: type[Kind], listed: Listed, reports: ReportSums, query_share: float | None, random: Random
+    ) -> Kind: ...
+
+
+_PUBLISH = {"blendp": blendp.publish, "published": published.publish}
+_CONCLUDE: dict[str, _Conclude] = {"blendp": blendp.conclude, "published": published.conclude}
 
 
 def run(
@@ -57,13 +69,14 @@ def make_list(
 
 
 def conclude(
-    listed: Listed, reports: Split | Tally, *, query_share: float | None = None, random: ReleaseRandom | None = None
+    listed: Listed, reports: ReportSums, *, query_share: float | None = None, random: ReleaseRandom | None = None
 ) -> Release:
     """The second phase of :func:`run`: the release, from the published list and the clients' reports against it.
 
     ``query_share`` is the share of the clients who were to report the query, told to them with the list
-    (:meth:`Listed.query_share_for`); None where there is no such share, with a two-stage randomiser. Reports have the
-    shape of their list, but not its name: whoever adds them up must see that each names this one.
+    (:meth:`Listed.query_share_for`); None where there is no such share, with a two-stage randomiser. The sums know
+    which list their reports are about, and with which epsilon: others are refused. :meth:`Listed.scheme` adds reports
+    up.
     """
     random = ReleaseRandom() if random is None else random
     require_release(random)
@@ -100,59 +113,36 @@ def _method(kind: type[Kind], people: People, parameters: Parameters, random: Ra
 
 
 def _publish(people: People, parameters: Parameters, random: Random, progress: Progress) -> Listed:
-    publish = published.publish if parameters.method == "published" else blendp.publish
-    return publish(people, parameters, random, progress)
+    return _PUBLISH[parameters.method](people, parameters, random, progress)
 
 
-def _ask(people: People, listed: Listed, random: Random) -> tuple[float | None, Split | Tally]:
+def _ask(people: People, listed: Listed, random: Random) -> tuple[float | None, ReportSums]:
     """The share of the clients who report the query, if there is one, and all their reports."""
-    if not listed.parameters.reports_split:
-        return None, people.two_stage(listed.head_list, listed.two_stage, random)
-    share = listed.query_share_for(people.sizes.client)
-    return share, people.split(listed.head_list, *listed.split, share, random)
+    share = listed.query_share_for(people.sizes.client) if listed.parameters.reports_split else None
+    return share, people.reports(listed.scheme(share), random)
 
 
-def _conclude(
-    kind: type[Kind], listed: Listed, reports: Split | Tally, query_share: float | None, random: Random
-) -> Kind:
+def _conclude(kind: type[Kind], listed: Listed, reports: ReportSums, query_share: float | None, random: Random) -> Kind:
+    given: object = reports
+    if not isinstance(given, ReportSums):
+        raise _misfit(type(given).__name__, "sums of reports")
+    reports.require(listed.head_list.sha256, listed.questions)
+    if reports.users and reports.per_user != listed.parameters.client_records:
+        raise _misfit(f"{reports.per_user} a client", f"{listed.parameters.client_records} of each client")
     if listed.parameters.reports_split:
-        if not isinstance(reports, Split):
-            raise _misfit(type(reports).__name__, "a Split: clients report by subset selection")
-        _require_own_split(listed, reports)
-        return blendp.conclude_split(kind, listed, reports, _told_share(listed, query_share), random)
-    if not isinstance(reports, Tally):
-        raise _misfit(type(reports).__name__, "a Tally: clients report by a two-stage randomiser")
-    _require_own_tally(listed, reports)
-    if query_share is not None:
+        _require_share(listed, query_share)
+    elif query_share is not None:
         raise ParameterError("query_share", query_share, "None with a two-stage randomiser", "Leave it out.")
-    blended = published.conclude if listed.parameters.method == "published" else blendp.conclude_two_stage
-    return blended(kind, listed, reports)
+    return _CONCLUDE[listed.parameters.method](kind, listed, reports, query_share, random)
 
 
-def _told_share(listed: Listed, query_share: float | None) -> float:
-    """The share that clients were told, which the parameters may have fixed."""
+def _require_share(listed: Listed, query_share: float | None) -> None:
+    """Refuse a share that clients were not told; the parameters may have fixed it."""
     remedy = "Give the share that clients were told with the list."
     require_number("query_share", query_share, min_value=0, below=1, legal="from 0 to below 1", remedy=remedy)
     fixed = listed.parameters.query_share
-    if query_share is None or fixed not in (None, query_share):
+    if fixed not in (None, query_share):
         raise ParameterError("query_share", query_share, f"{fixed}, as in the parameters of the list", remedy)
-    return query_share
-
-
-def _require_own_split(listed: Listed, split: Split) -> None:
-    """Refuse reports with another epsilon, or about a list of another shape."""
-    own = listed.split == (split.queries.randomiser, split.cells.randomiser)
-    if not own or not np.array_equal(split.query_of_cell, listed.head_list.query_of_cell):
-        raise _misfit(f"{split.queries.randomiser}, {split.cells.randomiser}", "about this list, with its epsilon")
-
-
-def _require_own_tally(listed: Listed, tally: Tally) -> None:
-    """Refuse reports about a list of another shape, or another number of them a client."""
-    due = (listed.head_list.cells, listed.head_list.queries + 1)
-    if (len(tally.cell), len(tally.query)) != due:
-        raise _misfit(f"{len(tally.cell)} cells of {len(tally.query)} queries", "about the {} cells of {}".format(*due))
-    if tally.users and tally.per_user != listed.parameters.client_records:
-        raise _misfit(f"{tally.per_user} a client", f"{listed.parameters.client_records} of each client")
 
 
 def _misfit(value: str, legal: str) -> ParameterError:
