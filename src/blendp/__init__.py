@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from blendp.randomness import ReleaseRandom, SimulationRandom
     from blendp.render.release.files import write_release
     from blendp.render.survey.files import write_survey
+    from blendp.reports import Report
     from blendp.survey import SurveyParameters, SurveyRelease, run_survey, simulate_survey
 
 __all__ = [
@@ -149,6 +150,7 @@ _HOMES = {
     "blendp.randomness": ("ReleaseRandom", "SimulationRandom"),
     "blendp.render.release.files": ("write_release",),
     "blendp.render.survey.files": ("write_survey",),
+    "blendp.reports": ("Report",),
     "blendp.survey": ("SurveyParameters", "SurveyRelease", "run_survey", "simulate_survey"),
 }
 """Where each name lives; a module is imported when one of its names, or the module itself, is first used (PEP 562)."""
