@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -60,6 +61,12 @@ def test_public_packages_say_what_is_public(package: str) -> None:
     assert module.__all__
     for name in module.__all__:
         assert getattr(module, name) is not None
+
+
+def test_extras() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    for_work_on_blendp = {"build", "dev"}
+    assert set(re.findall(r"`(\w+)`", listed("extras"))) == set(project["optional-dependencies"]) - for_work_on_blendp
 
 
 def test_commands() -> None:
