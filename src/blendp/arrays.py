@@ -1,6 +1,8 @@
-"""Types of arrays that many modules speak of, defined once."""
+"""Types of arrays that many modules speak of, and the one rule by which values are ranked."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,3 +15,15 @@ Ids = NDArray[np.int64]
 
 Bools = NDArray[np.bool_]
 """Yes or no for each of many."""
+
+
+def falling_order(values: NDArray[Any]) -> Ids:
+    """The positions of values from the largest to the smallest: ties stay as they stand, nan comes last."""
+    return np.argsort(-values, kind="stable")
+
+
+def ranks_in_groups(values: NDArray[Any], group: Ids) -> tuple[Ids, Ids]:
+    """The order by group and then by falling value, and each one's rank in its group, from 0, in that order."""
+    order = np.lexsort((-values, group))
+    inside = group[order]
+    return order, np.arange(len(order)) - np.searchsorted(inside, inside)

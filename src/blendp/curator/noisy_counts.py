@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from blendp.arrays import falling_order
 from blendp.errors import require_choice, require_count
 from blendp.headlist import HeadList
 from blendp.mechanisms import DiscreteLaplace
@@ -101,9 +102,9 @@ def largest(
         return None
     require_count("size", size, min_value=1, remedy="Ask for at least one record.")
     if unit == "record":
-        return cells[np.argsort(-counts[cells], kind="stable")[:size]]
+        return cells[falling_order(counts[cells])[:size]]
     totals = np.bincount(head_list.query_of_cell, weights=counts)[:-1]
-    rows = np.argsort(-totals, kind="stable")[:size]
+    rows = falling_order(totals)[:size]
     return cells[np.isin(head_list.query_of_cell[cells], rows)]
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from blendp.arrays import falling_order
 from blendp.errors import require_count
 
 
@@ -37,4 +38,4 @@ class Truth:
         require_count("size", size, min_value=0, remedy="Ask for a head of some records.")
         mantissa, exponent = np.frexp(self.record)
         rounded = np.ldexp(np.round(np.ldexp(mantissa, 40)), exponent - 40)
-        return np.argsort(-rounded, kind="stable")[:size].astype(np.int64)
+        return falling_order(rounded)[:size]

@@ -18,7 +18,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from blendp.arrays import Array
+from blendp.arrays import Array, falling_order
 from blendp.engines import Truth
 from blendp.headlist import HeadList
 
@@ -80,7 +80,7 @@ def true_head(
         in_head[truth.head(size)] = True
         head_ids = np.unique(truth.query_id[in_head])
     else:
-        head_ids = np.argsort(-truth.query, kind="stable")[:size]
+        head_ids = falling_order(truth.query)[:size]
         in_head = np.isin(truth.query_id, head_ids)
     listed = np.flatnonzero(rows < head_list.queries)
     listed = listed[np.argsort(rows[listed], kind="stable")]
@@ -104,12 +104,12 @@ def score(head_list: HeadList, cells: Array, queries: Array, head: TrueHead) -> 
     """
     if not head_list.queries:
         return Scores(1.0, 0.0, 0.0, 0.0, 0.0)
-    ranks = _falling(queries[:-1])
+    ranks = falling_order(queries[:-1])
     per_query = []
     for row in range(head_list.queries):
         start, urls = int(head_list.first_cell[row]), len(head_list.entries[row].urls)
         true = head.cells[start : start + urls]
-        order = _falling(cells[start : start + urls])
+        order = falling_order(cells[start : start + urls])
         per_query.append((*_ndcg(true[order], head.ideal_urls[row]), *_ndcg(true[order], np.sort(true)[::-1])))
     ndcg_q, random_q, ndcg_list_q, random_list_q = (np.array(column) for column in zip(*per_query, strict=True))
     true_q = head.queries[:-1]
@@ -126,11 +126,6 @@ def l1(estimates: Array, truth: Array) -> float:
     total = float(np.nansum(estimates))
     scaled = np.nan_to_num(estimates) / total if total > 0 else np.zeros_like(truth)
     return float(np.abs(scaled - truth / truth.sum()).sum())
-
-
-def _falling(values: Array) -> NDArray[np.int64]:
-    """The order from the largest value to the smallest, nan last, ties as they stand."""
-    return np.argsort(-np.nan_to_num(values, nan=-np.inf), kind="stable")
 
 
 def _ndcg(true: Array, ideal: Array, quality: Array | float = 1.0) -> tuple[float, float]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from blendp.arrays import falling_order
 from blendp.evaluation.figures.figure import METHODS, Figure, Line, Panel, Recipe, Table, pm
 from blendp.evaluation.figures.laboratory import Experiment, Laboratory, Mean, Played, Point
 from blendp.evaluation.figures.populations import FigurePopulation, Grid, Setting
@@ -59,7 +60,7 @@ def _experiment(setting: Setting, method: str) -> Experiment:
 
 def _most_popular(people: FigurePopulation) -> tuple[str, ...]:
     truth = people.law.truth
-    top = np.argsort(-truth.query, kind="stable")[:TOP]
+    top = falling_order(truth.query)[:TOP]
     return tuple(query for query, _ in people.law.texts(np.searchsorted(truth.query_id, top)))
 
 

@@ -7,7 +7,7 @@ from typing import Self
 
 import numpy as np
 
-from blendp.arrays import Array, Ids
+from blendp.arrays import Array, Ids, falling_order
 from blendp.engines import Truth
 from blendp.errors import ParameterError
 from blendp.logs.synthetic import law
@@ -53,7 +53,7 @@ class HeadLaw:
     @classmethod
     def of_records(cls, probability: Array, query: Ids, query_mass: Array, levels: int = 2) -> Self:
         """From every record of a law, in any order."""
-        order = np.argsort(-probability, kind="stable")
+        order = falling_order(probability)
         order = order[probability[order] > 0]
         head, tail = order[:HEAD], np.asarray(probability[order[HEAD:]])
         known, rows = np.unique(query[head], return_inverse=True)

@@ -20,7 +20,7 @@ from typing import Protocol
 
 import numpy as np
 
-from blendp.arrays import Array, Bools, Ids
+from blendp.arrays import Array, Bools, Ids, ranks_in_groups
 from blendp.evaluation.planner.law import HeadLaw
 from blendp.mechanisms import AsymmetricLaplace, AsymmetricList, ThresholdList
 from blendp.methods import GroupSizes
@@ -252,10 +252,9 @@ class Drawing:
         if self.size is None:
             return np.ones(len(passed.draw), dtype=bool)
         totals = passed.people + passed.noise + random.generator.random(len(passed.draw))
-        order = np.lexsort((-totals, passed.draw))
-        first = np.searchsorted(passed.draw[order], passed.draw[order])
+        order, rank = ranks_in_groups(totals, passed.draw)
         kept = np.zeros(len(order), dtype=bool)
-        kept[order] = np.arange(len(order)) - first < self.size
+        kept[order] = rank < self.size
         return kept
 
     def _assembled(self, passed: _Passed, kept: Bools, wild: Ids, random: SimulationRandom) -> Lists:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from blendp.arrays import ranks_in_groups
 from blendp.errors import ParameterError, require_count, require_number
 from blendp.evaluation.metrics import Scores
 from blendp.evaluation.planner.answers import Answers, blendp_answers, published_answers
@@ -207,8 +208,7 @@ def _errors(lists: Lists, answers: Answers) -> tuple[RankError, ...]:
     if not len(records):
         return ()
     draw, true = lists.draw[records], lists.true[records]
-    order = np.lexsort((-true, draw))
-    rank = np.arange(len(order)) - np.searchsorted(draw[order], draw[order])
+    order, rank = ranks_in_groups(true, draw)
     many = np.bincount(rank)
     p = np.bincount(rank, weights=true[order]) / many
     variance = np.bincount(rank, weights=answers.variance[records][order]) / many

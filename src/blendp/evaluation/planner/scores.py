@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from blendp.arrays import Array, Ids
+from blendp.arrays import Array, Ids, ranks_in_groups
 from blendp.evaluation.metrics import Scores
 from blendp.evaluation.planner.law import HeadLaw
 from blendp.evaluation.planner.lists import RECORD, Lists
@@ -85,7 +85,7 @@ def _true_head(law: HeadLaw, size: int, query: Ids, group: Ids, url: Array) -> t
 
 def _own_ideal(true: Array, group: Ids, groups: int) -> _Ideal:
     """The best order of every group itself."""
-    order, rank = _ranks(true, group)
+    order, rank = ranks_in_groups(true, group)
     return _ideal(true[order], group[order], rank, groups)
 
 
@@ -99,7 +99,7 @@ def _ideal(true: Array, group: Ids, rank: Ids, groups: int) -> _Ideal:
 def _ndcg(true: Array, estimate: Array, group: Ids, ideal: _Ideal, quality: Array) -> tuple[Array, Array]:
     """The NDCG of every group in the order of the estimates, and its mean over all orders; 1 for an empty group."""
     groups = len(ideal.total)
-    order, rank = _ranks(estimate, group)
+    order, rank = ranks_in_groups(estimate, group)
     gains = (np.exp2(true / ideal.total[group]) - 1) * quality
     counts = np.where(rank < ideal.length[group[order]], 1 / np.log2(rank + 2), 0.0)
     many = np.bincount(group, minlength=groups)
@@ -108,13 +108,6 @@ def _ndcg(true: Array, estimate: Array, group: Ids, ideal: _Ideal, quality: Arra
     random *= np.bincount(group[order], weights=counts, minlength=groups)
     best = np.where(many > 0, ideal.best, 1.0)
     return np.where(many > 0, reached, 1.0) / best, np.where(many > 0, random, 1.0) / best
-
-
-def _ranks(values: Array, group: Ids) -> tuple[Ids, Ids]:
-    """The order by group and falling value, and each one's place in its group, in that order."""
-    order = np.lexsort((-values, group))
-    inside = group[order]
-    return order, np.arange(len(order)) - np.searchsorted(inside, inside)
 
 
 def _l1(estimate: Array, true: Array, draw: Ids, draws: int) -> Array:

@@ -27,7 +27,7 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from blendp.arrays import Array, Ids
+from blendp.arrays import Array, Ids, falling_order
 from blendp.errors import require_choice, require_count
 from blendp.logs.synthetic.text import NAMES, vocabulary
 
@@ -107,7 +107,7 @@ class Law:
         while True:
             ranks = np.arange(1, count + 1)
             cells = self.query_probabilities[:count, np.newaxis] * self.url_shares[self.profile_of(ranks)]
-            order = np.argsort(-cells, axis=None, kind="stable")[:top]
+            order = falling_order(cells.ravel())[:top]
             chosen = cells.ravel()[order]
             if count == self.queries or (
                 len(chosen) == top and chosen[-1] > 0 and chosen[-1] >= self.query_probabilities[count] * max_share
