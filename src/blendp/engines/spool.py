@@ -196,12 +196,12 @@ def _require_schema(database: duckdb.DuckDBPyConnection, path: str) -> None:
         spool = database.read_parquet(_exact(path), hive_partitioning=False)
     except duckdb.Error as error:
         raise LogError(f"{path} is no readable Parquet file ({_told(error)}): write or fetch it again.") from error
-    found = dict(zip(spool.columns, map(str, spool.types), strict=True))
+    types = dict(zip(spool.columns, map(str, spool.types), strict=True))
     for name, wanted in _TYPES.items():
-        if name not in found:
+        if name not in types:
             raise LogError(f"{path} has no column {name!r}: a spool has {', '.join(_TYPES)}.")
-        if found[name] != wanted:
-            raise LogError(f"The column {name!r} of {path} holds {found[name]}: a spool has {wanted} there.")
+        if types[name] != wanted:
+            raise LogError(f"The column {name!r} of {path} holds {types[name]}: a spool has {wanted} there.")
 
 
 def _exact(path: str) -> str:
@@ -326,5 +326,5 @@ def write_spool(path: str | PathLike[str], reports: pa.Table, *, overwrite: bool
         raise ParameterError(
             "reports", reports.schema.names, f"a table with the columns {SCHEMA.names}", "Use spool_of_reports."
         )
-    with whole(Path(path), overwrite=overwrite) as made:
-        pq.write_table(reports, made, compression="zstd", use_dictionary=_WORDS, row_group_size=_ROW_GROUP)
+    with whole(Path(path), overwrite=overwrite) as output:
+        pq.write_table(reports, output, compression="zstd", use_dictionary=_WORDS, row_group_size=_ROW_GROUP)

@@ -70,7 +70,7 @@ def spool_files(rows: Sequence[Row], cuts: Sequence[int], folder: Path) -> list[
     files: list[Path] = []
     for start, end in zip([0, *ends], ends, strict=False):
         files.append(folder / f"{len(files)}.parquet")
-        columns = [[row[place] for row in rows[start:end]] for place in range(4)]
+        columns = [[row[column] for row in rows[start:end]] for column in range(4)]
         pq.write_table(pa.table(columns, schema=SCHEMA), files[-1])
     return files
 
@@ -95,7 +95,7 @@ def reference(rows: Sequence[Row]) -> dict[str, Any]:
     for row in rows:
         if reason(row) is None:
             different[row[0]].add((row[2], tuple(row[3])))  # type: ignore[index,arg-type]
-    kept = [min(told) for told in different.values()]
+    kept = [min(reports_of_id) for reports_of_id in different.values()]
     supports = {name: [0] * FORM.questions[name].items for name in QUESTIONS}
     for question, items in kept:
         for item in items:
@@ -105,10 +105,10 @@ def reference(rows: Sequence[Row]) -> dict[str, Any]:
         "rows": len(rows),
         "counted": len(kept),
         "duplicates": len(rows) - len(kept) - refused.total(),
-        "conflicts": sum(len(told) > 1 for told in different.values()),
+        "conflicts": sum(len(reports_of_id) > 1 for reports_of_id in different.values()),
         "refused": dict(refused),
         "reports": reports,
-        "supports": {name: told for name, told in supports.items() if reports[name]},
+        "supports": {name: sums for name, sums in supports.items() if reports[name]},
     }
 
 
@@ -129,7 +129,7 @@ def every_short_list() -> list[Row]:
     edges = [None, -(2**31), -1, 0, 1, 3, 4, 7, 8, 2**31 - 1]
     lists = [None, *(list(items) for length in range(5) for items in product(edges, repeat=length))]
     asked = list(product(QUESTIONS, lists))
-    return [(place.to_bytes(16, "big"), LIST.sha256, *asked[place]) for place in range(len(asked))]
+    return [(number.to_bytes(16, "big"), LIST.sha256, *asked[number]) for number in range(len(asked))]
 
 
 def test_a_report_is_possible_or_refused_whatever_its_items(tmp_path: Path) -> None:
@@ -178,11 +178,11 @@ def test_replayed_reports_of_many_clients_estimate_the_truth(tmp_path: Path) -> 
     queries, records = subset_randomisers(2.0, LIST)
     truth = np.array([0.3, 0.1, 0.05, 0.2, 0.05, 0.1, 0.05, 0.15])
     generator, random = np.random.default_rng(5), KnownKey(6)
-    held = generator.choice(8, people, p=truth)
+    own_items = generator.choice(8, people, p=truth)
     of_query = random.coins(1 << 51, people)
     released = {
-        "query": queries.release(LIST.query_of_cell[held[of_query]], random),
-        "record": records.release(held[~of_query], random),
+        "query": queries.release(LIST.query_of_cell[own_items[of_query]], random),
+        "record": records.release(own_items[~of_query], random),
     }
     ids = drawn_ids(people)
     tables = [

@@ -93,9 +93,9 @@ def drawn(law: RecordLaw, clients: int) -> DrawnPeople:
 
 def one_by_one(law: RecordLaw, clients: int, random: SimulationRandom) -> LogPeople:
     """As many clients with a record each, who randomise it themselves."""
-    held = law.draw(clients, random)
+    own_records = law.draw(clients, random)
     nobody = np.empty(0, dtype=np.int64)
-    return LogPeople(Resampled(law, held), Groups(nobody, nobody, np.arange(clients)), Parameters())
+    return LogPeople(Resampled(law, own_records), Groups(nobody, nobody, np.arange(clients)), Parameters())
 
 
 Ask = Callable[[RecordLaw, int, SimulationRandom], DrawnPeople | LogPeople]
@@ -253,21 +253,21 @@ def l1_of(law: RecordLaw, outcome: Simulation) -> float:
 
 
 def l1_on_logs(law: RecordLaw, users: int, parameters: Parameters, runs: int) -> list[float]:
-    stream, found = SimulationRandom(21), []
+    stream, errors = SimulationRandom(21), []
     for _ in range(runs):
         random = stream.spawn()
         log: Log = Resampled(law, random.generator.permutation(law.draw(users, random)))
-        found.append(l1_of(law, simulate(log, parameters, opt_in=0.2, random=random)))
-    return found
+        errors.append(l1_of(law, simulate(log, parameters, opt_in=0.2, random=random)))
+    return errors
 
 
 def l1_of_drawn(law: RecordLaw, users: int, parameters: Parameters, runs: int) -> list[float]:
-    stream, found = SimulationRandom(22), []
+    stream, errors = SimulationRandom(22), []
     for _ in range(runs):
         random = stream.spawn()
         people = DrawnPeople.draw(law, users, 0.2, parameters, random)
-        found.append(l1_of(law, simulate_people(people, parameters, random)))
-    return found
+        errors.append(l1_of(law, simulate_people(people, parameters, random)))
+    return errors
 
 
 @pytest.mark.parametrize(

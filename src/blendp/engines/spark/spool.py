@@ -62,8 +62,8 @@ def _sums(possible: DataFrame) -> DataFrame:
     """
     row = fn.struct("question", "items")
     kept = possible.groupBy("report_id").agg(fn.min(row).alias("kept"), fn.max(row).alias("other"))
-    told = kept.select("kept.question", "kept.items", (fn.col("kept") != fn.col("other")).alias("conflict"))
-    items = told.select("question", "conflict", fn.posexplode("items").alias("place", "item"))
+    judged = kept.select("kept.question", "kept.items", (fn.col("kept") != fn.col("other")).alias("conflict"))
+    items = judged.select("question", "conflict", fn.posexplode("items").alias("place", "item"))
     first = fn.col("conflict") & (fn.col("place") == 0)
     return items.groupBy("question", "item").agg(
         fn.count("*").alias("n"), fn.sum(first.cast("long")).alias("conflicts")
@@ -95,20 +95,20 @@ def _reason(form: ListQuestions) -> Column:
 
 
 def _require_schema(spool: DataFrame, where: str) -> None:
-    found = {field.name: field.dataType.simpleString() for field in spool.schema}
+    types = {field.name: field.dataType.simpleString() for field in spool.schema}
     for name, wanted in _TYPES.items():
-        if name not in found:
+        if name not in types:
             raise LogError(f"{where} has no column {name!r}: a spool has {', '.join(_TYPES)}.")
-        if found[name] != wanted:
-            raise LogError(f"The column {name!r} of {where} holds {found[name]}: a spool has {wanted} there.")
+        if types[name] != wanted:
+            raise LogError(f"The column {name!r} of {where} holds {types[name]}: a spool has {wanted} there.")
 
 
 def _explained(error: PySparkException | Py4JJavaError, where: str) -> Exception:
     """A fault of the data or of the engine, in one sentence."""
-    told = str(error.java_exception.toString() if isinstance(error, Py4JJavaError) else error)
-    found = re.search(rf"\[({'|'.join(_REMEDIES)})[\w.]*\]\s*([^\n]*)", told)
-    if found is None:
-        reason = re.sub(r"^[\w.$]+: ", "", told.splitlines()[0]).rstrip(".")
+    message = str(error.java_exception.toString() if isinstance(error, Py4JJavaError) else error)
+    known_error = re.search(rf"\[({'|'.join(_REMEDIES)})[\w.]*\]\s*([^\n]*)", message)
+    if known_error is None:
+        reason = re.sub(r"^[\w.$]+: ", "", message.splitlines()[0]).rstrip(".")
         return EngineError(f"Spark failed to count the reports of {where} ({reason}): see to it, and try again.")
-    reason = found[2].partition(" SQLSTATE")[0].strip().rstrip(".:")
-    return LogError(f"{where} cannot be read ({reason}): {_REMEDIES[found[1]]}.")
+    reason = known_error[2].partition(" SQLSTATE")[0].strip().rstrip(".:")
+    return LogError(f"{where} cannot be read ({reason}): {_REMEDIES[known_error[1]]}.")

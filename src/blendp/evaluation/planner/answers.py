@@ -35,7 +35,7 @@ _SMALL = 128
 
 
 @dataclass(frozen=True, eq=False)
-class Answers:
+class ClientAnswers:
     """Estimates of every cell and row of drawn lists.
 
     where:
@@ -54,7 +54,7 @@ class Answers:
 
 def blendp_answers(
     lists: Lists, mechanism: AsymmetricList, sizes: GroupSizes, parameters: Parameters, generator: np.random.Generator
-) -> Answers:
+) -> ClientAnswers:
     """The blendp method: the opt-in group's posterior, times the clients' two answers.
 
         x = p + e_x,   e_x ~ Normal(0, variance of subset selection at p), which sum to 0 over a list
@@ -65,7 +65,7 @@ def blendp_answers(
     cells = lists.kind != REST
     if not cells.any():
         nothing_listed, certain = np.ones(lists.draws), np.zeros(lists.draws)
-        return Answers(nothing_listed, nothing_listed, certain, certain, certain)
+        return ClientAnswers(nothing_listed, nothing_listed, certain, certain, certain)
     own = _posterior(lists, mechanism, sizes.opt_in, parameters.prior)
     draw, true = lists.draw[cells], lists.true[cells]
     among = np.cumsum(~lists.rest_row) - 1
@@ -94,7 +94,7 @@ def blendp_answers(
     whole[cells] = p
     whole[~cells] = 1 - np.bincount(draw, weights=p, minlength=lists.draws)
     published = _projected(whole, lists.edges) if parameters.project else whole
-    return Answers(
+    return ClientAnswers(
         published, _sums(published, lists.row), *(_spread(values, cells) for values in (variance, opt_in, client))
     )
 
@@ -115,10 +115,10 @@ def _posterior(lists: Lists, mechanism: AsymmetricList, users: int, prior: str) 
     alpha = np.zeros(lists.draws)
     if prior == "power-law":
         alpha = np.array([_exponent(passed, mechanism) for passed in lists.candidates])
-    for place, which, of_people, log_weight in tables:
-        grid[place], weight[place] = of_people[which] / users, log_weight[which]
-        exponent = alpha[lists.draw[cells][place]] if records[place].all() else np.full(len(place), WILDCARD_EXPONENT)
-        weight[place] -= exponent[:, None] * np.log(of_people)[which]
+    for rows, which, of_people, log_weight in tables:
+        grid[rows], weight[rows] = of_people[which] / users, log_weight[which]
+        exponent = alpha[lists.draw[cells][rows]] if records[rows].all() else np.full(len(rows), WILDCARD_EXPONENT)
+        weight[rows] -= exponent[:, None] * np.log(of_people)[which]
     return Posterior(users, grid, weight)
 
 
@@ -208,7 +208,7 @@ def _query_shares(
 
 def published_answers(
     lists: Lists, sizes: GroupSizes, parameters: Parameters, generator: np.random.Generator
-) -> Answers:
+) -> ClientAnswers:
     """The published method: noisy counts of the people held out, two-stage reports, and their weighted mean.
 
     The reports of people drawn from a law are a multinomial over what a report may be, exactly.
@@ -231,7 +231,7 @@ def published_answers(
         cells, queries = _projected(cells, lists.edges), _projected(queries, lists.row_edges)
     n = max(sizes.estimate, 1)
     exact = lists.true * (1 - lists.true) / n + lists.noise_variance / n**2
-    return Answers(cells, queries, of_cells.variance, exact, np.asarray(client.variance))
+    return ClientAnswers(cells, queries, of_cells.variance, exact, np.asarray(client.variance))
 
 
 def _report_law(randomiser: TwoStage, true: Array) -> Array:

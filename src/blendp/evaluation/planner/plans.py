@@ -12,7 +12,7 @@ import numpy as np
 from blendp.arrays import ranks_in_groups
 from blendp.errors import ParameterError, require_count, require_number
 from blendp.evaluation.metrics import Scores
-from blendp.evaluation.planner.answers import Answers, blendp_answers, published_answers
+from blendp.evaluation.planner.answers import ClientAnswers, blendp_answers, published_answers
 from blendp.evaluation.planner.law import HeadLaw
 from blendp.evaluation.planner.lists import RECORD, Drawing, ListingLaw, Lists, listing
 from blendp.evaluation.planner.scores import mean_scores
@@ -202,7 +202,7 @@ def expected_records(passing: ListingLaw, size: int | None) -> float:
     return max(0.0, mean - beyond)
 
 
-def _errors(lists: Lists, answers: Answers) -> tuple[RankError, ...]:
+def _errors(lists: Lists, answers: ClientAnswers) -> tuple[RankError, ...]:
     """The mean errors by place, of the places that at least half of the draws fill."""
     records = np.flatnonzero(lists.kind == RECORD)
     if not len(records):
@@ -216,7 +216,7 @@ def _errors(lists: Lists, answers: Answers) -> tuple[RankError, ...]:
     return tuple(RankError(i + 1, float(p[i]), float(np.sqrt(variance[i]))) for i in range(filled))
 
 
-def _worth(lists: Lists, answers: Answers, sizes: GroupSizes) -> float | None:
+def _worth(lists: Lists, answers: ClientAnswers, sizes: GroupSizes) -> float | None:
     """How many clients tell as much as one opt-in user, for the median listed record.
 
         (1/(n_O v_O))/(1/(n_C v_C)) = n_C v_C/(n_O v_O)
