@@ -40,8 +40,19 @@ class NamedCode:
 
     @property
     def now(self) -> str:
-        """The fingerprint of the code as it is."""
-        return fingerprint((SOURCE / self.file).read_text(encoding="utf-8"), self.names)
+        """The fingerprint of the code as it is; raises LookupError if it is not there."""
+        path = SOURCE / self.file
+        if not path.exists():
+            raise LookupError(f"{self.file} is not there")
+        return fingerprint(path.read_text(encoding="utf-8"), self.names)
+
+    @property
+    def state(self) -> str:
+        """What has become of the code since the proof was read; empty if it is the same."""
+        try:
+            return "" if self.now == self.fingerprint else f"{self.file} has changed"
+        except LookupError as error:
+            return f"{error.args[0]}: name the code where it is now in the last section"
 
     def __str__(self) -> str:
         """As it stands in a proof."""
@@ -72,7 +83,7 @@ def reviewed(proof: str) -> str:
     if not heading:
         return proof
     introduction = section[: section.find("\n- ") + 1]
-    entries = [str(replace(code, fingerprint=code.now)) for code in named_code(proof)]
+    entries = [str(replace(code, fingerprint=code.now)) if code.state else str(code) for code in named_code(proof)]
     return before + heading + introduction + "\n".join(entries) + "\n"
 
 
@@ -137,18 +148,19 @@ def main(arguments: list[str]) -> int:
     if arguments not in ([], ["--reviewed"]):
         print(__doc__, file=sys.stderr)
         return 2
-    changed = 0
+    changed = [f"{path.relative_to(SOURCE)}: {state}" for path in proofs() for state in states(path)]
+    print(*changed, sep="\n", end="\n" if changed else "")
+    if not arguments:
+        print("Read these proofs beside the code, then run scripts/proofs --reviewed." if changed else "All are fresh.")
+        return 1 if changed else 0
     for path in proofs():
-        proof = path.read_text(encoding="utf-8")
-        for code in named_code(proof):
-            if code.now != code.fingerprint:
-                changed += 1
-                print(f"{path.relative_to(SOURCE)}: {code.file} has changed")
-        if arguments:
-            path.write_text(reviewed(proof), encoding="utf-8")
-    if changed and not arguments:
-        print("Read these proofs beside the code, mend them if need be, then run scripts/proofs --reviewed.")
-    return 1 if changed and not arguments else 0
+        path.write_text(reviewed(path.read_text(encoding="utf-8")), encoding="utf-8")
+    return 0
+
+
+def states(path: Path) -> list[str]:
+    """What has become of the code that a proof names, where that is not what was read."""
+    return [code.state for code in named_code(path.read_text(encoding="utf-8")) if code.state]
 
 
 if __name__ == "__main__":

@@ -6,7 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.proofs.fingerprints import HEADING, SOURCE, WIDTH, fingerprint, main, named_code, proofs, reviewed
+from tests.proofs.fingerprints import (
+    HEADING,
+    SOURCE,
+    WIDTH,
+    NamedCode,
+    fingerprint,
+    main,
+    named_code,
+    proofs,
+    reviewed,
+    states,
+)
 
 CODE = '''
 LIMIT = 3
@@ -33,8 +44,7 @@ class Noise:
 
 @pytest.mark.parametrize("path", proofs(), ids=lambda path: path.parent.name)
 def test_the_proof_is_of_the_code_as_it_is(path: Path) -> None:
-    stale = [code.file for code in named_code(path.read_text(encoding="utf-8")) if code.now != code.fingerprint]
-    assert not stale, f"{path.relative_to(SOURCE)} has to be read again beside {stale}; then scripts/proofs --reviewed"
+    assert states(path) == [], "read the proof beside the code, then run scripts/proofs --reviewed"
 
 
 @pytest.mark.parametrize("path", proofs(), ids=lambda path: path.parent.name)
@@ -96,6 +106,8 @@ def test_only_what_is_named_counts_and_it_has_to_be_there() -> None:
     assert fingerprint(changed, ("LIMIT", "Noise.__post_init__")) == fingerprint(CODE, ("LIMIT", "Noise.__post_init__"))
     with pytest.raises(LookupError, match="is not defined"):
         fingerprint(CODE, ("Noise.release",))
+    assert "is not there: name the code" in NamedCode("mechanisms/none.py", (), "0").state
+    assert "release is not defined" in NamedCode("mechanisms/exact.py", ("release",), "0").state
 
 
 def test_reviewing_writes_the_fingerprint_and_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:

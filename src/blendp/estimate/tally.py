@@ -1,4 +1,4 @@
-"""What is kept of the clients' reports: sums over clients, never who sent what."""
+"""What is kept of the clients' reports (local model): sums over clients, never who sent what."""
 
 from __future__ import annotations
 

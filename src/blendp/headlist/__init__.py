@@ -1,4 +1,4 @@
-"""The head list as a value: what the opt-in group says may be asked about, in one canonical form."""
+"""The head list as a value: the heavy hitters that partition selection has named, in one canonical form."""
 
 from blendp.headlist.head_list import Entry, HeadList
 

@@ -16,7 +16,7 @@ class Budget:
         P[A(D) in Y] <= e^epsilon P[A(D') in Y] + delta
 
     where:
-        D, D'    have the same people and differ in the records of one of them (replace-one),
+        D, D'    are neighbours (adjacency): the same people, all records of one of them replaced (user level),
         epsilon  bounds how much the odds of any conclusion about the person can change,
         delta    is added: by so much the probability of any set of outputs may exceed e^epsilon times what it is with
                  D'. So a record that one person alone holds is listed with a probability of at most delta.

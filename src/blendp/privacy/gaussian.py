@@ -1,4 +1,4 @@
-"""The exact privacy of Gaussian noise (Balle and Wang, ICML 2018, theorem 8; Dong, Roth and Su, JRSS-B 2022)."""
+"""Exact accounting of Gaussian noise (Balle and Wang, ICML 2018, theorem 8; Dong, Roth and Su, JRSS-B 2022: mu-GDP)."""
 
 from __future__ import annotations
 

@@ -21,6 +21,7 @@ from blendp.mechanisms.asymmetric_list.shares import best_falling_share
 from blendp.privacy import Budget
 from blendp.randomness import Random, ReleaseRandom, SimulationRandom
 from tests.support import KnownKey, Script, goodness
+from tests.unit.mechanisms.exact_law import CountingRandom
 
 Counts = NDArray[np.int64]
 """A row for every database, a column for every record."""
@@ -274,18 +275,8 @@ def test_wildcards_carry_their_own_noise() -> None:
     assert goodness(cells, on_window(mechanism.noise, zero, zero - reach, 2 * reach + 1)[0]) < 1e-20
 
 
-class Counting(SimulationRandom):
-    """Counts the random words that are asked for."""
-
-    drawn = 0
-
-    def words(self, count: int) -> NDArray[np.uint64]:
-        self.drawn += count
-        return super().words(count)
-
-
 def test_noise_does_not_cost_a_draw_per_rare_record() -> None:
-    random = Counting(1)
+    random = CountingRandom(1)
     rare, popular = 1_000_000, 60
     counts = np.concatenate([np.ones(rare, dtype=np.int64), np.full(popular, 60)])
     listed, totals = AsymmetricList(Budget(4, 1e-5)).draw(counts, random)

@@ -15,6 +15,7 @@ from blendp.privacy import hockey_stick
 from blendp.privacy.gaussian import gaussian_delta
 from blendp.randomness import Random, SimulationRandom
 from tests.support import KnownKey, Script, goodness
+from tests.unit.mechanisms.exact_law import CountingRandom
 from tests.unit.privacy import exact_normal
 
 SAMPLE = 100_000
@@ -175,18 +176,8 @@ def test_a_survivor_on_the_edge_is_settled_by_further_bits() -> None:
         assert noise.draw_reaching(np.array([x]), script).tolist() == reached
 
 
-class Counting(SimulationRandom):
-    """Counts the random words that are asked for."""
-
-    drawn = 0
-
-    def words(self, count: int) -> np.ndarray:
-        self.drawn += count
-        return super().words(count)
-
-
 def test_rare_events_cost_two_bits() -> None:
-    random = Counting(1)
+    random = CountingRandom(1)
     noise = RoundedGaussian(Fraction(50))
     thresholds = np.tile(np.arange(190, 290), 10_000)
     positions = noise.draw_reaching(thresholds, random)

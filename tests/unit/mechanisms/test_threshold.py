@@ -16,6 +16,7 @@ from blendp.mechanisms import ThresholdList
 from blendp.privacy import Budget
 from blendp.randomness import Random, SimulationRandom
 from tests.support import KnownKey, Script, goodness
+from tests.unit.mechanisms.exact_law import CountingRandom
 
 
 def test_thresholds_of_the_paper() -> None:
@@ -136,18 +137,8 @@ def test_every_record_of_a_count_is_as_likely_to_be_listed() -> None:
     assert np.abs(z).max() < 4.5
 
 
-class Counting(SimulationRandom):
-    """Counts the random words that are asked for."""
-
-    drawn = 0
-
-    def words(self, count: int) -> NDArray[np.uint64]:
-        self.drawn += count
-        return super().words(count)
-
-
 def test_noise_does_not_cost_a_draw_per_rare_record() -> None:
-    random = Counting(1)
+    random = CountingRandom(1)
     rare, popular = 1_000_000, 60
     counts = np.concatenate([np.ones(rare, dtype=np.int64), np.full(popular, 30)])
     listed = ThresholdList(Budget(4, 1e-5)).draw(counts, random)

@@ -1,4 +1,4 @@
-"""Which records may be listed, and how often they occur, from one noise that is steep where it must be."""
+"""Partition selection for one record a person: which records are listed, with counts from the same noise."""
 
 from blendp.mechanisms.asymmetric_list.asymmetric_list import AsymmetricList
 

@@ -20,7 +20,7 @@ from blendp.randomness import Random, ReleaseRandom, require_release
 
 @dataclass(frozen=True)
 class AsymmetricList:
-    """List a record, together with its noisy total, when
+    """Partition selection: list a record, together with its noisy total, when
 
         N + X >= T,   T = min {t >= 2 : P(X >= t - 1) <= delta},   epsilon = e_+ + e_- + f_-
 

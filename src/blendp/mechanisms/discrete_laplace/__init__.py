@@ -1,4 +1,4 @@
-"""Two-sided geometric noise on counts."""
+"""A noise law: discrete Laplace, also known as two-sided geometric."""
 
 from blendp.mechanisms.discrete_laplace.discrete_laplace import DiscreteLaplace
 

@@ -1,4 +1,4 @@
-"""What a client with several attributes sends: a randomised answer about one, invented answers about the others."""
+"""A frequency oracle for several attributes (RS+FD): one answered by randomised response, the others invented."""
 
 from blendp.mechanisms.hidden_sampling.hidden_sampling import HiddenSampling
 

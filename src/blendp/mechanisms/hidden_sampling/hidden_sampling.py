@@ -26,7 +26,9 @@ _SLACK = 1e-9
 
 @dataclass(frozen=True)
 class HiddenSampling:
-    """One report about a record b of d attributes, attribute j with m_j values: a value for every attribute, with
+    """A frequency oracle of the local model for several attributes at once (RS+FD, random sampling plus fake data).
+
+    One report about a record b of d attributes, attribute j with m_j values: a value for every attribute, with
 
         P(B' | b) = (prod_k 1/m_k) (1/d) sum_j t_j
 

@@ -1,4 +1,4 @@
-"""Which records may be listed, and their counts, when every person contributes several."""
+"""Partition selection for several records a person (differentially private set union), and their counts."""
 
 from blendp.mechanisms.set_union.weighted_union import UnionCounts, WeightedUnion
 

@@ -45,7 +45,7 @@ class UnionCounts(NamedTuple):
 
 @dataclass(frozen=True)
 class WeightedUnion:
-    """List a record that occurs when
+    """Partition selection (weighted Gaussian set union): list a record that occurs when
 
         W + X >= rho,   W = sum over the people who have it of floor(G/sqrt(d))
 

@@ -1,4 +1,4 @@
-"""What a client sends: a random set of items of fixed size, more likely one with the held item in it."""
+"""A frequency oracle: a client sends a random set of items of fixed size, more likely one with theirs in it."""
 
 from blendp.mechanisms.subset_selection.subset_selection import SubsetSelection
 

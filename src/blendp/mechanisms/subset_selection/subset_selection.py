@@ -32,7 +32,7 @@ _DROP = "It was made with another epsilon or list, or is damaged: drop it."
 
 @dataclass(frozen=True)
 class SubsetSelection:
-    """One report about one item of k: a set S of exactly w items, with
+    """A frequency oracle of the local model. One report about one item of k: a set S of exactly w items, with
 
         P(S | x) = p / C(k-1, w-1)        x in S
         P(S | x) = (1 - p) / C(k-1, w)    x not in S

@@ -1,4 +1,4 @@
-"""Which records may be listed: noisy counts above a threshold."""
+"""Partition selection as published: records whose noisy counts pass a threshold."""
 
 from blendp.mechanisms.threshold.threshold_list import ThresholdList
 

@@ -17,7 +17,7 @@ from blendp.randomness import Random, ReleaseRandom, require_release
 
 @dataclass(frozen=True)
 class ThresholdList:
-    """CreateHeadList (figure 3): list a record when
+    """Partition selection by CreateHeadList (figure 3): list a record when
 
         N + X > tau,   tau = b (ln(e^(epsilon/2) + m - 1) - ln delta),   b = 2m/epsilon
 

@@ -1,4 +1,4 @@
-"""What a client sends: first the query, then the URL, each kept or replaced at random."""
+"""A frequency oracle as published: first the query, then the URL, each kept or replaced at random."""
 
 from blendp.mechanisms.two_stage.two_stage import TwoStage
 

@@ -24,7 +24,8 @@ _BLOCK = 1 << 15
 
 @dataclass(frozen=True, eq=False)
 class TwoStage:
-    """One report about one record, for a list with k queries of which query q has k_q cells:
+    """A frequency oracle of the local model. One report about one record, for a list with k queries of which query q
+    has k_q cells:
 
         P(<q,u> | <q,u>)  = t t_q
         P(<q,u> | <q,u'>) = t (1 - t_q)/(k_q - 1)        u' another URL of q
