@@ -128,9 +128,9 @@ def test_unknown_campaigns(collector: Collector) -> None:
     """Bodies are as they should be, so that it is the name that is looked at."""
     token = collector.tokens.create("all")
     bodies = {
-        "JsonCount": {"count": 1},
-        "JsonDeletion": {"deletion_key": "ab" * 32},
-        "JsonRecords": {"terms": "", "nonce": "5a" * 16, "records": []},
+        "EnrolmentRequest": {"count": 1},
+        "DeletionRequest": {"deletion_key": "ab" * 32},
+        "OptInRecords": {"terms": "", "nonce": "5a" * 16, "records": []},
     }
 
     async def talk(client: httpx.AsyncClient) -> None:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import datetime
-import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
 from blendp.client.http import MAX_BYTES, MAX_LIST_BYTES, Http, server_url
 from blendp.client.policy import Policy
@@ -18,6 +16,7 @@ from blendp.wire import Envelope, Manifest, Terms, VerifyKey, addresses
 from blendp.wire.addresses import of_campaign
 from blendp.wire.campaign import require_campaign_id
 from blendp.wire.envelope import SignatureError
+from blendp.wire.index import Campaigns, Keys
 from blendp.wire.keys import Trust
 from blendp.wire.media_types import MANIFEST_TYPE, TERMS_TYPE
 from blendp.wire.problems import RETRYABLE
@@ -121,9 +120,9 @@ class Collector:
         data = self._fetch(self.url, addresses.CAMPAIGNS)
         listed = []
         with _refusing(f"the list of campaigns of {self.url}"):
-            for one in json.loads(data or b"")["campaigns"]:
-                require_campaign_id(one["campaign"])
-                listed.append((str(one["campaign"]), str(one["state"])[:_MAX_STATE]))
+            for line in Campaigns.from_bytes(data or b"").campaigns:
+                require_campaign_id(line.campaign)
+                listed.append((line.campaign, line.state[:_MAX_STATE]))
         return listed
 
     def _offer(self, campaign: str, day: datetime.date, trust: Trust) -> Offer:
@@ -173,31 +172,29 @@ class Collector:
 
     def _trust(self, day: datetime.date, known: Trust | None) -> Trust:
         """The keys that are believed: known ones, pinned ones, or those of the first visit, and what follows them."""
-        told = self._keys_document()
-        held = {key for key, _ in known.keys} if known is not None else set()
-        if known is not None and held.issuperset(self.keys):
+        index = self._keys_document()
+        known_keys = {key for key, _ in known.keys} if known is not None else set()
+        if known is not None and known_keys.issuperset(self.keys):
             start = known
         elif self.keys:
             start = Trust.of(*self.keys)
         elif self.trust_on_first_use:
-            start = _named(told, day)
+            start = _named(index, day)
         else:
             raise ParameterError("key", None, "given", f"Ask the people behind {self.url} for their public key.")
         statements = []
-        for statement in told["statements"][:_MAX_KEYS]:
+        for statement in index.statements[:_MAX_KEYS]:
             with _refusing("a key statement"):
-                statements.append(Envelope.from_bytes(json.dumps(statement).encode("utf-8")))
+                statements.append(Envelope.from_bytes(statement.to_bytes()))
         return start.following(statements)
 
-    def _keys_document(self) -> dict[str, list[Any]]:
+    def _keys_document(self) -> Keys:
         data = self._fetch(self.url, addresses.KEYS)
         try:
-            value = json.loads(data or b"")
-        except (ValueError, RecursionError):
-            value = None
-        if not isinstance(value, dict) or not all(isinstance(value.get(name), list) for name in ("keys", "statements")):
-            raise RefusedError("document", f"{self.url} does not say which keys it signs with: is it a collector?")
-        return value
+            return Keys.from_bytes(data or b"")
+        except ParameterError:
+            sentence = f"{self.url} does not say which keys it signs with: is it a collector?"
+            raise RefusedError("document", sentence) from None
 
     def _ask_witnesses(self, campaign: str, data: bytes, payload: bytes, trusted: Sequence[VerifyKey]) -> int:
         """How many witnesses were told the same; raises if one was told something else, or nothing."""
@@ -228,14 +225,13 @@ class Collector:
         raise RefusedError("document", f"{server}{path} was answered with {answer.problem}.")
 
 
-def _named(told: dict[str, list[Any]], day: datetime.date) -> Trust:
+def _named(index: Keys, day: datetime.date) -> Trust:
     """The keys that a collector says it signs with today."""
     keys = []
     with _refusing("the list of keys"):
-        for item in told["keys"][:_MAX_KEYS]:
-            until = item["until"]
-            if until is None or day <= require_day("until", until):
-                keys.append(VerifyKey.of_text(item["key"]))
+        for item in index.keys[:_MAX_KEYS]:
+            if item.until is None or day <= require_day("until", item.until):
+                keys.append(VerifyKey.of_text(item.key))
     return Trust.of(*keys)
 
 
@@ -250,5 +246,5 @@ def _refusing(what: str, reason: str = "document") -> Iterator[None]:
         raise RefusedError(reason, f"{_capital(what)} is not as it should be: {error}") from error
 
 
-def _capital(words: str) -> str:
-    return words[0].upper() + words[1:]
+def _capital(sentence: str) -> str:
+    return sentence[0].upper() + sentence[1:]

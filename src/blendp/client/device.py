@@ -19,7 +19,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
-from blendp.canonical import canonical_json
 from blendp.client.collector import Campaign, Collector, Listing, Offer
 from blendp.client.consent import Consent
 from blendp.client.explanation import Explanation, explain
@@ -38,9 +37,11 @@ from blendp.randomness.random import COIN_BITS
 from blendp.reports import QUESTION_NUMBER
 from blendp.wire import Manifest, Terms, UploadedReport, addresses
 from blendp.wire.addresses import of_campaign, of_report
+from blendp.wire.deletions import DeletionRequest
 from blendp.wire.install import ENROLMENT_NONCE_BYTES, ENROLMENT_TOKEN, deletion_key, pseudonym
 from blendp.wire.keys import Trust
 from blendp.wire.media_types import JSON_TYPE, OPT_IN_TYPE, REPORT_TYPE
+from blendp.wire.opt_in import OptInRecords, record_bytes
 from blendp.wire.reports import ID_BYTES, write_report
 from blendp.wire.text_forms import require_day
 
@@ -336,10 +337,9 @@ class Device:
         """The body of an enrolment: some of the records, drawn at random, and the nonce by which a retry is known."""
         count = min(terms.opt_in_records, len(records))
         chosen = [records[place] for place in self._random.subset(len(records), count).tolist()]
-        fields = {"terms": terms.sha256, "nonce": os.urandom(ENROLMENT_NONCE_BYTES).hex()}
-        room = MAX_BODY - len(canonical_json({**fields, "records": []}))
-        sent = fitting(chosen, lambda record: len(canonical_json(_plain(record))) + 1, room)
-        return canonical_json({**fields, "records": [_plain(record) for record in sent]})
+        nonce = os.urandom(ENROLMENT_NONCE_BYTES)
+        room = MAX_BODY - len(OptInRecords.of(terms.sha256, nonce, []).to_bytes())
+        return OptInRecords.of(terms.sha256, nonce, fitting(chosen, record_bytes, room)).to_bytes()
 
     def _randomised(self, records: Sequence[Record], seen: Campaign) -> tuple[int, bytes]:
         """The one report: the number of its question, and its bytes."""
@@ -365,13 +365,9 @@ class Device:
                 done, "opt-in-deletion", "DELETE", of_campaign(addresses.OPT_IN, done.campaign), None, None
             )
         else:
-            body = canonical_json({"deletion_key": deletion_key(self._store.secret, done.campaign).hex()})
+            body = DeletionRequest.of(deletion_key(self._store.secret, done.campaign)).to_bytes()
             address = of_campaign(addresses.DELETIONS, done.campaign)
             self._outbox.add(done, "deletion", "POST", address, JSON_TYPE, body)
-
-
-def _plain(record: Record) -> dict[str, str | None]:
-    return {"query": record[0], "url": record[1]}
 
 
 def _require_token(token: str) -> None:

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from blendp.client.refusals import NetworkError, RefusedError
 from blendp.errors import ParameterError
-from blendp.wire.problems import PREFIX, PROBLEMS
+from blendp.wire.problems import PROBLEMS, slug_of
 
 if TYPE_CHECKING:
     import httpx
@@ -63,8 +63,8 @@ class Answer:
     def problem(self) -> str:
         """Why a request was refused: a known problem type, or the status."""
         value = self.json()
-        told = str(value.get("type")).removeprefix(PREFIX) if isinstance(value, dict) else ""
-        return told if told in PROBLEMS else f"http-{self.status}"
+        slug = slug_of(value) if isinstance(value, dict) else None
+        return slug or f"http-{self.status}"
 
 
 class Http:

@@ -16,7 +16,10 @@ from blendp.client.consent import Consent
 from blendp.client.http import Answer, Http
 from blendp.client.refusals import NetworkError, RefusedError
 from blendp.client.store import DeviceStore, Item, Participation
+from blendp.errors import ParameterError
+from blendp.wire.deletions import Deleted
 from blendp.wire.problems import RETRYABLE
+from blendp.wire.reports import OUTCOMES, UploadOutcome
 from blendp.wire.text_forms import require_day
 
 MAX_ITEMS = 500
@@ -26,7 +29,6 @@ DELETIONS = ("deletion", "opt-in-deletion")
 NEEDS = {"report": Consent.LOCAL, "opt-in": Consent.OPT_IN}
 """What the person must have agreed to for each kind; deletion needs no consent."""
 
-_OUTCOMES = ("accepted", "duplicate")
 _BY_THE_CLOCK = ("late", "wrong-state")
 """Refusals that hang on the collector's clock: final only when this device's clock is past the last day as well."""
 
@@ -167,10 +169,12 @@ class Outbox:
 
 def _outcome(answer: Answer, kind: str) -> str | None:
     """What a collector says of what it took; None if this is no collector's word, as a proxy's page is none."""
-    value = answer.json()
-    if answer.status not in (200, 201) or not isinstance(value, dict):
+    if answer.status not in (200, 201):
         return None
-    if kind in DELETIONS:
-        deleted = value.get("deleted")
-        return None if not isinstance(deleted, bool) else "deleted" if deleted else "nothing to delete"
-    return str(value["outcome"]) if value.get("outcome") in _OUTCOMES else None
+    try:
+        if kind in DELETIONS:
+            return "deleted" if Deleted.from_bytes(answer.body).deleted else "nothing to delete"
+        outcome = UploadOutcome.from_bytes(answer.body).outcome
+    except ParameterError:
+        return None
+    return outcome if outcome in OUTCOMES else None

@@ -19,8 +19,9 @@ from itertools import islice
 from blendp.service.clock import Clock
 from blendp.service.refusal import Refused
 from blendp.service.store.one_call import Row
-from blendp.service.store.reports import ACCEPTED, COME_BACK, keep_reports
+from blendp.service.store.reports import COME_BACK, keep_reports
 from blendp.service.store.store import Store, is_stuck, refusal_of
+from blendp.wire.reports import ACCEPTED
 
 MAX_IN_GROUP = 20_000
 """Reports that one transaction keeps, so that nobody waits long for others."""

@@ -9,14 +9,17 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlencode
 
+from msgspec import to_builtins
+
 from blendp.client.http import distrust, server_url, trusted_authorities
 from blendp.errors import ParameterError
 from blendp.wire import addresses
 from blendp.wire.addresses import of_campaign
 from blendp.wire.campaign import Terms
+from blendp.wire.enrolments import EnrolmentRequest
 from blendp.wire.envelope import Envelope
 from blendp.wire.media_types import JSON_TYPE
-from blendp.wire.problems import PREFIX, PROBLEMS
+from blendp.wire.problems import slug_of
 
 if TYPE_CHECKING:
     import httpx
@@ -79,7 +82,8 @@ class OperatorClient:
 
     def enrol(self, campaign: str, count: int) -> list[str]:
         """New one-time tokens, told this once."""
-        return list(self._ask("POST", of_campaign(addresses.ENROLMENTS, campaign), {"count": count})["tokens"])
+        asked = to_builtins(EnrolmentRequest(count))
+        return list(self._ask("POST", of_campaign(addresses.ENROLMENTS, campaign), asked)["tokens"])
 
     def publish(self, campaign: str) -> dict[str, Any]:
         """Have the list made and published."""
@@ -157,10 +161,9 @@ class OperatorClient:
             raise ConnectionError(
                 f"{self._server} answered {response.status_code} and not as a collector does: check --server."
             )
-        slug = str(value.get("type")).removeprefix(PREFIX)
         raise OperatorError(
             response.status_code,
-            slug if slug in PROBLEMS else f"http-{response.status_code}",
+            slug_of(value) or f"http-{response.status_code}",
             str(value.get("detail") or value.get("title")),
             value.get("missing"),
         )

@@ -24,39 +24,21 @@ from blendp.service.campaigns import Found, being_made, find, opt_in_key, terms_
 from blendp.service.clock import Clock, past
 from blendp.service.private_files import PrivateFiles
 from blendp.service.refusal import Refused
-from blendp.service.store.reports import ACCEPTED, DUPLICATE
 from blendp.service.store.schema import enrolment
 from blendp.service.store.store import Store
 from blendp.service.tokens import enrolment_hash, new_enrolment_token
 from blendp.texts import MAX_TEXT_BYTES, is_usable
 from blendp.wire.campaign import Terms
-from blendp.wire.install import ENROLMENT_NONCE_BYTES
-from blendp.wire.text_forms import of_hex, require_day
-
-MAX_ENROLMENTS = 10_000
-"""Tokens that are made at a time."""
+from blendp.wire.enrolments import MAX_ENROLMENTS
+from blendp.wire.opt_in import OptInRecords
+from blendp.wire.reports import ACCEPTED, DUPLICATE
+from blendp.wire.text_forms import require_day
 
 _SEAL_NONCE_BYTES = 12
 _PAD_BYTES = 256
 """Records are padded to a multiple of this, so that their length tells little."""
 
 
-class JsonRecord(msgspec.Struct, forbid_unknown_fields=True):
-    """One record of a person."""
-
-    query: str
-    url: str | None = None
-
-
-class JsonRecords(msgspec.Struct, forbid_unknown_fields=True):
-    """What an opt-in person sends: the records, the terms that were agreed to, and what a retry is known by."""
-
-    terms: str
-    nonce: str
-    records: list[JsonRecord]
-
-
-_decoder = msgspec.json.Decoder(JsonRecords)
 _records_decoder = msgspec.json.Decoder(list[tuple[str, str | None]])
 
 
@@ -87,9 +69,9 @@ class OptIn:
         What the records say decides neither: whoever knows a token must not be able to test guesses of them.
         """
         try:
-            sent = _decoder.decode(body)
-            nonce = _nonce_hash(sent.nonce)
-        except (msgspec.DecodeError, ParameterError, UnicodeError, RecursionError) as error:
+            sent = OptInRecords.from_bytes(body)
+            nonce = hashlib.sha256(sent.nonce_bytes).digest()
+        except ParameterError as error:
             raise Refused("malformed", f"The body is not a set of records: {error}") from error
         with self.store.writing() as connection:
             found, held = self._person(connection, name, token)
@@ -188,11 +170,6 @@ class OptIn:
         return key
 
 
-def _nonce_hash(text: str) -> bytes:
-    """What the store knows of a nonce."""
-    return hashlib.sha256(of_hex(text, "nonce", ENROLMENT_NONCE_BYTES)).digest()
-
-
 def in_order(people: Iterable[list[Record]]) -> list[list[Record]]:
     """Everybody's records, sorted, and the people by what they sent."""
     return sorted((sorted(records, key=_bytes_of) for records in people), key=msgspec.json.encode)
@@ -223,7 +200,7 @@ def _this(number: int, token: bytes) -> sa.Update:
     return enrolment.update().where(enrolment.c.campaign == number, enrolment.c.token == token)
 
 
-def _plain(sent: JsonRecords, terms: Terms) -> list[Record]:
+def _plain(sent: OptInRecords, terms: Terms) -> list[Record]:
     """The records, if they keep to the terms."""
     if sent.terms != terms.sha256:
         raise Refused("wrong-list", f"These records are bound to other terms than {terms.sha256}: look at them again.")

@@ -10,9 +10,13 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
-from typing import Any, Self
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from typing import Annotated, Any, Self
+
+import msgspec
+from msgspec import Meta
 
 from blendp.canonical import canonical_json, read_canonical, sha256
 from blendp.errors import ParameterError, require_choice, require_count, require_number
@@ -20,6 +24,7 @@ from blendp.headlist import HeadList
 from blendp.normalise import RULES
 from blendp.privacy import Budget
 from blendp.reports import RANDOMISER_OF_METHOD, ListScheme, client_budget, report_scheme
+from blendp.wire.messages import FieldForm, exact_fields, field_forms, json_form
 from blendp.wire.text_forms import require_day
 
 TERMS_FORMAT, MANIFEST_FORMAT = "blendp/terms/1", "blendp/manifest/1"
@@ -31,94 +36,126 @@ CAMPAIGN_PATTERN = "^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$"
 
 _ID = re.compile(CAMPAIGN_PATTERN)
 _HASH = re.compile(r"[0-9a-f]{64}")
-_MAX_TEXT = {"title": 200, "organisation": 200, "purpose": 1000, "contact": 200}
-_TEXT_REMEDY = {
-    "title": "Say what is asked.",
-    "organisation": "Say who asks.",
-    "purpose": "Say what the result is used for.",
-    "contact": "Say where people can ask and complain.",
-}
 MIN_GRACE_DAYS, MAX_GRACE_DAYS = 3, 90
 """A clock may be three days fast before a collector doubts it: with fewer, it could act before people's last day."""
 
 _MAX_PEOPLE = 1_000_000_000
+_SMALL = "Below 100 single people come into sight."
+
+
+def _text(max_length: int, description: str, remedy: str) -> Meta:
+    return Meta(min_length=1, max_length=max_length, description=description, extra={"remedy": remedy})
+
+
+def _day(description: str) -> Meta:
+    return Meta(description=description, extra_json_schema={"format": "date"})
+
+
+def _count(description: str, remedy: str) -> Meta:
+    return Meta(ge=1, le=_MAX_PEOPLE, description=description, extra={"remedy": remedy})
+
+
+def _choice(choices: Sequence[str | int], description: str) -> Meta:
+    return Meta(description=description, extra_json_schema={"enum": list(choices)})
 
 
 @dataclass(frozen=True)
 class Terms:
-    """What a campaign asks and promises; fixed and signed before anybody takes part."""
+    """What a campaign asks and promises; fixed and signed before anybody takes part.
 
-    campaign: str
-    """The campaign's name in addresses: lower-case letters, digits and hyphens."""
-
-    title: str
-    """What is asked, for people."""
-
-    organisation: str
-    """Who asks, and answers for what is promised here."""
-
-    purpose: str
-    """What the result is used for."""
-
-    contact: str
-    """Where people reach the organisation: a mail address, a page, a telephone number."""
-
-    opens: str
-    """The first day (UTC) on which opt-in records are taken."""
-
-    opt_in_until: str
-    """The last day on which opt-in records are taken."""
-
-    reports_until: str
-    """The last day on which clients' reports are taken."""
-
-    grace_days: int = 7
-    """How many days after each of the two last days an operator has to act. Then the collector does it by itself: it
-    publishes the list, or releases the result, if there are people enough, and deletes the campaign if there are not.
+    A field is defined here alone: what collectors accept, what the OpenAPI document says, and the options of
+    ``blendp campaign create`` follow from its type, its bounds, its default and its description.
     """
 
-    method: str = "blendp"
-    """blendp, or published: BLENDER with its errata mended."""
+    campaign: Annotated[
+        str,
+        Meta(
+            pattern=CAMPAIGN_PATTERN,
+            description="The campaign's name in addresses: lower-case letters, digits and hyphens.",
+            examples=["trends-2026-11"],
+        ),
+    ]
+    title: Annotated[str, _text(200, "What is asked, for people.", "Say what is asked.")]
+    organisation: Annotated[str, _text(200, "Who asks, and answers for what is promised here.", "Say who asks.")]
+    purpose: Annotated[str, _text(1000, "What the result is used for.", "Say what the result is used for.")]
+    contact: Annotated[
+        str,
+        _text(
+            200,
+            "Where people reach the organisation: a mail address, a page, a telephone number.",
+            "Say where people can ask and complain.",
+        ),
+    ]
+    opens: Annotated[str, _day("The first day (UTC) on which opt-in records are taken.")]
+    opt_in_until: Annotated[str, _day("The last day on which opt-in records are taken.")]
+    reports_until: Annotated[str, _day("The last day on which clients' reports are taken.")]
+    grace_days: Annotated[
+        int,
+        Meta(
+            ge=MIN_GRACE_DAYS,
+            le=MAX_GRACE_DAYS,
+            description="Days after each of the two last days that an operator has to act. Then the collector does it "
+            "by itself: it publishes the list, or releases the result, if there are people enough, and deletes the "
+            "campaign if there are not.",
+            extra={"remedy": "7 is usual.", "too_many": "Records are not kept longer than needed."},
+        ),
+    ] = 7
+    method: Annotated[str, _choice(METHODS, "blendp, or published: BLENDER with its errata mended.")] = "blendp"
+    epsilon: Annotated[
+        float,
+        Meta(gt=0, le=50, description="The privacy loss each person is promised at most; the same for both groups."),
+    ] = 4.0
+    delta: Annotated[
+        float,
+        Meta(
+            ge=0,
+            lt=1,
+            description="By how much the probability of any result may exceed e^epsilon times what it is with other "
+            "records of a person; keep it far below one over the clients.",
+        ),
+    ] = 1e-6
+    """A record that one person alone holds is listed with at most this probability. Clients spend it where they report
+    by the published two-stage randomiser; a campaign of the blendp method has them report subsets, with delta 0."""
 
-    epsilon: float = 4.0
-    """The privacy loss each person is promised at most; the same for both groups."""
-
-    delta: float = 1e-6
-    """By how much the probability of any result may exceed e^epsilon times what it is with other records of a person;
-    a record that one person alone holds is listed with at most this probability. Clients spend it where they report by
-    the published two-stage randomiser; a campaign of the blendp method has them report subsets, with delta 0."""
-
-    levels: int = 2
-    """2 for <query, URL> records, 1 for queries alone."""
-
-    normalise: str = "blendp-1"
-    """The rule of normal text that devices apply."""
-
-    size: int | None = 50
-    """How many records the list keeps at most; None keeps all that pass."""
-
-    opt_in_records: int = 1
-    """The contribution bound: how many records an opt-in person sends at most."""
-
-    min_opt_in: int = 100
-    """No list is published before so many opt-in people have sent their records."""
-
-    min_clients: int = 1000
-    """No result is released before so many clients have reported."""
-
-    expected_clients: int = 10_000
-    """How many clients are expected; what they are asked is tuned to it."""
-
-    participation: float = 1.0
-    """The share of the clients who take part: each device draws once, and keeps silent if it was not drawn."""
+    levels: Annotated[int, _choice((1, 2), "2 for <query, URL> records, 1 for queries alone.")] = 2
+    normalise: Annotated[str, _choice(RULES, "The rule of normal text that devices apply: blendp-1 or none.")] = (
+        "blendp-1"
+    )
+    size: (
+        Annotated[
+            int,
+            _count(
+                "How many records the list keeps at most; null keeps all that pass.",
+                "Ask for at least one record; None keeps all.",
+            ),
+        ]
+        | None
+    ) = 50
+    opt_in_records: Annotated[
+        int, _count("The contribution bound: how many records an opt-in person sends at most.", "1 is usual.")
+    ] = 1
+    min_opt_in: Annotated[
+        int, _count("No list is published before so many opt-in people have sent their records.", _SMALL)
+    ] = 100
+    min_clients: Annotated[int, _count("No result is released before so many clients have reported.", _SMALL)] = 1000
+    expected_clients: Annotated[
+        int, _count("How many clients are expected; what they are asked is tuned to it.", "A guess will do.")
+    ] = 10_000
+    participation: Annotated[
+        float,
+        Meta(
+            gt=0,
+            le=1,
+            description="The share of the clients who take part: each device draws once, and keeps silent if it was "
+            "not drawn.",
+        ),
+    ] = 1.0
 
     def __post_init__(self) -> None:
         """Refuse terms that nobody could keep."""
         require_campaign_id(self.campaign)
-        for name, longest in _MAX_TEXT.items():
-            text: object = getattr(self, name)
-            if not isinstance(text, str) or not 0 < len(text.strip()) <= len(text) <= longest or not text.isprintable():
-                raise ParameterError(name, text, f"1 to {longest} printable characters", _TEXT_REMEDY[name])
+        for form in _forms():
+            _require_bounds(form, getattr(self, form.name))
         opens, opt_in, reports = (
             require_day(name, getattr(self, name)) for name in ("opens", "opt_in_until", "reports_until")
         )
@@ -135,15 +172,6 @@ class Terms:
         if type(self.levels) is not int or self.levels not in (1, 2):
             raise ParameterError("levels", self.levels, "1 or 2", "2 is for <query, URL> records, 1 for queries alone.")
         require_choice("normalise", self.normalise, RULES)
-        if self.size is not None:
-            require_count("size", self.size, min_value=1, remedy="Ask for at least one record; None keeps all.")
-        require_count("opt_in_records", self.opt_in_records, min_value=1, remedy="1 is usual.")
-        for name in ("min_opt_in", "min_clients"):
-            require_count(name, getattr(self, name), min_value=1, remedy="Below 100 single people come into sight.")
-        require_count("expected_clients", self.expected_clients, min_value=1, remedy="A guess will do.")
-        for name in ("size", "opt_in_records", "min_opt_in", "min_clients", "expected_clients"):
-            if (getattr(self, name) or 0) > _MAX_PEOPLE:
-                raise ParameterError(name, "a larger number", f"at most {_MAX_PEOPLE}", "Fewer people are on earth.")
         require_number(
             "participation",
             self.participation,
@@ -155,10 +183,6 @@ class Terms:
 
     def _require_grace(self) -> None:
         """Refuse days of grace after which no client could report, or that the calendar does not have."""
-        require_count("grace_days", self.grace_days, min_value=MIN_GRACE_DAYS, remedy="7 is usual.")
-        if self.grace_days > MAX_GRACE_DAYS:
-            legal = f"at most {MAX_GRACE_DAYS}"
-            raise ParameterError("grace_days", self.grace_days, legal, "Records are not kept longer than needed.")
         try:
             in_time = self.records_kept_until < self.reports_until <= self.reports_kept_until
         except OverflowError:
@@ -211,7 +235,7 @@ class Terms:
     @classmethod
     def of_plain(cls, value: Mapping[str, Any]) -> Self:
         """From plain values, the format left aside."""
-        return cls(**_fields_of(cls, value, "terms"))
+        return cls(**exact_fields(cls, value, "terms"))
 
     @property
     def sha256(self) -> str:
@@ -267,7 +291,7 @@ class Manifest:
         terms = value.get("terms")
         if not isinstance(terms, dict) or "format" in terms:
             raise ParameterError("terms", terms, "an object of the fields of terms alone", "Fetch the manifest again.")
-        return cls(**_fields_of(cls, {**value, "terms": Terms.of_plain(terms)}, "manifest"))
+        return cls(**exact_fields(cls, {**value, "terms": Terms.of_plain(terms)}, "manifest"))
 
     @property
     def sha256(self) -> str:
@@ -295,11 +319,33 @@ def require_campaign_id(value: object) -> None:
         raise ParameterError("campaign", value, legal, "For instance trends-2026-11.")
 
 
-def _fields_of(cls: type[Terms | Manifest], value: Mapping[str, Any], what: str) -> dict[str, Any]:
-    """Values for exactly the fields of this dataclass."""
-    given = {name: held for name, held in value.items() if name != "format"}
-    names = {field.name for field in fields(cls)}
-    if set(given) != names:
-        wrong = sorted(set(given) ^ names)
-        raise ParameterError(what, wrong[0], "complete, with no other names", "It needs another version of blendp.")
+@cache
+def _forms() -> tuple[FieldForm, ...]:
+    return tuple(field_forms(Terms).values())
+
+
+def _require_bounds(form: FieldForm, value: Any) -> None:
+    """Raise unless a text or a count of the terms is within its bounds."""
+    meta, remedy = form.meta, (form.meta.extra or {}).get("remedy", "")
+    if meta.max_length is not None:
+        length = meta.max_length
+        if not isinstance(value, str) or not 0 < len(value.strip()) <= len(value) <= length or not value.isprintable():
+            raise ParameterError(form.name, value, f"1 to {length} printable characters", remedy)
+    elif form.kind in (int, int | None) and meta.ge is not None and not (value is None and form.kind is not int):
+        require_count(form.name, value, min_value=int(meta.ge), remedy=remedy)
+        if value > (meta.le or 0):
+            too_many = (meta.extra or {}).get("too_many", "Fewer people are on earth.")
+            raise ParameterError(form.name, "a larger number", f"at most {meta.le}", too_many)
+
+
+NewTerms = json_form(Terms, "NewTerms", "The terms of a new campaign; what is left out is as usual.")
+"""What operators send."""
+
+
+def read_new_terms(body: bytes) -> dict[str, Any]:
+    """The fields that a body gives, of the right types; whether they are within their bounds, :class:`Terms` says."""
+    try:
+        given: dict[str, Any] = msgspec.to_builtins(msgspec.json.decode(body, type=NewTerms))
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        raise ParameterError("body", body[:40], "terms as the documentation says", f"{error}.") from error
     return given

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Annotated, Any
+
+from msgspec import UNSET, UnsetType
+
+from blendp.wire.messages import Message, documented
 
 RETRYABLE = (408, 421, 425, 429, 431, 500, 502, 503, 504, 507)
 """Statuses after which the same bytes may be sent again; any other 4xx is final."""
@@ -60,3 +66,25 @@ PROBLEMS = MappingProxyType(
         )
     }
 )
+
+
+class ProblemDocument(Message):
+    """A refusal, as it travels (RFC 9457)."""
+
+    type: Annotated[str, documented(enum=[problem.type for problem in PROBLEMS.values()])]
+    title: str
+    status: int
+    detail: str
+    missing: Annotated[int | UnsetType, documented(description="How many people are missing (too-few)")] = UNSET
+    reason: Annotated[
+        str | UnsetType,
+        documented(
+            enum=["storage-full", "read-only", "unreachable", "stopped"], description="Why the service is not ready"
+        ),
+    ] = UNSET
+
+
+def slug_of(document: Mapping[str, Any]) -> str | None:
+    """Which known problem a document tells of; None if it tells of none, as a proxy's page does."""
+    slug = str(document.get("type")).removeprefix(PREFIX)
+    return slug if slug in PROBLEMS else None

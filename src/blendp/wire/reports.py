@@ -19,12 +19,14 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
-import msgspec
 import numpy as np
 
 from blendp.errors import ParameterError
 from blendp.reports import QUESTION_NUMBER, QUESTIONS
+from blendp.wire.messages import Hash, Message, documented
+from blendp.wire.problems import PROBLEMS
 from blendp.wire.text_forms import of_hex
 
 ID_BYTES = PSEUDONYM_BYTES = 16
@@ -37,16 +39,33 @@ _SECTION = struct.Struct(">BHI")
 _REMEDY = "Send it as the documentation says."
 
 
-class JsonReport(msgspec.Struct, forbid_unknown_fields=True):
+class JsonReport(Message):
     """A report under its own address."""
 
-    manifest: str
-    pseudonym: str
-    question: str
-    data: str
+    manifest: Hash
+    pseudonym: Annotated[str, documented(pattern="^[0-9a-f]{32}$")]
+    question: Annotated[str, documented(enum=list(QUESTIONS))]
+    data: Annotated[str, documented(pattern="^([0-9a-f]{2})*$")]
 
 
-_report_decoder = msgspec.json.Decoder(JsonReport)
+ACCEPTED, DUPLICATE = OUTCOMES = ("accepted", "duplicate")
+"""What becomes of a report that is not refused: it is kept, or was there byte for byte."""
+
+Fate = Annotated[
+    str, documented(enum=[*OUTCOMES, *PROBLEMS], description="accepted, duplicate, or the last part of a problem type")
+]
+
+
+class UploadOutcome(Message):
+    """What became of what was sent."""
+
+    outcome: Annotated[str, documented(enum=list(OUTCOMES))]
+
+
+class UploadOutcomes(Message):
+    """What became of every report, in the order of the body."""
+
+    outcomes: Annotated[list[Fate], documented(minItems=1)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +99,7 @@ class Upload:
 
 def read_report(report_id: str, body: bytes) -> Upload:
     """A JSON report that was put under its id."""
-    try:
-        report = _report_decoder.decode(body)
-    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise ParameterError("report", body[:40], "a JSON report", str(error)) from error
+    report = JsonReport.from_bytes(body)
     row = (
         of_hex(report_id, "report id", ID_BYTES),
         of_hex(report.pseudonym, "pseudonym", PSEUDONYM_BYTES),
@@ -126,14 +142,8 @@ def read_batch(body: bytes) -> Upload:
 
 def write_report(manifest: str, report: UploadedReport) -> bytes:
     """The JSON body of a report; its id goes into the address."""
-    return msgspec.json.encode(
-        {
-            "data": report.data.hex(),
-            "manifest": manifest,
-            "pseudonym": report.pseudonym.hex(),
-            "question": QUESTIONS[report.question],
-        }
-    )
+    question = QUESTIONS[report.question]
+    return JsonReport(manifest, report.pseudonym.hex(), question, report.data.hex()).to_bytes()
 
 
 def write_batch(manifest: str, reports: Sequence[UploadedReport]) -> bytes:

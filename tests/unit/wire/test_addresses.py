@@ -11,7 +11,7 @@ from blendp.service.http.app import ENDPOINTS
 from blendp.wire import addresses
 from blendp.wire.addresses import of_campaign, of_report
 
-TEMPLATES = {name: value for name, value in vars(addresses).items() if name.isupper()}
+TEMPLATES = {name: value for name, value in vars(addresses).items() if isinstance(value, str) and name.isupper()}
 SOURCE = Path(blendp.__file__).parent
 
 

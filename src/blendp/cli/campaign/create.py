@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import datetime
 import re
-from dataclasses import dataclass
-from typing import Annotated
+from dataclasses import MISSING, dataclass
+from typing import Annotated, Any, TypeVar
 
 from typer import Argument
 
@@ -19,7 +19,8 @@ from blendp.errors import ParameterError, require_choice
 from blendp.logs.synthetic import NAMES
 from blendp.render.plan.forecast import error_words, forecast_words
 from blendp.service.clock import utc_today
-from blendp.wire.campaign import METHODS, Terms
+from blendp.wire.campaign import Terms
+from blendp.wire.messages import field_forms
 from blendp.wire.text_forms import require_day
 
 EXAMPLES = """Examples:
@@ -32,73 +33,48 @@ SMALL_GROUP = 100
 _RELATIVE = re.compile(r"\+([0-9]{1,4})d")
 
 
+_PRIVACY = ("epsilon", "delta", "min_opt_in", "min_clients")
+_SPELT = {
+    "opens": "First day: 2026-11-16, or +3d for in three days (today).",
+    "opt_in_until": "Last day (UTC) for opt-in records: 2026-11-30, or +14d for 14 days after --opens.",
+    "reports_until": "Last day for clients' reports: 2026-12-31, or +44d for 44 days after --opens.",
+    "size": "Records that the list keeps at most; 0 keeps all.",
+}
+"""What is written otherwise on the command line than in the terms."""
+
+_Options = TypeVar("_Options")
+
+
+def _with_terms(cls: type[_Options]) -> type[_Options]:
+    """With an option for every field of the terms: its type, default and meaning are those of the field."""
+    cls.__annotations__ = {}
+    for form in field_forms(Terms).values():
+        panel = privacy if form.name in _PRIVACY else method
+        option = panel(help=_SPELT.get(form.name, form.meta.description))
+        kind, default = form.kind, form.default
+        if form.name == "campaign":
+            option = Argument(help=form.meta.description, metavar="CAMPAIGN")
+        elif form.name == "opens":
+            kind, default = str | None, None
+        elif form.name == "size":
+            kind, default = int, Terms.size or 0
+        cls.__annotations__[form.name] = Annotated[kind, option]
+        if default is not MISSING:
+            setattr(cls, form.name, default)
+    return cls
+
+
 @dataclass(frozen=True, kw_only=True)
+@_with_terms
 class NewCampaign(Where):
     """The terms, as given on the command line."""
 
-    campaign: Annotated[
-        str, Argument(help="Its name in addresses: lower-case letters, digits, hyphens.", metavar="CAMPAIGN")
-    ]
-    title: Annotated[str, method(help="What is asked, for people.")]
-    organisation: Annotated[str, method(help="Who asks, and answers for the promise.")]
-    purpose: Annotated[str, method(help="What the result is used for.")]
-    contact: Annotated[str, method(help="Where people reach the organisation: mail, page, telephone.")]
-    opt_in_until: Annotated[
-        str, method(help="Last day (UTC) for opt-in records: 2026-11-30, or +14d for 14 days after --opens.")
-    ]
-    reports_until: Annotated[
-        str, method(help="Last day for clients' reports: 2026-12-31, or +44d for 44 days after --opens.")
-    ]
-    grace_days: Annotated[
-        int,
-        method(
-            help="Days after each of these that you have to act; then the collector does it by itself, or deletes all."
-        ),
-    ] = Terms.grace_days
-    opens: Annotated[str | None, method(help="First day: 2026-11-16, or +3d for in three days (today).")] = None
-    method: Annotated[str, method(help=f"{METHODS[0]}, or {METHODS[1]}: BLENDER with its errata mended.")] = (
-        Terms.method
-    )
-    epsilon: Annotated[float, privacy(help="Privacy loss promised to every person.")] = Terms.epsilon
-    delta: Annotated[float, privacy(help="By how much a probability may exceed that; far below 1/clients.")] = (
-        Terms.delta
-    )
-    levels: Annotated[int, method(help="2 for <query, URL> records, 1 for queries alone.")] = Terms.levels
-    normalise: Annotated[str, method(help="Rule for strings that devices apply: blendp-1 or none.")] = Terms.normalise
-    size: Annotated[int, method(help="Records that the list keeps at most; 0 keeps all.")] = Terms.size or 0
-    opt_in_records: Annotated[int, method(help="Records that an opt-in person sends at most.")] = Terms.opt_in_records
-    min_opt_in: Annotated[int, privacy(help="No list before so many opt-in people.")] = Terms.min_opt_in
-    min_clients: Annotated[int, privacy(help="No result before so many clients.")] = Terms.min_clients
-    expected_clients: Annotated[int, method(help="Clients that are expected; what they are asked is tuned to it.")] = (
-        Terms.expected_clients
-    )
-    participation: Annotated[float, method(help="Share of the clients who take part.")] = Terms.participation
-
     def terms(self, today: datetime.date) -> Terms:
         """The terms in full, refused if nobody could keep them."""
-        opens = _day("opens", self.opens or "+0d", today)
-        return Terms(
-            campaign=self.campaign,
-            title=self.title,
-            organisation=self.organisation,
-            purpose=self.purpose,
-            contact=self.contact,
-            opens=opens.isoformat(),
-            opt_in_until=_day("opt_in_until", self.opt_in_until, opens).isoformat(),
-            reports_until=_day("reports_until", self.reports_until, opens).isoformat(),
-            grace_days=self.grace_days,
-            method=self.method,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            levels=self.levels,
-            normalise=self.normalise,
-            size=self.size or None,
-            opt_in_records=self.opt_in_records,
-            min_opt_in=self.min_opt_in,
-            min_clients=self.min_clients,
-            expected_clients=self.expected_clients,
-            participation=self.participation,
-        )
+        given: dict[str, Any] = {name: getattr(self, name) for name in field_forms(Terms)}
+        opens = _day("opens", given["opens"] or "+0d", today)
+        days = {name: _day(name, given[name], opens).isoformat() for name in ("opt_in_until", "reports_until")}
+        return Terms(**{**given, **days, "opens": opens.isoformat(), "size": given["size"] or None})
 
 
 @takes_job

@@ -11,6 +11,7 @@ from starlette.types import Scope, Send
 
 from blendp.service.refusal import Refused
 from blendp.wire.media_types import JSON_TYPE, PROBLEM_TYPE
+from blendp.wire.problems import ProblemDocument
 
 SAFE = {
     "cache-control": "no-store",
@@ -73,13 +74,7 @@ class _Safe(Response):
 def problem(refused: Refused) -> Response:
     """A refusal as a problem document."""
     kind = refused.problem
-    document = {
-        "type": kind.type,
-        "title": kind.title,
-        "status": kind.status,
-        "detail": refused.detail,
-        **refused.members,
-    }
+    document = ProblemDocument(kind.type, kind.title, kind.status, refused.detail, **refused.members)
     more = []
     if kind.retryable:
         more.append((b"retry-after", b"%d" % (refused.retry_after or _RETRY_SECONDS)))

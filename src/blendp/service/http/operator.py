@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any, TypeVar
 
-import msgspec
 from starlette.responses import Response
 
 from blendp.canonical import sha256
@@ -24,8 +23,11 @@ from blendp.service.refusal import Refused
 from blendp.service.status import export, status
 from blendp.service.tokens import operator_id
 from blendp.wire import addresses
-from blendp.wire.campaign import CAMPAIGN_PATTERN, require_campaign_id
+from blendp.wire.campaign import CAMPAIGN_PATTERN, NewTerms, read_new_terms, require_campaign_id
+from blendp.wire.deletions import Deleted
+from blendp.wire.enrolments import EnrolmentRequest, EnrolmentTokens
 from blendp.wire.media_types import JSON_TYPE, METRICS_TYPE
+from blendp.wire.messages import Day, Message
 from blendp.wire.text_forms import require_day
 
 _LARGEST_NUMBER = 2_147_483_647
@@ -38,46 +40,15 @@ _AUDIT_QUERY: dict[str, dict[str, Any]] = {
 T = TypeVar("T")
 
 
-class JsonCount(msgspec.Struct, forbid_unknown_fields=True):
-    """How many."""
-
-    count: int
-
-
-class JsonDay(msgspec.Struct, forbid_unknown_fields=True):
+class JsonDay(Message):
     """Which day it is."""
 
-    day: str
-
-
-class JsonTerms(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """The terms of a new campaign; what is left out is as usual."""
-
-    campaign: str
-    title: str
-    organisation: str
-    purpose: str
-    contact: str
-    opens: str
-    opt_in_until: str
-    reports_until: str
-    grace_days: int | msgspec.UnsetType = msgspec.UNSET
-    method: str | msgspec.UnsetType = msgspec.UNSET
-    epsilon: float | msgspec.UnsetType = msgspec.UNSET
-    delta: float | msgspec.UnsetType = msgspec.UNSET
-    levels: int | msgspec.UnsetType = msgspec.UNSET
-    normalise: str | msgspec.UnsetType = msgspec.UNSET
-    size: int | msgspec.UnsetType | None = msgspec.UNSET
-    opt_in_records: int | msgspec.UnsetType = msgspec.UNSET
-    min_opt_in: int | msgspec.UnsetType = msgspec.UNSET
-    min_clients: int | msgspec.UnsetType = msgspec.UNSET
-    expected_clients: int | msgspec.UnsetType = msgspec.UNSET
-    participation: float | msgspec.UnsetType = msgspec.UNSET
+    day: Day
 
 
 async def create(call: Call) -> Response:
     """Fix the terms of a new campaign."""
-    fields = msgspec.to_builtins(_decoded(call, JsonTerms))
+    fields = _decoded(call, read_new_terms)
     terms = await _acted(call, "create", _possible_name(fields["campaign"]), call.collector.lifecycle.create, fields)
     tell("campaign created", campaign=terms.campaign)
     return answer({"campaign": terms.campaign, "terms_sha256": terms.sha256}, 201)
@@ -85,10 +56,10 @@ async def create(call: Call) -> Response:
 
 async def enrol(call: Call) -> Response:
     """New enrolment tokens."""
-    count = _decoded(call, JsonCount).count
+    count = _decoded(call, EnrolmentRequest.from_bytes).count
     tokens = await _acted(call, "enrol", call.campaign, call.collector.opt_in.enrol, call.campaign, count)
     tell("enrolment tokens made", campaign=call.campaign, count=count)
-    return answer({"tokens": tokens}, 201)
+    return answer(EnrolmentTokens(tokens), 201)
 
 
 async def publish(call: Call) -> Response:
@@ -147,7 +118,7 @@ async def delete(call: Call) -> Response:
     await _acted(call, "delete", call.campaign, call.collector.lifecycle.delete, call.campaign)
     await in_thread(call.collector.book.forget_closed)
     tell("campaign deleted", campaign=call.campaign)
-    return answer({"deleted": True})
+    return answer(Deleted(True))
 
 
 async def show_status(call: Call) -> Response:
@@ -179,7 +150,7 @@ async def show_clock(call: Call) -> Response:
 
 async def accept_clock(call: Call) -> Response:
     """An operator says that the system's clock is right."""
-    day = require_day("day", _decoded(call, JsonDay).day)
+    day = require_day("day", _decoded(call, JsonDay.from_bytes).day)
     await _acted(call, "accept-clock", None, call.collector.accept_clock, day)
     tell("the clock was confirmed", day=day.isoformat())
     return answer(_clock(call))
@@ -233,11 +204,12 @@ def _whole(text: str, name: str, largest: int) -> int:
     return int(text)
 
 
-def _decoded(call: Call, kind: Any) -> Any:
+def _decoded(call: Call, read: Callable[[bytes], T]) -> T:
+    """The message of a body; what is not even of its form is malformed, whatever its values."""
     try:
-        return msgspec.json.decode(call.body, type=kind)
-    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise Refused("malformed", f"The body is not as the documentation says: {error}.") from error
+        return read(call.body)
+    except ParameterError as error:
+        raise Refused("malformed", f"The body is not as the documentation says: {error}") from error
 
 
 ENDPOINTS = (
@@ -248,7 +220,7 @@ ENDPOINTS = (
         create,
         "Create a campaign: fix and sign its terms",
         shapes.Created,
-        accepts={JSON_TYPE: JsonTerms},
+        accepts={JSON_TYPE: NewTerms},
         gives={201: "Created"},
         refuses=("malformed", "conflict", "invalid-parameter", "storage-full"),
     ),
@@ -258,8 +230,8 @@ ENDPOINTS = (
         "manage",
         enrol,
         "Make one-time tokens for opt-in people; they are shown this once",
-        shapes.Tokens,
-        accepts={JSON_TYPE: JsonCount},
+        EnrolmentTokens,
+        accepts={JSON_TYPE: EnrolmentRequest},
         gives={201: "The tokens"},
         refuses=("not-found", "malformed", "late", "wrong-state", "invalid-parameter", "storage-full"),
     ),
@@ -305,7 +277,7 @@ ENDPOINTS = (
         "manage",
         delete,
         "Delete everything of a campaign but its name",
-        shapes.Deleted,
+        Deleted,
         refuses=("not-found", "storage-full"),
     ),
     Endpoint(

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
-import msgspec
 from sqlalchemy.engine import Connection
 from starlette.responses import Response
 
@@ -16,16 +14,25 @@ from blendp.service.http import shapes
 from blendp.service.http.answers import IMMUTABLE, REVALIDATED, answer, problem
 from blendp.service.http.documents import Document, sent
 from blendp.service.http.endpoints import ENROLMENT, PUBLIC, Call, Endpoint, in_thread
-from blendp.service.opt_in import JsonRecords
 from blendp.service.refusal import Refused
 from blendp.service.status import overview
-from blendp.service.store.reports import ACCEPTED, DUPLICATE
 from blendp.wire import addresses
+from blendp.wire.deletions import Deleted, DeletionRequest
+from blendp.wire.index import CampaignLine, Campaigns, Keys, SignedDocument, SigningKeyOfDays
 from blendp.wire.install import DELETION_KEY_BYTES
 from blendp.wire.media_types import BATCH_TYPE, ENVELOPE_TYPE, JSON_TYPE, LIST_TYPE, OPT_IN_TYPE, REPORT_TYPE
+from blendp.wire.opt_in import OptInRecords
 from blendp.wire.problems import PROBLEMS
-from blendp.wire.reports import JsonReport, Upload, read_batch, read_report
-from blendp.wire.text_forms import of_hex
+from blendp.wire.reports import (
+    ACCEPTED,
+    DUPLICATE,
+    JsonReport,
+    Upload,
+    UploadOutcome,
+    UploadOutcomes,
+    read_batch,
+    read_report,
+)
 
 STATUS_OF = {ACCEPTED: 201, DUPLICATE: 200}
 
@@ -33,16 +40,8 @@ _DOCUMENT = {200: "Done", 304: "It is the one that If-None-Match names"}
 _OF_REPORTS = ("not-found", "wrong-state", "late", "wrong-list", "malformed", "storage-full")
 
 
-class JsonDeletion(msgspec.Struct, forbid_unknown_fields=True):
-    """A person wants their report deleted."""
-
-    deletion_key: str
-
-
 _BYTES_OF_A_UNIT = 1024
 """A body that cannot be read costs as many reports as it has of these."""
-
-_deletion_decoder = msgspec.json.Decoder(JsonDeletion)
 
 
 async def live(_call: Call) -> Response:
@@ -61,17 +60,13 @@ async def ready(call: Call) -> Response:
 async def keys(call: Call) -> Response:
     """All signing keys, and how each vouches for the next."""
     known = await in_thread(call.collector.keys.known)
-    return answer(
-        {
-            "keys": [{"key": key.public, "since": key.since, "until": key.until} for key in known],
-            "statements": [json.loads(key.statement.to_bytes()) for key in known if key.statement],
-        }
-    )
+    days = [SigningKeyOfDays(key.public, key.since, key.until) for key in known]
+    return answer(Keys(days, [SignedDocument.from_bytes(key.statement.to_bytes()) for key in known if key.statement]))
 
 
 async def campaigns(call: Call) -> Response:
     """Every campaign."""
-    return answer({"campaigns": await in_thread(overview, call.collector.store)})
+    return answer(Campaigns([CampaignLine(**line) for line in await in_thread(overview, call.collector.store)]))
 
 
 async def signed_document(call: Call) -> Response:
@@ -112,7 +107,7 @@ async def put_report(call: Call) -> Response:
     (outcome,) = await call.collector.receive(reporting, upload)
     if outcome not in STATUS_OF:
         return problem(Refused(outcome, PROBLEMS[outcome].title + "."))
-    return answer({"outcome": outcome}, STATUS_OF[outcome])
+    return answer(UploadOutcome(outcome), STATUS_OF[outcome])
 
 
 async def post_reports(call: Call) -> Response:
@@ -120,27 +115,27 @@ async def post_reports(call: Call) -> Response:
     reporting = await _reporting(call)
     upload = _read(call, reporting, lambda: read_batch(call.body))
     call.charge(len(upload.rows) - 1)
-    return answer({"outcomes": await call.collector.receive(reporting, upload)})
+    return answer(UploadOutcomes(await call.collector.receive(reporting, upload)))
 
 
 async def post_deletion(call: Call) -> Response:
     """Delete the report of an install."""
     try:
-        key = of_hex(_deletion_decoder.decode(call.body).deletion_key, "deletion_key", DELETION_KEY_BYTES)
-    except (msgspec.DecodeError, UnicodeError, ParameterError) as error:
+        key = DeletionRequest.from_bytes(call.body).key
+    except ParameterError as error:
         raise Refused("malformed", f"Send a deletion key of {2 * DELETION_KEY_BYTES} hexadecimal digits.") from error
-    return answer({"deleted": await in_thread(call.collector.forget_report, call.campaign, key)})
+    return answer(Deleted(await in_thread(call.collector.forget_report, call.campaign, key)))
 
 
 async def put_opt_in(call: Call) -> Response:
     """Take in an opt-in person's records."""
     outcome = await in_thread(call.collector.opt_in.receive, call.campaign, call.token, call.body)
-    return answer({"outcome": outcome}, STATUS_OF[outcome])
+    return answer(UploadOutcome(outcome), STATUS_OF[outcome])
 
 
 async def delete_opt_in(call: Call) -> Response:
     """Delete an opt-in person's records."""
-    return answer({"deleted": await in_thread(call.collector.withdraw, call.campaign, call.token)})
+    return answer(Deleted(await in_thread(call.collector.withdraw, call.campaign, call.token)))
 
 
 async def _reporting(call: Call) -> Reporting:
@@ -163,8 +158,8 @@ ENDPOINTS = (
     Endpoint(
         "GET", addresses.READY, PUBLIC, ready, "Whether what is sent can be kept: the store is written to", shapes.Ready
     ),
-    Endpoint("GET", addresses.KEYS, PUBLIC, keys, "The signing keys, and how each vouches for the next", shapes.Keys),
-    Endpoint("GET", addresses.CAMPAIGNS, PUBLIC, campaigns, "All campaigns: name, title, state", shapes.Campaigns),
+    Endpoint("GET", addresses.KEYS, PUBLIC, keys, "The signing keys, and how each vouches for the next", Keys),
+    Endpoint("GET", addresses.CAMPAIGNS, PUBLIC, campaigns, "All campaigns: name, title, state", Campaigns),
     *(
         Endpoint(
             "GET",
@@ -172,7 +167,7 @@ ENDPOINTS = (
             PUBLIC,
             signed_document,
             f"The {address.rpartition('/')[2]}, signed (a DSSE envelope)",
-            shapes.SignedDocument,
+            SignedDocument,
             gives=_DOCUMENT,
             refuses=("not-found",),
             answer_type=ENVELOPE_TYPE,
@@ -196,7 +191,7 @@ ENDPOINTS = (
         PUBLIC,
         put_report,
         "Send one report under its id; the same again is a success",
-        shapes.Outcome,
+        UploadOutcome,
         accepts={REPORT_TYPE: JsonReport},
         gives={201: "Accepted: on the disk", 200: "Duplicate: it was there, byte for byte"},
         refuses=(*_OF_REPORTS, "conflict", "over-quota", "deleted", "impossible"),
@@ -207,7 +202,7 @@ ENDPOINTS = (
         PUBLIC,
         post_reports,
         "Send many reports; the answer tells the outcome of each, in order",
-        shapes.Outcomes,
+        UploadOutcomes,
         accepts={BATCH_TYPE: None},
         gives={200: "The outcomes: accepted, duplicate, or the last part of a problem type"},
         refuses=_OF_REPORTS,
@@ -218,8 +213,8 @@ ENDPOINTS = (
         PUBLIC,
         post_deletion,
         "Have the report of the install that holds this key deleted",
-        shapes.Deleted,
-        accepts={JSON_TYPE: JsonDeletion},
+        Deleted,
+        accepts={JSON_TYPE: DeletionRequest},
         gives={200: "Whether a report was deleted; none is held after the release"},
         refuses=("not-found", "malformed", "storage-full"),
     ),
@@ -229,8 +224,8 @@ ENDPOINTS = (
         ENROLMENT,
         put_opt_in,
         "Opt in with a one-time token: send records to the organisation, unrandomised",
-        shapes.Outcome,
-        accepts={OPT_IN_TYPE: JsonRecords},
+        UploadOutcome,
+        accepts={OPT_IN_TYPE: OptInRecords},
         gives={201: "Accepted: on the disk, encrypted", 200: "Duplicate: the nonce is that of what was accepted"},
         refuses=(*_OF_REPORTS, "conflict", "deleted", "over-quota"),
     ),
@@ -240,7 +235,7 @@ ENDPOINTS = (
         ENROLMENT,
         delete_opt_in,
         "Have an opt-in person's records deleted; the token is spent",
-        shapes.Deleted,
+        Deleted,
         gives={200: "Whether records were deleted; none are held once the list is published"},
         refuses=("not-found", "storage-full"),
     ),

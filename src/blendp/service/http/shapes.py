@@ -1,4 +1,4 @@
-"""The forms of answers, for the OpenAPI document; tests hold every answer against them."""
+"""The forms of answers to operators, for the OpenAPI document; tests hold every answer against them."""
 
 from __future__ import annotations
 
@@ -7,90 +7,33 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from blendp.service.store.schema import STATES
-from blendp.wire.problems import PROBLEMS
+from blendp.wire.index import SignedDocument, State
+from blendp.wire.messages import Day, Hash, Message
+from blendp.wire.reports import Fate
 
-Hash = Annotated[str, Meta(pattern="^[0-9a-f]{64}$", description="SHA-256, hexadecimal")]
-Day = Annotated[str, Meta(pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}$", description="A day of UTC")]
 Number = Annotated[int, Meta(ge=0)]
-State = Annotated[str, Meta(extra_json_schema={"enum": [state for state in STATES if state != "deleted"]})]
-Fate = Annotated[
-    str,
-    Meta(
-        description="accepted, duplicate, or the last part of a problem type",
-        extra_json_schema={"enum": ["accepted", "duplicate", *PROBLEMS]},
-    ),
-]
 
 
-class Form(msgspec.Struct, forbid_unknown_fields=True):
-    """An object with exactly these members."""
-
-
-class Live(Form):
+class Live(Message):
     """The process answers."""
 
     live: bool
 
 
-class Ready(Form):
+class Ready(Message):
     """The store can be written."""
 
     ready: bool
 
 
-class EnvelopeSignature(Form):
-    """Who signed, and the signature."""
-
-    keyid: Annotated[str, Meta(pattern="^[0-9a-f]{16}$")]
-    sig: Annotated[str, Meta(extra_json_schema={"contentEncoding": "base64"})]
-
-
-class SignedDocument(Form):
-    """A DSSE envelope."""
-
-    payload: Annotated[str, Meta(extra_json_schema={"contentEncoding": "base64"})]
-    payloadType: str  # noqa: N815 - the name that DSSE gives it
-    signatures: Annotated[list[EnvelopeSignature], Meta(min_length=1)]
-
-
-class SigningKeyOfDays(Form):
-    """A public key, and the days on which it counts."""
-
-    key: Hash
-    since: Day
-    until: Day | None
-
-
-class Keys(Form):
-    """All signing keys, the newest last, and how each vouches for the next."""
-
-    keys: Annotated[list[SigningKeyOfDays], Meta(min_length=1)]
-    statements: list[SignedDocument]
-
-
-class CampaignLine(Form):
-    """A campaign in the list of all."""
-
-    campaign: str
-    title: str
-    state: State
-
-
-class Campaigns(Form):
-    """All campaigns."""
-
-    campaigns: list[CampaignLine]
-
-
-class ListedQuery(Form):
+class ListedQuery(Message):
     """A query and the URLs listed for it."""
 
     query: str
     urls: list[str]
 
 
-class ListDocument(Form):
+class ListDocument(Message):
     """A head list."""
 
     format: Literal["blendp/head-list/1"]
@@ -98,38 +41,14 @@ class ListDocument(Form):
     queries: list[ListedQuery]
 
 
-class Outcome(Form):
-    """What became of what was sent."""
-
-    outcome: Literal["accepted", "duplicate"]
-
-
-class Outcomes(Form):
-    """What became of every report, in the order of the body."""
-
-    outcomes: Annotated[list[Fate], Meta(min_length=1)]
-
-
-class Deleted(Form):
-    """Whether something was deleted."""
-
-    deleted: bool
-
-
-class Created(Form):
+class Created(Message):
     """A new campaign."""
 
     campaign: str
     terms_sha256: Hash
 
 
-class Tokens(Form):
-    """New enrolment tokens, told this once."""
-
-    tokens: Annotated[list[str], Meta(min_length=1)]
-
-
-class ListPublished(Form):
+class ListPublished(Message):
     """A list that was published."""
 
     manifest_sha256: Hash
@@ -139,7 +58,7 @@ class ListPublished(Form):
     query_share: Annotated[float, Meta(ge=0, le=1)]
 
 
-class Forecast(Form):
+class Forecast(Message):
     """What a list will probably hold; ``people_needed`` is null if no number of people is enough."""
 
     people: Number
@@ -154,7 +73,7 @@ class Forecast(Form):
     people_needed: Number | None
 
 
-class FlaggedRecord(Form):
+class FlaggedRecord(Message):
     """A record about which the groups differ; unknown numbers are null."""
 
     query: str | None
@@ -164,7 +83,7 @@ class FlaggedRecord(Form):
     z: float | None
 
 
-class Agreement(Form):
+class Agreement(Message):
     """Whether opt-in people and clients tell the same story."""
 
     differ: bool
@@ -175,7 +94,7 @@ class Agreement(Form):
     flagged: list[FlaggedRecord]
 
 
-class InfluenceLine(Form):
+class InfluenceLine(Message):
     """How far a share of lying clients could raise a listed query, in the clients' estimate and in the blend."""
 
     share: float
@@ -184,7 +103,7 @@ class InfluenceLine(Form):
     capped: float
 
 
-class Checks(Form):
+class Checks(Message):
     """What to look at before a result is signed; ``agreement`` is null for a method that compares no groups."""
 
     opt_in_people: Number
@@ -201,7 +120,7 @@ class Released(Checks):
     release_sha256: Hash
 
 
-class OptInProgress(Form):
+class OptInProgress(Message):
     """The opt-in group."""
 
     people: Number
@@ -212,7 +131,7 @@ class OptInProgress(Form):
     unused: Number
 
 
-class ClientProgress(Form):
+class ClientProgress(Message):
     """The clients."""
 
     reports: Number
@@ -222,7 +141,7 @@ class ClientProgress(Form):
     expected: Number
 
 
-class DayOfIntake(Form):
+class DayOfIntake(Message):
     """How many reports of a day had one outcome."""
 
     day: Day
@@ -230,7 +149,7 @@ class DayOfIntake(Form):
     count: Number
 
 
-class Churn(Form):
+class Churn(Message):
     """How a list differs from that of the campaign before."""
 
     previous: str
@@ -239,7 +158,7 @@ class Churn(Form):
     kept: Number
 
 
-class ListStatus(Form):
+class ListStatus(Message):
     """A published list."""
 
     sha256: Hash
@@ -248,7 +167,7 @@ class ListStatus(Form):
     churn: Churn | None
 
 
-class BudgetStatus(Form):
+class BudgetStatus(Message):
     """What was promised, and to how many it was spent."""
 
     epsilon: float
@@ -257,7 +176,7 @@ class BudgetStatus(Form):
     clients_spent: Number
 
 
-class Documents(Form):
+class SignedDocuments(Message):
     """The names of the signed documents."""
 
     terms: Hash | None
@@ -265,7 +184,7 @@ class Documents(Form):
     release: Hash | None
 
 
-class ClockReading(Form):
+class ClockReading(Message):
     """The day that the collector goes by, that of the system's clock, and why they differ."""
 
     day: Day
@@ -273,7 +192,7 @@ class ClockReading(Form):
     doubt: str | None
 
 
-class AuditEntry(Form):
+class AuditEntry(Message):
     """One act of an operator, or of the collector by itself."""
 
     number: Number
@@ -287,13 +206,13 @@ class AuditEntry(Form):
     detail: str
 
 
-class AuditTrail(Form):
+class AuditTrail(Message):
     """The latest acts, the latest first."""
 
     entries: list[AuditEntry]
 
 
-class ByItself(Form):
+class ByItself(Message):
     """What happens to a campaign after a day if its operator does nothing, and what has happened by itself so far."""
 
     act: Literal["publish", "release"]
@@ -304,7 +223,7 @@ class ByItself(Form):
     last: AuditEntry | None
 
 
-class Status(Form):
+class Status(Message):
     """How a campaign stands."""
 
     campaign: str
@@ -319,10 +238,10 @@ class Status(Form):
     intake_by_day: list[DayOfIntake]
     head_list: ListStatus | None = msgspec.field(name="list")
     budget: BudgetStatus
-    documents: Documents
+    documents: SignedDocuments
 
 
-class Export(Form):
+class Export(Message):
     """The signed documents of a released campaign, and its list in canonical text."""
 
     terms: SignedDocument

@@ -21,9 +21,8 @@ from blendp.service.refusal import Refused
 from blendp.service.store.one_call import DOOR, SLOTS, Row, keep_in_one_call
 from blendp.service.store.schema import pending_deletion, report
 from blendp.service.store.store import Store
-from blendp.wire.reports import ID_BYTES
+from blendp.wire.reports import ACCEPTED, DUPLICATE, ID_BYTES
 
-ACCEPTED, DUPLICATE = "accepted", "duplicate"
 COME_BACK = "busy"
 PIECE = 5_000
 """Rows that one transaction deletes when a campaign is over, so that nobody waits long for it."""

@@ -18,8 +18,9 @@ from __future__ import annotations
 from sqlalchemy import BigInteger, Column, ForeignKey, Integer, LargeBinary, MetaData, SmallInteger, String, Table
 
 from blendp.service.store.partitions import PARTITIONED_BY
+from blendp.wire.index import STATES as TOLD_STATES
 
-STATES = ("opt-in", "listing", "reporting", "closing", "signing", "released", "deleted")
+STATES = (*TOLD_STATES, "deleted")
 
 metadata = MetaData(
     naming_convention={
