@@ -1,4 +1,4 @@
-"""Counting over logs: the embedded engine, which needs no server."""
+"""Contribution bounding and counting over logs, at user level: the embedded engine, which needs no server."""
 
 from blendp.engines.contributions import Contributions
 from blendp.engines.embedded import EmbeddedLog

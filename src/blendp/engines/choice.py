@@ -1,4 +1,4 @@
-"""In which order the rows of a user are drawn: those with the lowest numbers are chosen.
+"""Contribution bounding: in which order the rows of a user are drawn. Those with the lowest numbers are chosen.
 
 *At random.* Every row has a place of its own in the log, and its number is a hash of the place under a secret key:
 
@@ -9,7 +9,7 @@ where:
     hash is the database's own. The key must go in between: ordering by hash(place, key) or hash(place) xor key flips
          whole branches of the tree of hashes, and reaches only some orders of three or more rows.
 
-Where a person's *different* records are chosen among, however often each occurs, there is no place: person, query and
+Where a user's *different* records are chosen among, however often each occurs, there is no place: user, query and
 URL are hashed instead, as texts. So the choice among different records does depend on what they say; under a secret key
 and a hash taken for a random function it is uniform all the same.
 

@@ -1,4 +1,4 @@
-"""What is left of a log once every person's contribution is bounded."""
+"""What contribution bounding leaves of a log: so many records of every user, the unit of privacy in a log."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _IDS = """
 
 @dataclass(frozen=True, eq=False)
 class Contributions:
-    """Exactly ``per_user`` records of each of ``users`` people.
+    """Exactly ``per_user`` records of each of ``users`` users.
 
     where:
         records  has a row of record ids for every user, in an order that depends on the ids of the users alone: a

@@ -18,8 +18,8 @@ from blendp.headlist import HeadList
 PLACE = "user_id, place"
 """What the choice among a user's occurrences hashes; ``place`` numbers them within the user.
 
-It depends on nothing but the key, the user, and how many occurrences the user has: what one person contributes
-is independent of everybody else's records. The hash is the database's own, so a sample is the same again only with
+It depends on nothing but the key, the user, and how many occurrences the user has: what one user contributes
+is independent of all other users' records. The hash is the database's own, so a sample is the same again only with
 the same version of it.
 """
 
@@ -58,7 +58,7 @@ class EmbeddedLog:
         reproducible: bool = False,  # noqa: ARG002
         different: bool = False,
     ) -> Contributions:
-        """Bound what every person contributes; the choice is always a function of the log and the key."""
+        """Contribution bounding of every user; the choice is always a function of the log and the key."""
         unlike = self.sample(per_user, key, different=True) if different else None
         sample = self.sample(per_user, key)
         return Contributions(self.levels, self.quality, self.opt_in, sample, self._table, unlike)

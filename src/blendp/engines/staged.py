@@ -45,8 +45,8 @@ class StagedLog:
     """Rows that are yet to be drawn from.
 
     where:
-        rows     is SQL for the rows: place, person, query, url, opt_in, all as they stand in the log, and
-                 reason, why the reader holds a row for broken, if ``has_reasons``,
+        rows     is SQL for the rows: place, person (a user's id), query, url, opt_in, all as they stand in the
+                 log, and reason, why the reader holds a row for broken, if ``has_reasons``,
         rule     says which rows are usable,
         broken, ignored  count the rows that are not among ``rows``,
         where    names the log in messages,
@@ -71,12 +71,12 @@ class StagedLog:
         return self.rule.levels
 
     def draw(self, per_user: int, key: int, *, reproducible: bool = False, different: bool = False) -> Contributions:
-        """Bound what every person contributes (:mod:`blendp.engines.choice`), reading the log once if memory suffices.
+        """Contribution bounding of every user (:mod:`blendp.engines.choice`), reading the log once if memory suffices.
 
-        With ``different`` a second choice is made, of each person's different records. A log is drawn from once.
+        With ``different`` a second choice is made, of each user's different records. A log is drawn from once.
         """
         require_draw(per_user, key)
-        reason = self.rule.reason_but_person(DUCKDB, self._known)
+        reason = self.rule.reason_but_user(DUCKDB, self._known)
 
         def numbered(rows: str, reason: str, position: str) -> str:
             if reproducible:

@@ -65,13 +65,13 @@ class RowRule:
         """
         return self._reason(["person", *self._record], dialect, known)
 
-    def reason_but_person(self, dialect: Dialect, known: str | None = None) -> str:
-        """The same for rows whose person is looked at later, once for all rows of the person."""
+    def reason_but_user(self, dialect: Dialect, known: str | None = None) -> str:
+        """The same for rows whose user is looked at later, once for all rows of the user."""
         return self._reason(self._record, dialect, known)
 
     @property
     def names_somebody(self) -> str:
-        """SQL of the embedded database for whether a person is one."""
+        """SQL of the embedded database for whether the id of a user names one."""
         return f"coalesce({self._reason(['person'], DUCKDB, None)} IS NULL, false)"
 
     @property

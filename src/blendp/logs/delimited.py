@@ -1,6 +1,6 @@
 """CSV and TSV files, and the tab separated files of the AOL collection.
 
-CSV has the quotes of RFC 4180, but a row is a line: no field holds a line break, or one person's quote could swallow
+CSV has the quotes of RFC 4180, but a row is a line: no field holds a line break, or one user's quote could swallow
 the rows of others. In TSV and AOL files a quote is ordinary text, since searches are full of quotes: no field holds a
 tab either.
 """

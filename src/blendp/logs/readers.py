@@ -40,7 +40,7 @@ def open_log(
     The log is then read once, when its contributions are drawn (:meth:`~blendp.engines.StagedLog.draw`): this is for
     logs of any size. Parquet is read where it lies; rows of text wait in the database, on disk if they are many.
 
-    Broken rows are counted by reason in the ``quality`` of what is drawn. A person whose rows are all broken takes
+    Broken rows are counted by reason in the ``quality`` of what is drawn. A user whose rows are all broken takes
     part without a record, as long as an id can be read: a row that cannot be cut into its fields, or is no JSON
     object, names nobody. Rows that the format ignores make nobody take part. Blank lines are no rows.
 

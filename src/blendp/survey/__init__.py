@@ -1,4 +1,4 @@
-"""Surveys of correlated attributes: what reports reveal, how strongly to report, whom to ask what, and the result.
+"""Surveys of correlated attributes with local privacy: what reports reveal, who reports what, and the result.
 
 * :func:`udldp_loss` is the exact loss about every attribute, under a :class:`Joint`, a :class:`Tree` or
   :class:`Clusters`; :func:`pairwise_product_loss` is the published formula, which is no bound.

@@ -1,4 +1,4 @@
-"""How well frequencies are known from reports: closed forms, for the many cases that a search has to compare."""
+"""How well frequency oracles know frequencies: closed forms, for the many cases that a search has to compare."""
 
 from __future__ import annotations
 

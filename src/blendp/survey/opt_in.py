@@ -1,4 +1,4 @@
-"""What the opt-in group tells: noisy tables of every two attributes, and the tree and frequencies they give."""
+"""What the opt-in group tells with central privacy: noisy tables, and the tree and frequencies they give."""
 
 from __future__ import annotations
 

@@ -80,12 +80,12 @@ class SparkLog:
         return self.paths[0] if len(self.paths) == 1 else f"the log of {len(self.paths)} paths from {self.paths[0]} on"
 
     def draw(self, per_user: int, key: int, *, reproducible: bool = False, different: bool = False) -> Contributions:
-        """Bound what every person contributes (:mod:`blendp.engines.choice`), on the cluster; only that comes back.
+        """Contribution bounding of every user (:mod:`blendp.engines.choice`), on the cluster; only that comes back.
 
-        With ``different`` a second choice is made, of each person's different records.
+        With ``different`` a second choice is made, of each user's different records.
         """
         require_draw(per_user, key)
-        reason = self.rule.reason_but_person(SPARK)
+        reason = self.rule.reason_but_user(SPARK)
 
         def numbered(rows: str, reason: str, position: str) -> str:
             if reproducible:

@@ -1,4 +1,4 @@
-"""How long a list will probably be: from the number of people and the promise alone, never from their records.
+"""How many heavy hitters a list will probably have: from the number of people and the promise, never from records.
 
     K = sum of Bernoulli(P_j) + Poisson(rest),    records = min(M, K)
 

@@ -1,4 +1,4 @@
-"""Lists as they might come out: a few hundred draws of the opt-in group's counts of the head, never of people.
+"""Lists as partition selection might make them: some hundred draws of counts of the head, never of people.
 
 In every draw the count of a record is Poisson(n p), noise is added, and the list is cut to its size, as the method
 does it; so what selection does to the estimates is in the draws. Records that hardly ever pass are drawn together:

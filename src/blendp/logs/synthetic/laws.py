@@ -1,4 +1,4 @@
-"""The law of a synthetic population: how probable every <query, URL> record is.
+"""The law of a synthetic population, heavy hitters and long tail: how probable every <query, URL> record is.
 
 The query of rank r has the probability
 
