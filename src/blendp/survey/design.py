@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from blendp.arrays import Array
 from blendp.errors import ParameterError, require_choice, require_count
 from blendp.mechanisms import HiddenSampling, SubsetSelection
+from blendp.reports import subset_randomiser
 from blendp.survey.choose import Chooser, Promise
 from blendp.survey.errors_of_reports import ReportErrors
 from blendp.survey.grouping import Grouping, Partition, allocate
@@ -56,7 +57,7 @@ class Group:
     @cached_property
     def randomisers(self) -> tuple[SubsetSelection, ...]:
         """One for each attribute."""
-        return tuple(map(SubsetSelection, self.epsilons, self.sizes, self.widths))
+        return tuple(map(subset_randomiser, self.epsilons, self.sizes, self.widths))
 
     @property
     def record_epsilon(self) -> float:

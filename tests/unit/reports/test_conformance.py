@@ -18,6 +18,10 @@ from blendp.headlist import HeadList
 from blendp.privacy import Budget
 from blendp.randomness import Random, SimulationRandom
 from blendp.reports import Report, ReportScheme, ReportSums, SubsetScheme, TwoStageScheme
+from blendp.survey.choose import Promise
+from blendp.survey.design import design
+from blendp.survey.models.any_law import AnyLaw
+from blendp.survey.scheme import SurveyScheme
 from tests.support import KnownKey, branches
 
 SMALL = HeadList.of_records([("a", "1"), ("a", "2"), ("b", "1"), ("c", "1")])
@@ -55,7 +59,21 @@ def list_cases() -> Iterator[tuple[str, Case]]:
         yield f"tight, {name}", Case(TwoStageScheme(head_list, Budget(1.5), 0.6, tight=True), own, 1.5)
 
 
-CASES = dict(list_cases())
+def survey_cases() -> Iterator[tuple[str, Case]]:
+    sizes = (3, 2, 2)
+    own = list(product(*map(range, sizes)))
+    for method in ("cbps", "cbp", "sample", "rsfd"):
+        chosen = design(AnyLaw(sizes), 12, Promise(1.5), method=method)
+        yield f"survey, {method}", Case(SurveyScheme(chosen), own, 1.5)
+    wide = design(AnyLaw((5, 2)), 3, Promise(0.3), method="split")
+    assert max(width for group in wide.groups for width in group.widths) > 1
+    yield "survey, split, several values", Case(SurveyScheme(wide), list(product(range(5), range(2))), 0.3)
+    two = design(AnyLaw(sizes), 12, Promise(1.5), method="cbps", group=2)
+    assert sorted(len(group.attributes) for group in two.groups) == [1, 2]
+    yield "survey, cbps, two groups", Case(SurveyScheme(two), own, 1.5)
+
+
+CASES = dict(list_cases()) | dict(survey_cases())
 LARGE = {
     "subset": SubsetScheme(LONG, 1.0, 0.4),
     "two-stage": TwoStageScheme(LONG, Budget(4.0, 1e-6)),
