@@ -11,6 +11,9 @@ PAGE = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
 ROOMS = PAGE[PAGE.index("\n## Rooms\n") : PAGE.index("\n## Surveys\n")]
 NOT_ROOMS = {"__init__.py", "__main__.py", "_version.py", "py.typed", "__pycache__"}
 
+NOT_MODULES = {"draw", "make_list", "conclude", "run", "simulate", "methods"}
+"""Functions that rooms are described by, and another room."""
+
 
 def described() -> list[str]:
     heads = re.findall(r"^- ((?:`[\w.]+/?`(?:, )?)+):", ROOMS, flags=re.MULTILINE)
@@ -43,3 +46,5 @@ def test_parts_of_rooms_that_are_named_exist() -> None:
             assert (ROOT / "src/blendp" / room / part).is_dir(), (room, part)
         for part in re.findall(r"`(\w+\.py)`", text):
             assert (ROOT / "src/blendp" / room / part).exists(), (room, part)
+        modules = {path.stem for path in (ROOT / "src/blendp" / room).rglob("*")}
+        assert set(re.findall(r"`([a-z_]+)`", text)) - NOT_MODULES <= modules, room
