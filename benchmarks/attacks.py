@@ -43,7 +43,7 @@ from benchmarks.collector_servers import (
     publish_campaign,
     serving,
 )
-from blendp.service.collector import Collector
+from blendp.service.collector import CollectorService
 from blendp.service.settings import DATABASE_FILE, Settings
 from blendp.wire.install import DELETION_KEY_BYTES, pseudonym
 from blendp.wire.media_types import BATCH_TYPE, REPORT_TYPE
@@ -218,7 +218,7 @@ def _report(
 
 def _other_campaign(location: Location) -> tuple[str, str, list[list[str]]]:
     """An operator's token; another campaign's manifest, and data of reports that it takes."""
-    collector = Collector.open(Settings(location.data, database=location.database))
+    collector = CollectorService.open(Settings(location.data, database=location.database))
     try:
         manifest = publish_campaign(collector, _OTHER)
         return collector.tokens.create("attacks"), manifest.sha256, possible_reports(collector, manifest)

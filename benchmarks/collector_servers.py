@@ -25,7 +25,7 @@ from benchmarks.peers.environment import ROOT
 from blendp.headlist import HeadList
 from blendp.reports import Question
 from blendp.service.campaigns import find, payload
-from blendp.service.collector import Collector
+from blendp.service.collector import CollectorService
 from blendp.service.settings import Settings
 from blendp.wire.campaign import Manifest
 
@@ -86,7 +86,7 @@ class Prepared:
 
 def prepare(location: Location) -> Prepared:
     """Make a campaign up to the point where it takes reports."""
-    collector = Collector.open(Settings(location.data, database=location.database))
+    collector = CollectorService.open(Settings(location.data, database=location.database))
     try:
         manifest = publish_campaign(collector)
         number, asked = _asked(collector, manifest)
@@ -106,12 +106,12 @@ def prepare(location: Location) -> Prepared:
     )
 
 
-def possible_reports(collector: Collector, manifest: Manifest) -> list[list[str]]:
+def possible_reports(collector: CollectorService, manifest: Manifest) -> list[list[str]]:
     """Data of reports that a campaign takes, for each of its two questions."""
     return _possible(_asked(collector, manifest)[1])
 
 
-def _asked(collector: Collector, manifest: Manifest) -> tuple[int, list[Question]]:
+def _asked(collector: CollectorService, manifest: Manifest) -> tuple[int, list[Question]]:
     """A campaign's number, and the forms of reports about the query and about the record."""
     with collector.store.reading() as connection:
         number = find(connection, manifest.terms.campaign).number
@@ -123,7 +123,7 @@ def _possible(asked: list[Question]) -> list[list[str]]:
     return [[_data(form, secrets.randbelow(form.reports)) for _ in range(POOL)] for form in asked]
 
 
-def publish_campaign(collector: Collector, name: str = CAMPAIGN) -> Manifest:
+def publish_campaign(collector: CollectorService, name: str = CAMPAIGN) -> Manifest:
     """A campaign that takes reports."""
     today = collector.clock()
     until = (today + datetime.timedelta(days=30)).isoformat()

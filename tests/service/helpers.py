@@ -22,7 +22,7 @@ from blendp.randomness import ReleaseRandom
 from blendp.reports import QUESTION_NUMBER
 from blendp.service.campaigns import list_of
 from blendp.service.clock import Clock
-from blendp.service.collector import Collector
+from blendp.service.collector import CollectorService
 from blendp.service.http import make_app
 from blendp.service.settings import Settings
 from blendp.service.store.one_call import Row
@@ -42,9 +42,9 @@ def on(day: datetime.date = DAY) -> Clock:
     return lambda: day
 
 
-def open_collector(tmp_path: Path, clock: Clock | None = None, **settings: Any) -> Collector:
+def open_collector(tmp_path: Path, clock: Clock | None = None, **settings: Any) -> CollectorService:
     """A collector on the embedded database in a new folder, without a limit of rate."""
-    return Collector.open(Settings(tmp_path / "data", **{"rate": 0.0, **settings}), clock or on())
+    return CollectorService.open(Settings(tmp_path / "data", **{"rate": 0.0, **settings}), clock or on())
 
 
 def terms_of(name: str = "c1", **fields: Any) -> dict[str, Any]:
@@ -91,7 +91,7 @@ class Published:
         return self.manifest.terms.campaign
 
 
-def published_campaign(collector: Collector, name: str = "c1", **fields: Any) -> Published:
+def published_campaign(collector: CollectorService, name: str = "c1", **fields: Any) -> Published:
     """Create a campaign, opt people in, and publish its list."""
     terms = collector.lifecycle.create(terms_of(name, **fields))
     for person, token in enumerate(collector.opt_in.enrol(name, terms.min_opt_in)):
@@ -130,7 +130,7 @@ def bearer(token: str) -> dict[str, str]:
     return {"authorization": f"Bearer {token}"}
 
 
-def with_client(collector: Collector, talk: Callable[[httpx.AsyncClient], Awaitable[T]], **transport: Any) -> T:
+def with_client(collector: CollectorService, talk: Callable[[httpx.AsyncClient], Awaitable[T]], **transport: Any) -> T:
     """What a conversation with the running application gives; the collector is closed afterwards."""
 
     async def run() -> T:

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from blendp.service import campaigns
-from blendp.service.collector import Collector
+from blendp.service.collector import CollectorService
 from blendp.service.http import endpoints
 from blendp.service.http.app import ENDPOINTS
 from blendp.service.status import overview, status
@@ -79,7 +79,7 @@ DESTROYS = {
 
 
 @pytest.fixture
-def collector(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Collector:
+def collector(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CollectorService:
     """With two campaigns that people may opt in to, and no limit of wrong tokens."""
     monkeypatch.setattr(endpoints, "_FAILURES", (0.0, 0.0))
     opened = open_collector(tmp_path)
@@ -88,7 +88,7 @@ def collector(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Collector:
     return opened
 
 
-def headers_of(collector: Collector) -> dict[str, dict[str, str]]:
+def headers_of(collector: CollectorService) -> dict[str, dict[str, str]]:
     """What each role sends along."""
     whole = collector.tokens.create("whole")
     gone = collector.tokens.create("gone")
@@ -139,7 +139,7 @@ def test_the_table_names_every_route() -> None:
 
 
 @pytest.mark.parametrize("role", EXPECTED)
-def test_matrix(collector: Collector, role: str) -> None:
+def test_matrix(collector: CollectorService, role: str) -> None:
     headers = headers_of(collector)
     assert set(headers) == set(EXPECTED)
     expected = dict(zip(KINDS, EXPECTED[role], strict=True))
@@ -171,12 +171,12 @@ def test_matrix(collector: Collector, role: str) -> None:
     with_client(collector, talk)
 
 
-def state(collector: Collector) -> Any:
+def state(collector: CollectorService) -> Any:
     """What a caller could have changed."""
     return overview(collector.store), [status(collector.store, on(), name) for name in ("c1", "c2")]
 
 
-def test_one_answer_to_all_wrong_tokens(collector: Collector) -> None:
+def test_one_answer_to_all_wrong_tokens(collector: CollectorService) -> None:
     """Whether an id is known, or a token was good once, is nobody's business."""
     headers = headers_of(collector)
     wrong = ("garbage", "enrolled", "revoked", "wrong secret", "unknown id")
@@ -199,7 +199,7 @@ def test_one_answer_to_all_wrong_tokens(collector: Collector) -> None:
     with_client(collector, talk)
 
 
-def test_a_revoked_token_is_worthless_at_once(collector: Collector) -> None:
+def test_a_revoked_token_is_worthless_at_once(collector: CollectorService) -> None:
     token = collector.tokens.create("short")
 
     async def talk(client: httpx.AsyncClient) -> None:
@@ -212,7 +212,7 @@ def test_a_revoked_token_is_worthless_at_once(collector: Collector) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER"])
-def test_the_scheme_has_no_case(collector: Collector, scheme: str) -> None:
+def test_the_scheme_has_no_case(collector: CollectorService, scheme: str) -> None:
     token = collector.tokens.create("any case")
 
     async def talk(client: httpx.AsyncClient) -> int:

@@ -16,11 +16,11 @@ import httpx
 import pytest
 from sqlalchemy import event
 
-from blendp.service.collector import Collector
+from blendp.service.collector import CollectorService
 from blendp.service.http import endpoints, make_app, public
 from blendp.service.http.app import ENDPOINTS
 from blendp.service.http.endpoints import Endpoint
-from blendp.service.intake import Intake
+from blendp.service.intake import ReportIntake
 from blendp.service.journal import _Lines
 from blendp.service.tokens import OperatorTokens
 from blendp.wire.media_types import BATCH_TYPE, REPORT_TYPE
@@ -54,7 +54,7 @@ def address(endpoint: Endpoint | str, campaign: str = "c1") -> str:
 
 
 @pytest.fixture
-def collector(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Collector:
+def collector(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CollectorService:
     monkeypatch.setattr(endpoints, "_FAILURES", (0.0, 0.0))
     return open_collector(tmp_path)
 
@@ -115,7 +115,7 @@ async def ask(
 UNKNOWN = ("/", "/v1", "/v1/", "/v2/keys", "/v1/keys/", "/health", "/v1/campaigns/", "/v1/Keys", "/%00", "/v1//keys")
 
 
-def test_unknown_addresses(collector: Collector) -> None:
+def test_unknown_addresses(collector: CollectorService) -> None:
     async def talk(client: httpx.AsyncClient) -> None:
         for path in UNKNOWN:
             for method in ("GET", "PUT", "POST", "DELETE", "OPTIONS", "BREW"):
@@ -124,7 +124,7 @@ def test_unknown_addresses(collector: Collector) -> None:
     with_client(collector, talk)
 
 
-def test_unknown_campaigns(collector: Collector) -> None:
+def test_unknown_campaigns(collector: CollectorService) -> None:
     """Bodies are as they should be, so that it is the name that is looked at."""
     token = collector.tokens.create("all")
     bodies = {
@@ -143,7 +143,7 @@ def test_unknown_campaigns(collector: Collector) -> None:
     with_client(collector, talk)
 
 
-def test_methods_that_an_address_does_not_know(collector: Collector) -> None:
+def test_methods_that_an_address_does_not_know(collector: CollectorService) -> None:
     async def talk(client: httpx.AsyncClient) -> None:
         for path, methods in PATHS.items():
             allowed = {*methods, "OPTIONS", *({"HEAD"} if "GET" in methods else ())}
@@ -156,7 +156,7 @@ def test_methods_that_an_address_does_not_know(collector: Collector) -> None:
 
 
 @pytest.mark.parametrize("endpoint", WITH_BODY, ids=named)
-def test_bodies_that_are_not_taken(collector: Collector, endpoint: Endpoint) -> None:
+def test_bodies_that_are_not_taken(collector: CollectorService, endpoint: Endpoint) -> None:
     token = collector.tokens.create("all")
     max_bytes = collector.settings.max_body
 
@@ -180,7 +180,7 @@ MALFORMED = (b"", b"{", b"null", b"[]", b'{"more":1}', b"\xff\xfe", b"[" * 100_0
 
 
 @pytest.mark.parametrize("endpoint", WITH_BODY, ids=named)
-def test_malformed_bodies(collector_with_list: tuple[Collector, str], endpoint: Endpoint) -> None:
+def test_malformed_bodies(collector_with_list: tuple[CollectorService, str], endpoint: Endpoint) -> None:
     collector, token = collector_with_list
 
     async def talk(client: httpx.AsyncClient) -> None:
@@ -202,7 +202,7 @@ def list_folder(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 
 
 @pytest.fixture
-def collector_with_list(list_folder: tuple[Path, str], monkeypatch: pytest.MonkeyPatch) -> tuple[Collector, str]:
+def collector_with_list(list_folder: tuple[Path, str], monkeypatch: pytest.MonkeyPatch) -> tuple[CollectorService, str]:
     monkeypatch.setattr(endpoints, "_FAILURES", (0.0, 0.0))
     return open_collector(list_folder[0]), list_folder[1]
 
@@ -218,7 +218,7 @@ OUTSIDE: tuple[dict[str, Any], ...] = (
 )
 
 
-def test_parameters_outside_their_range(collector: Collector) -> None:
+def test_parameters_outside_their_range(collector: CollectorService) -> None:
     token = collector.tokens.create("all")
 
     async def talk(client: httpx.AsyncClient) -> None:
@@ -229,7 +229,7 @@ def test_parameters_outside_their_range(collector: Collector) -> None:
     with_client(collector, talk)
 
 
-def test_problems_of_a_campaign_on_its_way(collector: Collector) -> None:
+def test_problems_of_a_campaign_on_its_way(collector: CollectorService) -> None:
     token = bearer(collector.tokens.create("all"))
     published = published_campaign(collector, "c1")
     first, second = published.make(2)
@@ -277,7 +277,7 @@ def test_a_body_that_never_ends_arriving(tmp_path: Path) -> None:
     with_client(collector, talk)
 
 
-def test_a_sender_who_hangs_up(collector: Collector, log_lines: io.StringIO) -> None:
+def test_a_sender_who_hangs_up(collector: CollectorService, log_lines: io.StringIO) -> None:
     """Nobody hears the answer; nothing fails, either."""
     app = make_app(lambda: collector)
     scope = {
@@ -412,7 +412,7 @@ def test_a_full_line_in_front_of_a_stalled_store(tmp_path: Path) -> None:
     with_client(collector, talk)
 
 
-def test_a_store_that_fails(collector: Collector) -> None:
+def test_a_store_that_fails(collector: CollectorService) -> None:
     token = collector.tokens.create("all")
     collector.readiness.every = 0.0
 
@@ -427,7 +427,7 @@ def test_a_store_that_fails(collector: Collector) -> None:
     with_client(collector, talk)
 
 
-def test_a_store_that_is_full(collector: Collector) -> None:
+def test_a_store_that_is_full(collector: CollectorService) -> None:
     token = collector.tokens.create("all")
     collector.lifecycle.create(terms_of())
 
@@ -456,13 +456,13 @@ def _fails(*_: Any, **__: Any) -> Any:
     [
         (public, "overview", "GET", "/v1/campaigns"),
         (public, "read_report", "PUT", "/v1/campaigns/c1/reports/" + "ab" * 16),
-        (Intake, "submit", "PUT", "/v1/campaigns/c1/reports/" + "ab" * 16),
+        (ReportIntake, "submit", "PUT", "/v1/campaigns/c1/reports/" + "ab" * 16),
         (OperatorTokens, "scopes_of", "GET", "/metrics"),
-        (Collector, "forget_report", "POST", "/v1/campaigns/c1/deletions"),
+        (CollectorService, "forget_report", "POST", "/v1/campaigns/c1/deletions"),
     ],
 )
 def test_failures_tell_nothing(
-    collector: Collector,
+    collector: CollectorService,
     log_lines: io.StringIO,
     monkeypatch: pytest.MonkeyPatch,
     owner: Any,
@@ -493,7 +493,7 @@ def test_failures_tell_nothing(
 
 
 @pytest.mark.parametrize("endpoint", ENDPOINTS, ids=named)
-def test_headers_of_every_answer(collector_with_list: tuple[Collector, str], endpoint: Endpoint) -> None:
+def test_headers_of_every_answer(collector_with_list: tuple[CollectorService, str], endpoint: Endpoint) -> None:
     """Of pages of other origins, only what needs no operator may be called."""
     collector, token = collector_with_list
     open_to_pages = endpoint.access in ("public", "enrolment")
@@ -523,7 +523,7 @@ def test_headers_of_every_answer(collector_with_list: tuple[Collector, str], end
     with_client(collector, talk)
 
 
-def test_head_is_get_without_a_body(collector_with_list: tuple[Collector, str]) -> None:
+def test_head_is_get_without_a_body(collector_with_list: tuple[CollectorService, str]) -> None:
     collector, token = collector_with_list
 
     async def talk(client: httpx.AsyncClient) -> None:
@@ -537,7 +537,7 @@ def test_head_is_get_without_a_body(collector_with_list: tuple[Collector, str]) 
     with_client(collector, talk)
 
 
-def test_what_never_changes_may_be_kept(collector_with_list: tuple[Collector, str]) -> None:
+def test_what_never_changes_may_be_kept(collector_with_list: tuple[CollectorService, str]) -> None:
     collector, _ = collector_with_list
 
     async def talk(client: httpx.AsyncClient) -> None:

@@ -17,7 +17,7 @@ from starlette.applications import Starlette
 
 from blendp.service.http import endpoints, make_app
 from blendp.service.http.app import ENDPOINTS
-from blendp.service.http.endpoints import Guard
+from blendp.service.http.endpoints import RequestGuard
 from blendp.service.http.openapi import openapi
 from blendp.wire.media_types import BATCH_TYPE
 from tests.service.helpers import keep_rows, open_collector, published_campaign, terms_of
@@ -57,7 +57,7 @@ def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[St
     collector.lifecycle.create(terms_of("victim"))
     app = make_app(lambda: collector)
     app.router.lifespan_context = _nothing
-    app.state.guard = Guard(collector)
+    app.state.guard = RequestGuard(collector)
     collector.intake.start()
     with collector.store.writing() as connection:
         number = collector.book.reporting("released").number

@@ -13,13 +13,15 @@ import sqlalchemy as sa
 
 from blendp.errors import ParameterError
 from blendp.service.audit import LOCAL, MAX_ENTRIES, Trail, holder_of
-from blendp.service.collector import Collector
+from blendp.service.collector import CollectorService
 from blendp.service.refusal import Refused
 from blendp.service.store.schema import audit
 from tests.service.helpers import bearer, open_collector, published_campaign, records_of, terms_of, with_client
 
 
-def _acts(collector: Collector, campaign: str | None = None) -> list[tuple[str, str | None, str, str | None, str]]:
+def _acts(
+    collector: CollectorService, campaign: str | None = None
+) -> list[tuple[str, str | None, str, str | None, str]]:
     entries = collector.trail.entries(campaign)
     return [(one.actor, one.name, one.act, one.campaign, one.outcome) for one in reversed(entries)]
 

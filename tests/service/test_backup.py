@@ -21,7 +21,7 @@ from blendp.errors import EngineError
 from blendp.service import backup as backup_module
 from blendp.service.backup import BACKUP_KEY, FORMAT, make_backup, restore_backup
 from blendp.service.campaigns import find, payload
-from blendp.service.collector import Collector
+from blendp.service.collector import CollectorService
 from blendp.service.private_files import PrivateFiles, make_private
 from blendp.service.settings import Settings
 from blendp.service.status import overview
@@ -55,7 +55,7 @@ class Places:
 
 def fill(settings: Settings, *names: str) -> str:
     """A collector with campaigns and a token."""
-    collector = Collector.open(settings)
+    collector = CollectorService.open(settings)
     for name in names:
         collector.lifecycle.create({"campaign": name, **TERMS})
         collector.opt_in.enrol(name, 2)
@@ -103,7 +103,7 @@ def test_there_and_back(databases: Places, tmp_path: Path) -> None:
     assert "missing" not in printed
     assert secrets(new.data) == secrets(old.data)
     assert (new.data / "keys").stat().st_mode & 0o777 == 0o700
-    collector = Collector.open(new)
+    collector = CollectorService.open(new)
     assert [one["campaign"] for one in overview(collector.store)] == ["one", "two"]
     assert collector.tokens.scopes_of(token) is not None
     with collector.store.writing() as connection:
@@ -119,7 +119,7 @@ def test_there_and_back(databases: Places, tmp_path: Path) -> None:
     assert code == 4
     assert "--overwrite" in printed
     assert blendp("restore", str(out), *options(new), *known, "--overwrite")[0] == 0
-    collector = Collector.open(new)
+    collector = CollectorService.open(new)
     assert [one["campaign"] for one in overview(collector.store)] == ["one", "two"]
     collector.close()
 
@@ -127,7 +127,7 @@ def test_there_and_back(databases: Places, tmp_path: Path) -> None:
 def test_no_restore_draws_other_noise(databases: Places, tmp_path: Path) -> None:
     """A backup with keys, published from three times, gives one list and one set of noisy counts."""
     old, out = databases.new(tmp_path / "old"), tmp_path / "backup.tar"
-    collector = Collector.open(old)
+    collector = CollectorService.open(old)
     terms = collector.lifecycle.create({"campaign": "one", **TERMS, "delta": 1e-4, "min_opt_in": 100})
     for person, token in enumerate(collector.opt_in.enrol("one", 200)):
         records = [{"query": f"q{person % 9}", "url": "http://u"}]
@@ -138,7 +138,7 @@ def test_no_restore_draws_other_noise(databases: Places, tmp_path: Path) -> None
     for turn in range(3):
         new = databases.new(tmp_path / f"new {turn}")
         restore_backup(out, new, overwrite=False, key=signed_by)
-        restored = Collector.open(new)
+        restored = CollectorService.open(new)
         manifest = restored.lifecycle.publish("one")
         with restored.store.reading() as connection:
             number = find(connection, "one").number
@@ -158,7 +158,7 @@ def test_a_damaged_backup_replaces_nothing(databases: Places, tmp_path: Path) ->
     out.write_bytes(archive)
     code, _, printed = blendp("restore", str(out), *options(old), "--overwrite")
     assert code in (2, 3, 5), printed
-    collector = Collector.open(old)
+    collector = CollectorService.open(old)
     assert len(overview(collector.store)) == 40
     collector.close()
 
@@ -168,7 +168,7 @@ def test_a_database_in_use_is_not_replaced(postgres: Postgres, tmp_path: Path) -
     settings, out = Settings(tmp_path / "data", postgres.new_database()), tmp_path / "backup.tar"
     fill(settings, "one")
     assert blendp("backup", *options(settings), "--out", str(out))[0] == 0
-    collector = Collector.open(settings)
+    collector = CollectorService.open(settings)
     code, _, printed = blendp("restore", str(out), *options(settings), "--overwrite")
     collector.close()
     assert (code, "stop the collector" in printed) == (5, True)
@@ -282,7 +282,7 @@ def test_a_running_collector_is_not_replaced(tmp_path: Path) -> None:
     settings = Settings(tmp_path / "data")
     fill(settings, "one")
     make_backup(settings, tmp_path / "b.tar", with_keys=True)
-    collector = Collector.open(settings)
+    collector = CollectorService.open(settings)
     code, _, printed = blendp("restore", str(tmp_path / "b.tar"), *options(settings), "--overwrite")
     assert code == 5
     assert "stop the collector first" in printed
@@ -373,7 +373,7 @@ def test_a_backup_that_was_cut_is_refused_and_the_old_one_stays(databases: Place
     code, _, printed = blendp("restore", str(out), *options(settings), "--overwrite")
     assert code == 2, printed
     assert printed.startswith("Error: FILE")
-    collector = Collector.open(settings)
+    collector = CollectorService.open(settings)
     assert [one["campaign"] for one in overview(collector.store)] == ["one"]
     collector.close()
 
@@ -426,7 +426,7 @@ def with_token(settings: Settings, folder: Path) -> tuple[bytes, str]:
     source, target = (sqlite3.connect(one / "collector.db") for one in (settings.data, folder))
     with closing(source), closing(target):
         source.backup(target)
-    attacker = Collector.open(Settings(folder.parent / "attackers"))
+    attacker = CollectorService.open(Settings(folder.parent / "attackers"))
     token = attacker.tokens.create("attacker")
     with attacker.store.reading() as connection:
         row = connection.exec_driver_sql("SELECT id, name, scopes, hash, created FROM operator_token").one()
@@ -453,7 +453,7 @@ def test_a_backup_with_an_attackers_token_is_refused(tmp_path: Path, signs: bool
         restore_backup(out, Settings(tmp_path / "new"), overwrite=False, key=key)
     assert not (tmp_path / "new").exists()
     assert {path: path.read_bytes() for path in settings.data.rglob("*") if path.is_file()} == before
-    collector = Collector.open(settings)
+    collector = CollectorService.open(settings)
     assert collector.tokens.scopes_of(token) is None
     collector.close()
 

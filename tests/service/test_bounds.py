@@ -19,7 +19,7 @@ import httpx
 import pytest
 
 from blendp.service.bounded_http import MAX_HEAD_BYTES
-from blendp.service.collector import Collector
+from blendp.service.collector import CollectorService
 from blendp.service.settings import Settings
 from blendp.service.store.schema import campaign, document
 from tests.service.helpers import bearer, open_collector, terms_of
@@ -255,7 +255,7 @@ def test_refusals_are_counted_and_told_without_addresses(tmp_path: Path) -> None
         with server.connect() as connection:
             connection.sendall(HALF)
             everything(connection)
-        operator = Collector.open(Settings(tmp_path / "data"))
+        operator = CollectorService.open(Settings(tmp_path / "data"))
         token = operator.tokens.create("reader", ("read",))
         operator.close()
         numbers = httpx.get(f"{server.url}/metrics", headers=bearer(token)).text

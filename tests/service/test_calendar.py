@@ -13,7 +13,7 @@ import pytest
 from blendp.service.audit import LOCAL
 from blendp.service.calendar import QUARANTINE_DAYS, TOLERANCE_DAYS
 from blendp.service.clock import reading
-from blendp.service.collector import Collector
+from blendp.service.collector import CollectorService
 from blendp.service.refusal import Refused
 from blendp.service.settings import Settings
 from blendp.wire.media_types import BATCH_TYPE
@@ -45,8 +45,8 @@ class Machine:
         self.day += days(int(count))
         self.seconds += count * DAY_SECONDS
 
-    def open(self, tmp_path: Path) -> Collector:
-        return Collector.open(Settings(tmp_path / "data", rate=0.0), self.system, self.stopwatch)
+    def open(self, tmp_path: Path) -> CollectorService:
+        return CollectorService.open(Settings(tmp_path / "data", rate=0.0), self.system, self.stopwatch)
 
 
 def _refusal(slug: str) -> Any:

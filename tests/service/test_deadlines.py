@@ -18,7 +18,7 @@ import sqlalchemy as sa
 
 from blendp.service import deadlines as deadlines_module
 from blendp.service.campaigns import find, opt_in_key, pseudonym_key, set_state
-from blendp.service.collector import Collector
+from blendp.service.collector import CollectorService
 from blendp.service.lifecycle import Lifecycle
 from blendp.service.refusal import Refused
 from blendp.service.settings import Settings
@@ -50,7 +50,7 @@ def today() -> Today:
 
 
 @pytest.fixture
-def collector(tmp_path: Path, today: Today) -> Iterator[Collector]:
+def collector(tmp_path: Path, today: Today) -> Iterator[CollectorService]:
     opened = open_collector(tmp_path, today)
     yield opened
     opened.close()
@@ -65,14 +65,14 @@ def journal(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, Any]]]
     return lines
 
 
-def opted_in(collector: Collector, name: str, people: int, **fields: Any) -> None:
+def opted_in(collector: CollectorService, name: str, people: int, **fields: Any) -> None:
     """A campaign that so many people have sent records to."""
     terms = collector.lifecycle.create(terms_of(name, **fields))
     for person, token in enumerate(collector.opt_in.enrol(name, people)):
         collector.opt_in.receive(name, token, records_of(terms, person))
 
 
-def reported(collector: Collector, name: str, clients: int, **fields: Any) -> None:
+def reported(collector: CollectorService, name: str, clients: int, **fields: Any) -> None:
     """A campaign that so many clients have reported to."""
     published = published_campaign(collector, name, **fields)
     rows = [(one.report_id, one.pseudonym, one.question, one.data) for one in published.make(clients)]
@@ -80,12 +80,12 @@ def reported(collector: Collector, name: str, clients: int, **fields: Any) -> No
         keep_rows(connection, find(connection, name).number, rows)
 
 
-def state_of(collector: Collector, name: str) -> str:
+def state_of(collector: CollectorService, name: str) -> str:
     with collector.store.reading() as connection:
         return str(connection.execute(sa.select(campaign.c.state).where(campaign.c.name == name)).scalar_one())
 
 
-def rows_in(collector: Collector, table: sa.Table) -> int:
+def rows_in(collector: CollectorService, table: sa.Table) -> int:
     """How many rows hold something of people."""
     column = table.c.sealed if table is enrolment else table.c.data
     query = sa.select(sa.func.count()).select_from(table).where(column.is_not(None))
@@ -93,7 +93,9 @@ def rows_in(collector: Collector, table: sa.Table) -> int:
         return int(connection.execute(query).scalar_one())
 
 
-def test_records_are_kept_no_longer_than_the_terms_say(collector: Collector, today: Today, journal: list[Any]) -> None:
+def test_records_are_kept_no_longer_than_the_terms_say(
+    collector: CollectorService, today: Today, journal: list[Any]
+) -> None:
     opted_in(collector, "enough", 3, min_opt_in=3)
     opted_in(collector, "too-few", 2, min_opt_in=3)
     today.day = RECORDS_KEPT_UNTIL
@@ -117,7 +119,7 @@ def test_records_are_kept_no_longer_than_the_terms_say(collector: Collector, tod
     assert len(journal) == 2, "nothing is due any more"
 
 
-def test_reports_are_kept_no_longer_than_the_terms_say(collector: Collector, today: Today) -> None:
+def test_reports_are_kept_no_longer_than_the_terms_say(collector: CollectorService, today: Today) -> None:
     reported(collector, "enough", 3)
     reported(collector, "too-few", 2)
     today.day = REPORTS_KEPT_UNTIL
@@ -130,14 +132,14 @@ def test_reports_are_kept_no_longer_than_the_terms_say(collector: Collector, tod
     assert not [name for name in collector.files.names() if name.startswith("campaign")]
 
 
-def test_a_list_that_devices_refuse_is_published_all_the_same(collector: Collector, today: Today) -> None:
+def test_a_list_that_devices_refuse_is_published_all_the_same(collector: CollectorService, today: Today) -> None:
     opted_in(collector, "c1", 1, min_opt_in=1)
     today.day = RECORDS_KEPT_UNTIL + days(1)
     collector.meet_deadlines()
     assert status(collector.store, collector.clock, "c1")["list"]["records"] < 10
 
 
-def test_people_are_told_why_a_campaign_is_gone(collector: Collector, today: Today, tmp_path: Path) -> None:
+def test_people_are_told_why_a_campaign_is_gone(collector: CollectorService, today: Today, tmp_path: Path) -> None:
     opted_in(collector, "c1", 2, min_opt_in=3)
     today.day = RECORDS_KEPT_UNTIL + days(1)
     collector.meet_deadlines()
@@ -174,7 +176,7 @@ def test_nothing_is_done_on_a_clock_that_jumped(tmp_path: Path) -> None:
     again.close()
 
 
-def test_status_tells_what_happens_by_itself(collector: Collector) -> None:
+def test_status_tells_what_happens_by_itself(collector: CollectorService) -> None:
     opted_in(collector, "c1", 3, min_opt_in=3)
     next_act = status(collector.store, collector.clock, "c1")["by_itself"]
     assert next_act == {"act": "publish", "after": "2026-11-27", "would_be": "publish", "last": None}
@@ -187,7 +189,7 @@ def test_status_tells_what_happens_by_itself(collector: Collector) -> None:
 
 
 def test_what_fails_is_told_and_tried_again_ever_more_rarely(
-    collector: Collector, today: Today, journal: list[Any], monkeypatch: pytest.MonkeyPatch
+    collector: CollectorService, today: Today, journal: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opted_in(collector, "broken", 1, min_opt_in=1)
     opted_in(collector, "well", 1, min_opt_in=1)
@@ -220,7 +222,7 @@ def test_what_fails_is_told_and_tried_again_ever_more_rarely(
 
 
 def test_records_that_cannot_be_read_are_not_taken_for_too_few(
-    collector: Collector, today: Today, journal: list[Any]
+    collector: CollectorService, today: Today, journal: list[Any]
 ) -> None:
     opted_in(collector, "c1", 1, min_opt_in=1)
     collector.files.destroy(opt_in_key("c1"))
@@ -231,7 +233,7 @@ def test_records_that_cannot_be_read_are_not_taken_for_too_few(
 
 
 def test_an_operator_who_comes_first_is_not_overruled(
-    collector: Collector, today: Today, journal: list[Any], monkeypatch: pytest.MonkeyPatch
+    collector: CollectorService, today: Today, journal: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Between the look at what is due and the act somebody publishes; between too few and the deletion, as well."""
     opted_in(collector, "c1", 2, min_opt_in=2)
@@ -251,7 +253,7 @@ def test_an_operator_who_comes_first_is_not_overruled(
 
 
 @pytest.mark.parametrize("left", ["opt-in", "listing"])
-def test_a_campaign_that_a_dead_process_left_goes_on(collector: Collector, today: Today, left: str) -> None:
+def test_a_campaign_that_a_dead_process_left_goes_on(collector: CollectorService, today: Today, left: str) -> None:
     opted_in(collector, "c1", 2, min_opt_in=2)
     with collector.store.writing() as connection:
         set_state(connection, find(connection, "c1").number, left)
@@ -282,7 +284,7 @@ collector.meet_deadlines()
 def test_a_process_that_is_killed_in_the_middle_is_carried_on(tmp_path: Path, point: str, times: int) -> None:
     control = Control(tmp_path / "control")
     control.today = DAY
-    collector = Collector.open(Settings(tmp_path / "data"), control.clock)
+    collector = CollectorService.open(Settings(tmp_path / "data"), control.clock)
     opted_in(collector, "enough", 3, min_opt_in=3)
     collector.close()
     control.today = RECORDS_KEPT_UNTIL + days(1)
@@ -291,7 +293,7 @@ def test_a_process_that_is_killed_in_the_middle_is_carried_on(tmp_path: Path, po
     command = [sys.executable, "-c", _PROCESS, str(tmp_path), point, str(times)]
     died = subprocess.run(command, env=environment, cwd=root, check=False, capture_output=True, text=True)
     assert died.returncode == -signal.SIGKILL, died.stderr
-    again = Collector.open(Settings(tmp_path / "data"), control.clock)
+    again = CollectorService.open(Settings(tmp_path / "data"), control.clock)
     again.tidy()
     again.meet_deadlines()
     assert state_of(again, "enough") == "reporting"
@@ -305,7 +307,7 @@ def test_a_process_that_is_killed_in_the_middle_is_carried_on(tmp_path: Path, po
 @pytest.mark.xdist_group("postgres")
 def test_one_process_at_a_time_meets_deadlines(postgres: Postgres, tmp_path: Path, today: Today) -> None:
     url = postgres.new_database()
-    one, other = (Collector.open(Settings(tmp_path / "data", database=url), today) for _ in range(2))
+    one, other = (CollectorService.open(Settings(tmp_path / "data", database=url), today) for _ in range(2))
     opted_in(one, "c1", 2, min_opt_in=2)
     today.day = RECORDS_KEPT_UNTIL + days(1)
     with one.store.alone() as first:
@@ -318,7 +320,7 @@ def test_one_process_at_a_time_meets_deadlines(postgres: Postgres, tmp_path: Pat
         collector.close()
 
 
-def test_numbers_for_prometheus_tell_what_is_left(collector: Collector, today: Today) -> None:
+def test_numbers_for_prometheus_tell_what_is_left(collector: CollectorService, today: Today) -> None:
     opted_in(collector, "early", 2, min_opt_in=3)
     reported(collector, "late", 2)
     reported(collector, "done", 3)
@@ -344,7 +346,7 @@ def test_numbers_for_prometheus_tell_what_is_left(collector: Collector, today: T
     assert 'deadline="records_kept_until"} -2.0' in collector.numbers().decode()
 
 
-def test_the_number_of_time_series_is_bounded(collector: Collector, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_time_series_is_bounded(collector: CollectorService, monkeypatch: pytest.MonkeyPatch) -> None:
     from blendp.service import campaign_numbers
 
     monkeypatch.setattr(campaign_numbers, "MAX_UNDER_WAY", 2)
@@ -354,7 +356,7 @@ def test_the_number_of_time_series_is_bounded(collector: Collector, monkeypatch:
     assert [f'"c{number}"' in figures for number in range(4)] == [False, False, True, True]
 
 
-def test_numbers_are_told_without_a_store(collector: Collector, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_numbers_are_told_without_a_store(collector: CollectorService, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: Any) -> None:
         raise sa.exc.OperationalError("BEGIN", {}, Exception("away"))
 
@@ -364,7 +366,7 @@ def test_numbers_are_told_without_a_store(collector: Collector, monkeypatch: pyt
     assert "blendp_reports_waiting" in figures
 
 
-def test_records_whose_key_is_lost_do_not_stay_for_ever(collector: Collector, today: Today) -> None:
+def test_records_whose_key_is_lost_do_not_stay_for_ever(collector: CollectorService, today: Today) -> None:
     """The key may be put back for a week; then records that nobody can read go as the terms promised."""
     opted_in(collector, "lost", 3, min_opt_in=3)
     collector.files.destroy(opt_in_key("lost"))
@@ -372,18 +374,18 @@ def test_records_whose_key_is_lost_do_not_stay_for_ever(collector: Collector, to
     collector.meet_deadlines()
     assert (state_of(collector, "lost"), rows_in(collector, enrolment)) == ("opt-in", 3)
     today.day += days(1)
-    Collector.meet_deadlines(open_again(collector, today))
+    CollectorService.meet_deadlines(open_again(collector, today))
     assert (state_of(collector, "lost"), rows_in(collector, enrolment)) == ("deleted", 0)
 
 
-def open_again(collector: Collector, today: Today) -> Collector:
+def open_again(collector: CollectorService, today: Today) -> CollectorService:
     """As after a restart, which does not wait to try again."""
     collector.close()
-    return Collector.open(collector.settings, today)
+    return CollectorService.open(collector.settings, today)
 
 
 def test_a_key_that_cannot_be_destroyed_stops_nothing_else(
-    collector: Collector, monkeypatch: pytest.MonkeyPatch
+    collector: CollectorService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The result is public and the reports are gone; the service starts, and tries again every minute."""
     reported(collector, "c1", 3)

@@ -24,7 +24,7 @@ from blendp.render.release.document import release_card, release_of_document, ro
 from blendp.render.release.files import FILES, write_readable, write_release
 from blendp.reports import QUESTION_NUMBER, ListQuestions, Report, ReportSums
 from blendp.service.campaigns import keyed, pseudonym_key
-from blendp.service.collector import Collector
+from blendp.service.collector import CollectorService
 from blendp.service.lifecycle import parameters_of
 from blendp.service.opt_in import in_order
 from blendp.service.settings import Settings
@@ -37,8 +37,8 @@ PEOPLE, CLIENTS = 250, 900
 
 
 @pytest.fixture
-def collector(tmp_path: Path) -> Iterator[Collector]:
-    opened = Collector.open(Settings(tmp_path / "data"), lambda: TODAY)
+def collector(tmp_path: Path) -> Iterator[CollectorService]:
+    opened = CollectorService.open(Settings(tmp_path / "data"), lambda: TODAY)
     random = KnownKey(7)
     yield replace(opened, lifecycle=replace(opened.lifecycle, random=lambda *_: random))
     opened.close()
@@ -57,7 +57,7 @@ def collector(tmp_path: Path) -> Iterator[Collector]:
     ids=str,
 )
 def test_release_equals_run_on_the_same_inputs(
-    fields: dict[str, Any], collector: Collector, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    fields: dict[str, Any], collector: CollectorService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     terms = _terms(fields)
     collector.lifecycle.create(terms.__dict__)
@@ -100,7 +100,7 @@ def require_same_files(release: blendp.Release, signed: dict[str, Any], folder: 
 
 
 @pytest.mark.parametrize("clients", [1, 2])
-def test_unknown_numbers_are_read_back_too(collector: Collector, tmp_path: Path, clients: int) -> None:
+def test_unknown_numbers_are_read_back_too(collector: CollectorService, tmp_path: Path, clients: int) -> None:
     """So few clients that nobody was asked for the record, or for the query."""
     terms = replace(_terms({}), min_clients=1)
     collector.lifecycle.create(terms.__dict__)
@@ -111,7 +111,7 @@ def test_unknown_numbers_are_read_back_too(collector: Collector, tmp_path: Path,
     require_same_files(release, json.loads(document), tmp_path)
 
 
-def test_an_incomplete_document_is_refused(collector: Collector, tmp_path: Path) -> None:
+def test_an_incomplete_document_is_refused(collector: CollectorService, tmp_path: Path) -> None:
     terms = _terms({})
     collector.lifecycle.create(terms.__dict__)
     _opt_in(collector, terms)
@@ -140,7 +140,7 @@ def _record(generator: np.random.Generator, levels: int) -> tuple[str, str | Non
     return f"query {query}", url
 
 
-def _opt_in(collector: Collector, terms: Terms) -> list[tuple[str, str, str | None]]:
+def _opt_in(collector: CollectorService, terms: Terms) -> list[tuple[str, str, str | None]]:
     """Send everybody's records; what was sent, under the names that the service gives people."""
     generator = np.random.default_rng(3)
     people = [[_record(generator, terms.levels) for _ in range(terms.opt_in_records)] for _ in range(PEOPLE)]
@@ -151,7 +151,7 @@ def _opt_in(collector: Collector, terms: Terms) -> list[tuple[str, str, str | No
 
 
 def _report(
-    collector: Collector, manifest: Manifest, spool: Path, clients: int = CLIENTS
+    collector: CollectorService, manifest: Manifest, spool: Path, clients: int = CLIENTS
 ) -> tuple[HeadList, ReportSums]:
     """Put everybody's reports into the store, and count them by other code, from a Parquet spool."""
     with collector.store.reading() as connection:

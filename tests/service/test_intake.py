@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from blendp.service import intake as intake_module
-from blendp.service.intake import MAX_IN_GROUP, Intake
+from blendp.service.intake import MAX_IN_GROUP, ReportIntake
 from blendp.service.refusal import Refused
 from blendp.service.settings import Settings
 from blendp.service.store import Store, open_store
@@ -59,11 +59,13 @@ def _rows(first: int, count: int) -> list[Row]:
     return [(i.to_bytes(16, "big"), i.to_bytes(16, "big"), 0, b"x") for i in range(first, first + count)]
 
 
-def _intake(store: Store | _Gate, seen: Counter[str], max_waiting: int = 1000) -> Intake:
+def _intake(store: Store | _Gate, seen: Counter[str], max_waiting: int = 1000) -> ReportIntake:
     def observe(outcome: str, count: int) -> None:
         seen[outcome] += count
 
-    intake = Intake(cast(Store, store), on(), max_waiting=max_waiting, observe=observe, show=lambda _waiting: None)
+    intake = ReportIntake(
+        cast(Store, store), on(), max_waiting=max_waiting, observe=observe, show=lambda _waiting: None
+    )
     intake.start()
     return intake
 
@@ -247,7 +249,7 @@ def test_whoever_listens_to_numbers_cannot_stop_the_intake(store: Store) -> None
     def fail(*_: object) -> None:
         raise OSError("no room for numbers")
 
-    line = Intake(store, on(), max_waiting=100, observe=fail, show=fail)
+    line = ReportIntake(store, on(), max_waiting=100, observe=fail, show=fail)
     line.start()
     assert asyncio.run(line.submit(1, _rows(0, 2))) == ["accepted"] * 2
     assert asyncio.run(line.submit(1, _rows(2, 2))) == ["accepted"] * 2

@@ -20,7 +20,7 @@ from blendp.errors import ParameterError
 from blendp.methods import Listed
 from blendp.service import lifecycle as lifecycle_module
 from blendp.service.campaigns import Book, envelope, find, keyed, opt_in_key, payload, pseudonym_key
-from blendp.service.collector import Collector
+from blendp.service.collector import CollectorService
 from blendp.service.counting import ReportCount
 from blendp.service.keyring import DESTROYED_AFTER_DAYS
 from blendp.service.refusal import Refused
@@ -48,7 +48,7 @@ SECRET_TEXT = "a query that nobody else may ever read"
 
 
 @pytest.fixture
-def collector(tmp_path: Path) -> Iterator[Collector]:
+def collector(tmp_path: Path) -> Iterator[CollectorService]:
     opened = open_collector(tmp_path)
     yield opened
     opened.close()
@@ -58,25 +58,25 @@ def _refusal(slug: str) -> Any:
     return pytest.raises(Refused, check=lambda refused: refused.problem.slug == slug)
 
 
-def _trusted(collector: Collector) -> tuple[VerifyKey, ...]:
+def _trusted(collector: CollectorService) -> tuple[VerifyKey, ...]:
     first = Trust.of(VerifyKey.of_text(collector.keys.known()[0].public))
     statements = [key.statement for key in collector.keys.known() if key.statement]
     return first.following(statements).on(DAY)
 
 
-def _document(collector: Collector, kind: str) -> Envelope:
+def _document(collector: CollectorService, kind: str) -> Envelope:
     with collector.store.reading() as connection:
         return envelope(connection, find(connection, "c1"), kind)
 
 
-def _send(collector: Collector, count: int) -> list[bytes]:
+def _send(collector: CollectorService, count: int) -> list[bytes]:
     """Put reports of new installs into the store; the keys by which they can be deleted."""
     keys = [deletion_key(f"install {i}".encode(), "c1") for i in range(count)]
     assert set(_insert(collector, keys)) == {"accepted"}
     return keys
 
 
-def _insert(collector: Collector, keys: list[bytes], first_id: int = 0) -> list[str]:
+def _insert(collector: CollectorService, keys: list[bytes], first_id: int = 0) -> list[str]:
     campaign = collector.book.reporting("c1")
     width = campaign.scheme.width("record")
     rows = [
@@ -87,7 +87,7 @@ def _insert(collector: Collector, keys: list[bytes], first_id: int = 0) -> list[
         return keep_rows(connection, campaign.number, rows)
 
 
-def test_terms_are_signed_and_stay(collector: Collector) -> None:
+def test_terms_are_signed_and_stay(collector: CollectorService) -> None:
     terms = collector.lifecycle.create(terms_of())
     signed = _document(collector, "terms")
     assert Terms.from_bytes(signed.verified(TERMS_TYPE, _trusted(collector))) == terms
@@ -110,14 +110,16 @@ def test_terms_are_signed_and_stay(collector: Collector) -> None:
     ],
     ids=str,
 )
-def test_terms_that_cannot_be_kept_are_refused(fields: dict[str, Any], parameter: str, collector: Collector) -> None:
+def test_terms_that_cannot_be_kept_are_refused(
+    fields: dict[str, Any], parameter: str, collector: CollectorService
+) -> None:
     with pytest.raises(ParameterError, check=lambda error: error.parameter == parameter):
         collector.lifecycle.create(terms_of(**fields))
     assert overview(collector.store) == []
     assert not [name for name in collector.files.names() if name.startswith("campaign")]
 
 
-def test_too_few_people_are_told_how_many_are_missing(collector: Collector) -> None:
+def test_too_few_people_are_told_how_many_are_missing(collector: CollectorService) -> None:
     terms = collector.lifecycle.create(terms_of())
     tokens = collector.opt_in.enrol("c1", 5)
     for token in tokens[:3]:
@@ -128,7 +130,7 @@ def test_too_few_people_are_told_how_many_are_missing(collector: Collector) -> N
     assert collector.opt_in.receive("c1", tokens[4], records_of(terms, 0)) == "accepted", "still open"
 
 
-def test_too_few_clients_are_told_how_many_are_missing(collector: Collector) -> None:
+def test_too_few_clients_are_told_how_many_are_missing(collector: CollectorService) -> None:
     published_campaign(collector)
     _send(collector, 2)
     with pytest.raises(Refused, match="1 more clients are needed: 2 of 3") as refusal:
@@ -137,7 +139,7 @@ def test_too_few_clients_are_told_how_many_are_missing(collector: Collector) -> 
     assert status(collector.store, collector.clock, "c1")["state"] == "reporting"
 
 
-def test_publishing_signs_the_list_and_deletes_the_records(collector: Collector) -> None:
+def test_publishing_signs_the_list_and_deletes_the_records(collector: CollectorService) -> None:
     published = published_campaign(collector)
     signed = _document(collector, "manifest")
     assert Manifest.from_bytes(signed.verified(MANIFEST_TYPE, _trusted(collector))) == published.manifest
@@ -151,7 +153,7 @@ def test_publishing_signs_the_list_and_deletes_the_records(collector: Collector)
         collector.lifecycle.publish("c1")
 
 
-def test_releasing_signs_the_result_and_deletes_all_rows_and_keys(collector: Collector) -> None:
+def test_releasing_signs_the_result_and_deletes_all_rows_and_keys(collector: CollectorService) -> None:
     manifest = published_campaign(collector).manifest
     _send(collector, 4)
     document, _ = collector.lifecycle.release("c1")
@@ -167,7 +169,7 @@ def test_releasing_signs_the_result_and_deletes_all_rows_and_keys(collector: Col
     assert sha256(document) == status(collector.store, collector.clock, "c1")["documents"]["release"]
 
 
-def test_deletion_requests_are_honoured_until_the_release(collector: Collector) -> None:
+def test_deletion_requests_are_honoured_until_the_release(collector: CollectorService) -> None:
     published_campaign(collector, min_clients=2)
     keys = _send(collector, 4)
     assert collector.forget_report("c1", keys[0])
@@ -191,16 +193,18 @@ def _while_counting(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) 
     monkeypatch.setattr(ReportCount, "add", then_act)
 
 
-def _state(collector: Collector) -> str:
+def _state(collector: CollectorService) -> str:
     return str(status(collector.store, collector.clock, "c1")["state"])
 
 
-def _contents(collector: Collector) -> list[bytes | None]:
+def _contents(collector: CollectorService) -> list[bytes | None]:
     with collector.store.reading() as connection:
         return list(connection.execute(sa.select(report.c.data)).scalars())
 
 
-def test_a_deletion_while_reports_are_counted_counts(collector: Collector, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_deletion_while_reports_are_counted_counts(
+    collector: CollectorService, monkeypatch: pytest.MonkeyPatch
+) -> None:
     published_campaign(collector, min_clients=2)
     keys = _send(collector, 4)
 
@@ -215,7 +219,7 @@ def test_a_deletion_while_reports_are_counted_counts(collector: Collector, monke
     assert json.loads(document)["card"]["users"]["client"] == 3
 
 
-def test_sums_after_deletions_are_those_of_the_others(collector: Collector) -> None:
+def test_sums_after_deletions_are_those_of_the_others(collector: CollectorService) -> None:
     """Taking reports away leaves what would be if they had never come, of both questions."""
     published = published_campaign(collector)
     reports = [(one.question, one.data) for one in published.make(60)]
@@ -235,7 +239,9 @@ def _sums(count: ReportCount) -> tuple[Any, Any]:
     return count.reports.supports["query"], count.reports.supports["record"]
 
 
-def test_deletions_without_end_cannot_stop_a_release(collector: Collector, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_deletions_without_end_cannot_stop_a_release(
+    collector: CollectorService, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Whoever deletes whenever a result was computed is asked to come back, and the release ends."""
     published_campaign(collector, min_clients=2)
     keys = iter(_send(collector, 40))
@@ -257,7 +263,7 @@ def test_deletions_without_end_cannot_stop_a_release(collector: Collector, monke
 
 
 def test_no_more_deletions_are_noted_than_can_be_taken_away(
-    collector: Collector, monkeypatch: pytest.MonkeyPatch
+    collector: CollectorService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     published_campaign(collector, min_clients=2)
     keys = _send(collector, 5)
@@ -273,7 +279,7 @@ def test_no_more_deletions_are_noted_than_can_be_taken_away(
 
 
 def test_a_deletion_that_leaves_too_few_reopens_the_campaign(
-    collector: Collector, monkeypatch: pytest.MonkeyPatch
+    collector: CollectorService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     published_campaign(collector, min_clients=4)
     keys = _send(collector, 4)
@@ -287,7 +293,7 @@ def test_a_deletion_that_leaves_too_few_reopens_the_campaign(
 
 @pytest.mark.parametrize("step", ["add", "reports"])
 def test_a_release_that_fails_opens_the_campaign_again(
-    collector: Collector, monkeypatch: pytest.MonkeyPatch, step: str
+    collector: CollectorService, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     """In whichever step it fails: reports are taken again, and none was refused for good."""
     published_campaign(collector)
@@ -326,7 +332,9 @@ def test_a_release_that_died_is_forgotten_at_the_next_start(tmp_path: Path) -> N
     again.close()
 
 
-def test_a_release_that_goes_on_elsewhere_is_left_alone(collector: Collector, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_release_that_goes_on_elsewhere_is_left_alone(
+    collector: CollectorService, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Whoever starts, or keeps house, meanwhile does not take it for one that died; a second is asked to come back."""
     published_campaign(collector)
     _send(collector, 4)
@@ -344,7 +352,7 @@ def test_a_release_that_goes_on_elsewhere_is_left_alone(collector: Collector, mo
 
 
 def test_a_campaign_that_is_deleted_while_it_is_released_stays_deleted(
-    collector: Collector, monkeypatch: pytest.MonkeyPatch
+    collector: CollectorService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     published_campaign(collector)
     _send(collector, 4)
@@ -354,14 +362,14 @@ def test_a_campaign_that_is_deleted_while_it_is_released_stays_deleted(
     assert overview(collector.store) == []
 
 
-def _rows(collector: Collector) -> int:
+def _rows(collector: CollectorService) -> int:
     with collector.store.reading() as connection:
         return int(connection.execute(sa.select(sa.func.count()).select_from(report)).scalar_one())
 
 
 @pytest.mark.parametrize("end", ["release", "delete"])
 def test_reports_are_deleted_in_pieces_and_others_come_in_between(
-    collector: Collector, monkeypatch: pytest.MonkeyPatch, end: str
+    collector: CollectorService, monkeypatch: pytest.MonkeyPatch, end: str
 ) -> None:
     """No transaction deletes more than a piece; another campaign takes reports after each."""
     published_campaign(collector)
@@ -412,7 +420,7 @@ def test_reports_that_are_left_over_are_deleted_after_a_restart(
     assert not any(one in raw for one in stored_names), "and overwritten"
 
 
-def test_a_preview_is_what_a_release_signs_and_keeps_nothing(collector: Collector) -> None:
+def test_a_preview_is_what_a_release_signs_and_keeps_nothing(collector: CollectorService) -> None:
     published_campaign(collector)
     keys = _send(collector, 5)
     document, _ = collector.lifecycle.preview("c1")
@@ -423,7 +431,7 @@ def test_a_preview_is_what_a_release_signs_and_keeps_nothing(collector: Collecto
     assert collector.lifecycle.release("c1")[0] == document
 
 
-def test_a_preview_counts_what_is_there(collector: Collector) -> None:
+def test_a_preview_counts_what_is_there(collector: CollectorService) -> None:
     published_campaign(collector)
     keys = _send(collector, 4)
     document, _ = collector.lifecycle.preview("c1")
@@ -437,7 +445,7 @@ def test_a_preview_counts_what_is_there(collector: Collector) -> None:
 
 
 def test_whoever_comes_or_goes_while_the_list_is_made_is_asked_to_come_back(
-    collector: Collector, monkeypatch: pytest.MonkeyPatch
+    collector: CollectorService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     terms = collector.lifecycle.create(terms_of(min_opt_in=2))
     tokens = collector.opt_in.enrol("c1", 3)
@@ -462,7 +470,7 @@ def test_whoever_comes_or_goes_while_the_list_is_made_is_asked_to_come_back(
     assert collector.lifecycle.publish("c1").opt_in_people == 2
 
 
-def test_withdrawn_people_do_not_make_the_list(collector: Collector) -> None:
+def test_withdrawn_people_do_not_make_the_list(collector: CollectorService) -> None:
     terms = collector.lifecycle.create(terms_of(min_opt_in=2))
     tokens = collector.opt_in.enrol("c1", 4)
     for token in tokens:
@@ -506,7 +514,7 @@ def test_noise_is_drawn_once_for_one_set_of_records(tmp_path: Path) -> None:
     assert sum(one[label] == other[label] for label in both) < len(both) / 10
 
 
-def test_opt_in_records_are_sealed_on_the_disk(collector: Collector, tmp_path: Path) -> None:
+def test_opt_in_records_are_sealed_on_the_disk(collector: CollectorService, tmp_path: Path) -> None:
     terms = collector.lifecycle.create(terms_of())
     (token,) = collector.opt_in.enrol("c1", 1)
     body = enrolment_body(terms, [{"query": SECRET_TEXT, "url": "http://u"}])
@@ -527,7 +535,7 @@ GUESSES: list[list[dict[str, str | None]]] = [
 @pytest.mark.parametrize("records", GUESSES, ids=["right", "wrong", "none", "unfit"])
 @pytest.mark.parametrize(("nonce", "outcome"), [(NONCE, "duplicate"), ("a5" * 16, "conflict")])
 def test_a_retry_is_known_by_its_nonce_and_never_by_its_records(
-    collector: Collector, records: list[dict[str, str | None]], nonce: str, outcome: str
+    collector: CollectorService, records: list[dict[str, str | None]], nonce: str, outcome: str
 ) -> None:
     """Whoever knows the token learns nothing of what was sent, whatever they guess; nor is anything decrypted."""
     terms = collector.lifecycle.create(terms_of())
@@ -542,7 +550,7 @@ def test_a_retry_is_known_by_its_nonce_and_never_by_its_records(
             collector.opt_in.receive("c1", token, body)
 
 
-def test_a_retry_after_the_list_was_made_is_told_that_it_counted(collector: Collector) -> None:
+def test_a_retry_after_the_list_was_made_is_told_that_it_counted(collector: CollectorService) -> None:
     terms = collector.lifecycle.create(terms_of(min_opt_in=2))
     tokens = collector.opt_in.enrol("c1", 3)
     for person, token in enumerate(tokens):
@@ -557,7 +565,7 @@ def test_a_retry_after_the_list_was_made_is_told_that_it_counted(collector: Coll
     assert bytes.fromhex(NONCE) not in {row.nonce for row in kept}
 
 
-def test_a_restored_store_cannot_make_the_list_again(collector: Collector) -> None:
+def test_a_restored_store_cannot_make_the_list_again(collector: CollectorService) -> None:
     """Without the destroyed key, records that came back from a backup are noise."""
     terms = collector.lifecycle.create(terms_of(min_opt_in=1))
     (token,) = collector.opt_in.enrol("c1", 1)
@@ -582,7 +590,7 @@ def test_a_restored_store_cannot_make_the_list_again(collector: Collector) -> No
     ],
     ids=str,
 )
-def test_records_that_do_not_keep_the_terms_are_refused(sent: Any, slug: str, collector: Collector) -> None:
+def test_records_that_do_not_keep_the_terms_are_refused(sent: Any, slug: str, collector: CollectorService) -> None:
     terms = collector.lifecycle.create(terms_of())
     (token,) = collector.opt_in.enrol("c1", 1)
     body = sent if isinstance(sent, bytes) else msgspec.json.encode({"terms": terms.sha256, "nonce": NONCE, **sent})
@@ -591,7 +599,7 @@ def test_records_that_do_not_keep_the_terms_are_refused(sent: Any, slug: str, co
     assert collector.opt_in.receive("c1", token, records_of(terms, 0)) == "accepted", "the token is still good"
 
 
-def test_a_token_is_for_one_campaign(collector: Collector) -> None:
+def test_a_token_is_for_one_campaign(collector: CollectorService) -> None:
     terms = collector.lifecycle.create(terms_of())
     collector.lifecycle.create(terms_of("other"))
     (token,) = collector.opt_in.enrol("other", 1)
@@ -614,7 +622,7 @@ def test_people_come_neither_early_nor_late(tmp_path: Path) -> None:
     collector.close()
 
 
-def test_a_person_without_records_counts_as_one(collector: Collector) -> None:
+def test_a_person_without_records_counts_as_one(collector: CollectorService) -> None:
     terms = collector.lifecycle.create(terms_of(min_opt_in=3))
     for token in collector.opt_in.enrol("c1", 3):
         collector.opt_in.receive("c1", token, enrolment_body(terms, []))
@@ -622,7 +630,7 @@ def test_a_person_without_records_counts_as_one(collector: Collector) -> None:
     assert (manifest.opt_in_people, manifest.records) == (3, 0)
 
 
-def test_delete_leaves_the_name_alone(collector: Collector) -> None:
+def test_delete_leaves_the_name_alone(collector: CollectorService) -> None:
     published_campaign(collector)
     _send(collector, 2)
     collector.lifecycle.delete("c1")
@@ -672,13 +680,13 @@ def test_a_process_that_died_leaves_no_keys(tmp_path: Path) -> None:
     for name in (opt_in_key("c1"), pseudonym_key("c1")):
         collector.files.new(name)
     collector.close()
-    again = Collector.open(Settings(tmp_path / "data"))
+    again = CollectorService.open(Settings(tmp_path / "data"))
     again.tidy()
     assert [name for name in again.files.names() if name.startswith("campaign")] == []
     again.close()
 
 
-def test_status_tells_progress_and_churn(collector: Collector) -> None:
+def test_status_tells_progress_and_churn(collector: CollectorService) -> None:
     published_campaign(collector)
     published_campaign(collector, "c2", min_clients=5)
     shown = status(collector.store, collector.clock, "c2")
@@ -690,7 +698,7 @@ def test_status_tells_progress_and_churn(collector: Collector) -> None:
     assert shown["budget"] == {"epsilon": 4.0, "delta": 1e-4, "opt_in_spent": True, "clients_spent": 0}
 
 
-def test_only_what_is_released_is_exported(collector: Collector) -> None:
+def test_only_what_is_released_is_exported(collector: CollectorService) -> None:
     published = published_campaign(collector)
     with _refusal("wrong-state"):
         export(collector.store, "c1")
@@ -701,7 +709,7 @@ def test_only_what_is_released_is_exported(collector: Collector) -> None:
     assert set(exported) == {"terms", "manifest", "release", "list"}
 
 
-def test_two_operators_publish_at_once(collector: Collector, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_operators_publish_at_once(collector: CollectorService, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second is asked to come back, and finds it done then; only one list was ever made."""
     terms = collector.lifecycle.create(terms_of(min_opt_in=2))
     for token in collector.opt_in.enrol("c1", 2):
@@ -740,7 +748,7 @@ def test_keys_rotate_without_end(tmp_path: Path) -> None:
     collector.close()
 
 
-def test_a_missing_key_is_no_final_refusal(collector: Collector) -> None:
+def test_a_missing_key_is_no_final_refusal(collector: CollectorService) -> None:
     published_campaign(collector)
     keys = _send(collector, 3)
     collector.files.destroy(pseudonym_key("c1"))
@@ -762,7 +770,7 @@ def test_a_collector_without_its_signing_key_does_not_start(tmp_path: Path) -> N
     open_collector(tmp_path).close()
 
 
-def test_a_second_create_leaves_the_keys_of_the_first(collector: Collector) -> None:
+def test_a_second_create_leaves_the_keys_of_the_first(collector: CollectorService) -> None:
     collector.lifecycle.create(terms_of())
     before = {name: collector.files.get(name) for name in collector.files.names()}
     with _refusal("conflict"):

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from blendp.service.collector import Collector
+from blendp.service.collector import CollectorService
 from blendp.service.refusal import Refused
 from blendp.service.store import outage as outage_module
 from blendp.service.store.schema import campaign
@@ -18,7 +18,7 @@ from tests.service.helpers import open_collector, terms_of
 
 
 @pytest.fixture
-def collector(tmp_path: Path) -> Iterator[Collector]:
+def collector(tmp_path: Path) -> Iterator[CollectorService]:
     opened = open_collector(tmp_path)
     yield opened
     opened.close()
@@ -32,12 +32,12 @@ def journal(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, Any]]]
     return lines
 
 
-def _write(collector: Collector) -> None:
+def _write(collector: CollectorService) -> None:
     with collector.store.writing() as connection:
         connection.execute(campaign.update().values(revision=1))
 
 
-def _read(collector: Collector) -> None:
+def _read(collector: CollectorService) -> None:
     with collector.store.reading() as connection:
         connection.execute(sa.select(campaign)).all()
 
@@ -52,7 +52,7 @@ def _fail(code: int) -> Any:
 
 
 def test_an_outage_is_told_once_with_its_length(
-    collector: Collector, journal: list[Any], monkeypatch: pytest.MonkeyPatch
+    collector: CollectorService, journal: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seconds = [100.0]
     monkeypatch.setattr(collector.store._outage, "stopwatch", lambda: seconds[0])
@@ -73,7 +73,7 @@ def test_an_outage_is_told_once_with_its_length(
 
 
 def test_an_outage_of_reading_ends_with_reading(
-    collector: Collector, journal: list[Any], monkeypatch: pytest.MonkeyPatch
+    collector: CollectorService, journal: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
         patched.setattr(collector.store.engine.dialect, "do_execute", _fail(sqlite3.SQLITE_IOERR))
@@ -84,7 +84,7 @@ def test_an_outage_of_reading_ends_with_reading(
     assert journal[0][1]["reason"] == "unreachable"
 
 
-def test_a_refusal_is_no_outage(collector: Collector, journal: list[Any]) -> None:
+def test_a_refusal_is_no_outage(collector: CollectorService, journal: list[Any]) -> None:
     collector.lifecycle.create(terms_of())
     for verb in (lambda: collector.lifecycle.create(terms_of()), lambda: collector.lifecycle.publish("c1")):
         with pytest.raises(Refused):

@@ -21,7 +21,7 @@ from blendp.service import backup as backup_module
 from blendp.service import lifecycle as lifecycle_module
 from blendp.service.backup import make_backup, restore_backup
 from blendp.service.campaigns import find, pseudonym_key
-from blendp.service.collector import Collector
+from blendp.service.collector import CollectorService
 from blendp.service.settings import Settings
 from blendp.service.status import overview, status
 from blendp.service.store import Store
@@ -52,9 +52,9 @@ def settings(postgres: Postgres, tmp_path: Path) -> Settings:
 
 
 @pytest.fixture
-def collector(settings: Settings) -> Iterator[Collector]:
+def collector(settings: Settings) -> Iterator[CollectorService]:
     """With one campaign of seven reports and one of five."""
-    opened = Collector.open(settings, on())
+    opened = CollectorService.open(settings, on())
     for name, count in (("c1", 7), ("c2", 5)):
         send(opened.store, published_campaign(opened, name), count)
     yield opened
@@ -110,7 +110,7 @@ def afterwards(
 
 @ENDS
 def test_the_end_of_a_campaign_empties_it_at_once(
-    collector: Collector, monkeypatch: pytest.MonkeyPatch, end: str
+    collector: CollectorService, monkeypatch: pytest.MonkeyPatch, end: str
 ) -> None:
     """In the transaction that ends it, by one statement whatever the number of rows; those of others stay."""
     monkeypatch.setattr(lifecycle_module, "_DELETING_SECONDS", 0.0)
@@ -123,7 +123,7 @@ def test_the_end_of_a_campaign_empties_it_at_once(
 
 @ENDS
 def test_a_campaign_that_cannot_be_ended_keeps_its_reports(
-    collector: Collector, monkeypatch: pytest.MonkeyPatch, end: str
+    collector: CollectorService, monkeypatch: pytest.MonkeyPatch, end: str
 ) -> None:
     """Emptying is part of the transaction: without that, it has not happened."""
 
@@ -140,7 +140,7 @@ def test_a_campaign_that_cannot_be_ended_keeps_its_reports(
 
 @ENDS
 def test_nobody_else_waits_for_the_end_of_a_campaign(
-    collector: Collector, monkeypatch: pytest.MonkeyPatch, end: str
+    collector: CollectorService, monkeypatch: pytest.MonkeyPatch, end: str
 ) -> None:
     """While its transaction is open others take and delete reports, show their numbers, are created and released; also
     by statements that were sent often enough for PostgreSQL to keep a plan of them."""
@@ -169,7 +169,7 @@ def look_and_delete(store: Store, number: int) -> None:
         assert not delete_report(connection, number, os.urandom(16))
 
 
-def test_statements_hold_the_reports_of_one_campaign_alone(collector: Collector) -> None:
+def test_statements_hold_the_reports_of_one_campaign_alone(collector: CollectorService) -> None:
     """However often they were sent: a plan that holds for every campaign would lock all of them."""
     to = published_campaign(collector, "c3")
     locks = "SELECT DISTINCT relation::regclass::text FROM pg_locks WHERE pid = pg_backend_pid() AND relation::regclass"
@@ -183,7 +183,7 @@ def test_statements_hold_the_reports_of_one_campaign_alone(collector: Collector)
         assert sorted(locked) == ["report", "report_3"]
 
 
-def test_no_look_up_reads_a_whole_table(collector: Collector) -> None:
+def test_no_look_up_reads_a_whole_table(collector: CollectorService) -> None:
     """Neither of this campaign, though PostgreSQL has no statistics of it yet, nor of others."""
     some = "SELECT 2, decode(md5(i::text), 'hex'), decode(md5(i::text), 'hex'), 0 FROM generate_series(1, 3000) AS i"
     with collector.store.writing() as connection:
@@ -196,7 +196,7 @@ def test_no_look_up_reads_a_whole_table(collector: Collector) -> None:
     assert "report_1" not in plan
 
 
-def test_who_frees_space_waits_for_nobody(collector: Collector) -> None:
+def test_who_frees_space_waits_for_nobody(collector: CollectorService) -> None:
     """A table that somebody holds is left out, and freed the next time."""
     collector.store.note_deletion()
     with collector.store.writing() as connection:
@@ -206,7 +206,7 @@ def test_who_frees_space_waits_for_nobody(collector: Collector) -> None:
 
 
 def test_a_campaign_is_created_while_reports_of_others_come_in(
-    collector: Collector, monkeypatch: pytest.MonkeyPatch
+    collector: CollectorService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Neither waits for the other's transaction."""
     other = published_campaign(collector, "c3")
@@ -220,7 +220,7 @@ def test_a_campaign_is_created_while_reports_of_others_come_in(
 
 @ENDS
 def test_reports_that_a_backup_reads_go_when_it_is_done(
-    collector: Collector, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str
+    collector: CollectorService, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str
 ) -> None:
     """Whoever ends the campaign does not wait for a backup; it has the campaign whole, as it was when it began."""
     monkeypatch.setattr(partitions_module, "WAIT_MILLISECONDS", 50)
@@ -240,14 +240,14 @@ def test_reports_that_a_backup_reads_go_when_it_is_done(
     assert rows_left(collector.store) == {2: 5}
     collector.close()
     restore_backup(tmp_path / "backup.tar", settings, overwrite=True)
-    restored = Collector.open(settings, on())
+    restored = CollectorService.open(settings, on())
     assert rows_left(restored.store) == {1: 7, 2: 5}
     assert [one["state"] for one in overview(restored.store)] == ["reporting", "reporting"]
     restored.close()
 
 
 def test_a_restored_campaign_takes_reports_and_is_released(
-    collector: Collector, settings: Settings, postgres: Postgres, tmp_path: Path
+    collector: CollectorService, settings: Settings, postgres: Postgres, tmp_path: Path
 ) -> None:
     """In an empty database, and in place of a collector that has other campaigns; new ones can be created, too."""
     out = tmp_path / "backup.tar"
@@ -259,7 +259,7 @@ def test_a_restored_campaign_takes_reports_and_is_released(
     elsewhere = Settings(tmp_path / "other", postgres.new_database(), rate=0.0)
     for target in (elsewhere, settings):
         restore_backup(out, target, overwrite=target is settings, key=key)
-        restored = Collector.open(target, on())
+        restored = CollectorService.open(target, on())
         assert rows_left(restored.store) == {1: 7, 2: 5}
         send(restored.store, to, 4)
         assert restored.lifecycle.release("c3")[1].groups.client == 4
@@ -269,7 +269,7 @@ def test_a_restored_campaign_takes_reports_and_is_released(
 
 
 def test_a_restore_that_breaks_off_changes_nothing(
-    collector: Collector, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    collector: CollectorService, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever was sent to the database before the program that reads the backup failed."""
     make_backup(settings, tmp_path / "backup.tar", with_keys=False, clock=on())
@@ -284,6 +284,6 @@ def test_a_restore_that_breaks_off_changes_nothing(
     )
     with pytest.raises(EngineError):
         restore_backup(tmp_path / "backup.tar", settings, overwrite=True)
-    again = Collector.open(settings, on())
+    again = CollectorService.open(settings, on())
     assert rows_left(again.store) == {1: 7}
     again.close()

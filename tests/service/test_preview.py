@@ -13,7 +13,7 @@ from blendp.client import Policy, make_report
 from blendp.evaluation.planner import forecast_list
 from blendp.render.release.checks import all_cautions, release_checks
 from blendp.reports import QUESTION_NUMBER
-from blendp.service.collector import Collector
+from blendp.service.collector import CollectorService
 from blendp.service.lifecycle import parameters_of
 from blendp.service.status import status
 from blendp.wire import Terms, UploadedReport
@@ -36,7 +36,7 @@ CLIENTS = 400
 
 
 @pytest.fixture
-def collector(tmp_path: Path) -> Collector:
+def collector(tmp_path: Path) -> CollectorService:
     """One whose noise is known, so that nothing flickers."""
     opened = open_collector(tmp_path)
     return replace(opened, lifecycle=replace(opened.lifecycle, random=lambda *_: KnownKey(7)))
@@ -65,7 +65,7 @@ async def send(client: httpx.AsyncClient, body: bytes) -> None:
     assert set(answer.json()["outcomes"]) == {"accepted"}
 
 
-def test_a_preview_signs_nothing_and_shows_what_a_release_would(collector: Collector) -> None:
+def test_a_preview_signs_nothing_and_shows_what_a_release_would(collector: CollectorService) -> None:
     published = published_campaign(collector, epsilon=6.0, min_clients=CLIENTS)
     headers = bearer(collector.tokens.create("releaser", ["release"]))
     address = "/v1/campaigns/c1/preview"
@@ -92,7 +92,7 @@ def test_a_preview_signs_nothing_and_shows_what_a_release_would(collector: Colle
     with_client(collector, talk)
 
 
-def test_clients_who_lie_are_an_alarm_before_anything_is_signed(collector: Collector) -> None:
+def test_clients_who_lie_are_an_alarm_before_anything_is_signed(collector: CollectorService) -> None:
     """All clients claim one query that a third of the opt-in people have."""
     published = published_campaign(collector, epsilon=6.0, min_clients=CLIENTS)
     headers = bearer(collector.tokens.create("releaser", ["release"]))
@@ -113,7 +113,7 @@ def test_clients_who_lie_are_an_alarm_before_anything_is_signed(collector: Colle
     with_client(collector, talk)
 
 
-def test_honest_clients_are_no_alarm(collector: Collector) -> None:
+def test_honest_clients_are_no_alarm(collector: CollectorService) -> None:
     published = published_campaign(collector, epsilon=6.0, min_clients=CLIENTS)
 
     async def talk(client: httpx.AsyncClient) -> None:
@@ -158,7 +158,7 @@ def test_a_forecast_is_of_the_number_of_people_and_not_of_their_records(tmp_path
     with_client(collector, talk)
 
 
-def test_previews_are_computed_one_at_a_time(collector: Collector) -> None:
+def test_previews_are_computed_one_at_a_time(collector: CollectorService) -> None:
     """So that no number of them takes all the threads that others wait for."""
     published = published_campaign(collector, epsilon=6.0, min_clients=CLIENTS)
     headers = bearer(collector.tokens.create("releaser", ["release"]))

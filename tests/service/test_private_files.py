@@ -10,7 +10,7 @@ import pytest
 
 from blendp.errors import ParameterError
 from blendp.service.backup import make_backup
-from blendp.service.collector import Collector
+from blendp.service.collector import CollectorService
 from blendp.service.settings import Settings
 from tests.service.postgres import Postgres
 from tests.unit.cli.test_serve import blendp
@@ -21,7 +21,7 @@ STRANGER = 54_321
 def new_settings(tmp_path: Path) -> Settings:
     """The settings of a collector that there is."""
     settings = Settings(tmp_path / "data")
-    Collector.open(settings).close()
+    CollectorService.open(settings).close()
     return settings
 
 
@@ -62,7 +62,7 @@ def test_what_others_can_reach_is_refused(tmp_path: Path, name: str) -> None:
     path = where(settings.data)
     spoil(path)
     with pytest.raises(ParameterError, match=complaint) as caught:
-        Collector.open(settings)
+        CollectorService.open(settings)
     assert caught.value.value == str(path)
     assert not (tmp_path / "nothing").exists()
 
@@ -82,7 +82,7 @@ def test_what_others_own_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(Path, "lstat", of_a_stranger)
     with pytest.raises(ParameterError, match=f"user {STRANGER} owns it.*chown -hR {owner}") as caught:
-        Collector.open(settings)
+        CollectorService.open(settings)
     assert caught.value.value == str(settings.data / path)
 
 
@@ -108,14 +108,14 @@ def test_every_command_looks(tmp_path: Path) -> None:
 def test_a_link_of_ones_own_to_the_folder_is_fine(tmp_path: Path) -> None:
     settings = new_settings(tmp_path)
     (tmp_path / "link").symlink_to(settings.data)
-    Collector.open(Settings(tmp_path / "link")).close()
+    CollectorService.open(Settings(tmp_path / "link")).close()
 
 
 @pytest.mark.xdist_group("postgres")
 def test_the_folder_of_a_collector_on_postgresql_is_private_too(postgres: Postgres, tmp_path: Path) -> None:
     settings = Settings(tmp_path / "data", postgres.new_database())
-    Collector.open(settings).close()
+    CollectorService.open(settings).close()
     assert {path.stat().st_mode & 0o777 for path in (settings.data, settings.data / "keys")} == {0o700}
     settings.data.chmod(0o750)
     with pytest.raises(ParameterError, match="chmod 700"):
-        Collector.open(settings)
+        CollectorService.open(settings)

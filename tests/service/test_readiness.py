@@ -14,7 +14,7 @@ import psycopg
 import pytest
 from sqlalchemy import event
 
-from blendp.service.collector import Collector
+from blendp.service.collector import CollectorService
 from blendp.service.readiness import Readiness
 from blendp.service.settings import Settings
 from tests.service.faults import Control, install_in
@@ -23,10 +23,10 @@ from tests.service.postgres import Postgres
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.xdist_group("postgres"))])
-def collector(request: pytest.FixtureRequest, tmp_path: Path) -> Collector:
+def collector(request: pytest.FixtureRequest, tmp_path: Path) -> CollectorService:
     """One that tries anew whenever it is asked."""
     database = None if request.param == "sqlite" else request.getfixturevalue("postgres").new_database()
-    opened = Collector.open(Settings(tmp_path / "data", database, rate=0.0), on())
+    opened = CollectorService.open(Settings(tmp_path / "data", database, rate=0.0), on())
     opened.readiness.every = 0.0
     return opened
 
@@ -42,7 +42,7 @@ async def reason(client: httpx.AsyncClient) -> str | None:
     return str(answer.json()["reason"])
 
 
-def test_a_full_disk_of_the_database(collector: Collector, tmp_path: Path) -> None:
+def test_a_full_disk_of_the_database(collector: CollectorService, tmp_path: Path) -> None:
     control = Control(tmp_path / "control")
     install_in(collector.store.engine, control)
 
@@ -107,7 +107,7 @@ def test_an_embedded_database_that_can_only_be_read(tmp_path: Path) -> None:
 @pytest.mark.xdist_group("postgres")
 def test_a_postgresql_that_can_only_be_read(postgres: Postgres, tmp_path: Path) -> None:
     address = postgres.new_database()
-    collector = Collector.open(Settings(tmp_path / "data", address, rate=0.0), on())
+    collector = CollectorService.open(Settings(tmp_path / "data", address, rate=0.0), on())
     collector.readiness.every = 0.0
 
     def set_read_only(value: str) -> None:

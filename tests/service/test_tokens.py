@@ -8,19 +8,19 @@ from pathlib import Path
 import pytest
 
 from blendp.errors import ParameterError
-from blendp.service.collector import Collector
+from blendp.service.collector import CollectorService
 from blendp.service.tokens import OperatorTokens, enrolment_hash, new_enrolment_token
 from tests.service.helpers import open_collector
 
 
 @pytest.fixture
-def collector(tmp_path: Path) -> Iterator[Collector]:
+def collector(tmp_path: Path) -> Iterator[CollectorService]:
     opened = open_collector(tmp_path)
     yield opened
     opened.close()
 
 
-def test_a_token_has_its_scopes_until_it_is_revoked(collector: Collector) -> None:
+def test_a_token_has_its_scopes_until_it_is_revoked(collector: CollectorService) -> None:
     token = collector.tokens.create("Ana", ("release", "read"))
     assert collector.tokens.scopes_of(token) == ("read", "release")
     (known,) = collector.tokens.all()
@@ -31,7 +31,7 @@ def test_a_token_has_its_scopes_until_it_is_revoked(collector: Collector) -> Non
     assert collector.tokens.all()[0].revoked == "2026-11-16"
 
 
-def test_a_token_revoked_elsewhere_is_worthless_here(collector: Collector) -> None:
+def test_a_token_revoked_elsewhere_is_worthless_here(collector: CollectorService) -> None:
     token = collector.tokens.create("Ana")
     elsewhere = OperatorTokens(collector.store, collector.clock)
     assert elsewhere.scopes_of(token)
@@ -39,7 +39,7 @@ def test_a_token_revoked_elsewhere_is_worthless_here(collector: Collector) -> No
     assert elsewhere.scopes_of(token) is None
 
 
-def test_nothing_but_the_token_itself_passes(collector: Collector) -> None:
+def test_nothing_but_the_token_itself_passes(collector: CollectorService) -> None:
     token = collector.tokens.create("Ana")
     other = collector.tokens.create("Ben")
     mixed = token[:23] + other[23:]
@@ -49,7 +49,7 @@ def test_nothing_but_the_token_itself_passes(collector: Collector) -> None:
         assert collector.tokens.scopes_of(token), "and after it was proved, still nothing else"
 
 
-def test_the_store_knows_hashes_alone(collector: Collector, tmp_path: Path) -> None:
+def test_the_store_knows_hashes_alone(collector: CollectorService, tmp_path: Path) -> None:
     token = collector.tokens.create("Ana")
     secret = token.rpartition("-")[2].encode()
     for path in (tmp_path / "data").rglob("*"):
@@ -60,7 +60,7 @@ def test_the_store_knows_hashes_alone(collector: Collector, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(("name", "scopes"), [("", ("read",)), ("a\nb", ("read",)), ("Ana", ()), ("Ana", ("all",))])
-def test_bad_names_and_scopes_are_refused(name: str, scopes: tuple[str, ...], collector: Collector) -> None:
+def test_bad_names_and_scopes_are_refused(name: str, scopes: tuple[str, ...], collector: CollectorService) -> None:
     with pytest.raises(ParameterError):
         collector.tokens.create(name, scopes)
 

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import psycopg
 
-from blendp.service.collector import Collector
+from blendp.service.collector import CollectorService
 from blendp.service.settings import Settings
 from blendp.wire.envelope import VerifyKey
 from tests.service.postgres import Postgres
@@ -46,7 +46,7 @@ class Databases:
         if postgres is not None:
             self._admin(f'CREATE DATABASE "{self._prefix}"')
         url = None if postgres is None else postgres.url(self._prefix)
-        collector = Collector.open(Settings(self._template, database=url), lambda: FIRST_DAY)
+        collector = CollectorService.open(Settings(self._template, database=url), lambda: FIRST_DAY)
         self.token = collector.tokens.create("operator")
         self.first_key = VerifyKey.of_text(collector.keys.known()[0].public)
         collector.close()

@@ -21,7 +21,7 @@ from starlette.applications import Starlette
 
 from blendp.methods import Parameters
 from blendp.methods.listed import blendp_list_maker
-from blendp.service.collector import Collector
+from blendp.service.collector import CollectorService
 from blendp.service.http import make_app
 from blendp.service.journal import start_journal
 from blendp.service.settings import Settings
@@ -76,10 +76,10 @@ def serve(asked: dict[str, Any]) -> None:
             os.dup2(source, target)
         control = Control(Path(asked["control"]))
         install(control)
-        setattr(Collector, "meet_deadlines", _leave)  # noqa: B010 - a slow run must not do what no model knows
+        setattr(CollectorService, "meet_deadlines", _leave)  # noqa: B010 - a slow run must not do what no model knows
         start_journal()
         settings = Settings(Path(asked["data"]), database=asked["database"], rate=0, workers=asked["workers"])
-        app = make_app(lambda: Collector.open(settings, control.clock))
+        app = make_app(lambda: CollectorService.open(settings, control.clock))
         server = uvicorn.Server(_config(app))
         server.run(sockets=[bound_socket(asked["port"])])
         status = 0 if server.started else 3
@@ -87,7 +87,7 @@ def serve(asked: dict[str, Any]) -> None:
         os._exit(status)
 
 
-def _leave(_collector: Collector) -> None:
+def _leave(_collector: CollectorService) -> None:
     """Deadlines act in tests of their own."""
 
 

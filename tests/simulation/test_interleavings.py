@@ -12,7 +12,7 @@ import pytest
 
 from blendp.service import lifecycle as lifecycle_module
 from blendp.service.campaigns import keyed
-from blendp.service.collector import Collector
+from blendp.service.collector import CollectorService
 from blendp.service.refusal import Refused
 from blendp.service.settings import Settings
 from blendp.service.store.schema import document
@@ -46,14 +46,14 @@ def tokens() -> list[str]:
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.xdist_group("postgres"))])
 def collectors(
     request: pytest.FixtureRequest, tokens: list[str], tmp_path: Path
-) -> Iterator[tuple[Collector, Collector]]:
+) -> Iterator[tuple[CollectorService, CollectorService]]:
     """Two processes' views of one service, with a campaign that can be published."""
     database = None
     if request.param == "postgresql":
         postgres: Postgres = request.getfixturevalue("postgres")
         database = postgres.new_database()
     settings = Settings(tmp_path, database=database)
-    one, two = (Collector.open(settings, lambda: TODAY) for _ in range(2))
+    one, two = (CollectorService.open(settings, lambda: TODAY) for _ in range(2))
     terms = one.lifecycle.create(TERMS)
     tokens += one.opt_in.enrol("c", 5)
     for person, token in enumerate(tokens):
@@ -79,7 +79,7 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch, owner: object, name: str, happens
     monkeypatch.setattr(owner, name, called)
 
 
-def before_reading(monkeypatch: pytest.MonkeyPatch, collector: Collector, happens: Callable[[], object]) -> None:
+def before_reading(monkeypatch: pytest.MonkeyPatch, collector: CollectorService, happens: Callable[[], object]) -> None:
     """Have something happen between the first transaction and the look at what it closed."""
     meanwhile(monkeypatch, type(collector.store), "reading", happens)
 
@@ -90,19 +90,21 @@ def asked_to_come_back(verb: Callable[[str], object]) -> None:
     assert refused.value.problem.slug == "busy"
 
 
-def report(collector: Collector, count: int = 4) -> None:
+def report(collector: CollectorService, count: int = 4) -> None:
     reporting = collector.book.reporting("c")
     rows = [(bytes([number]) * 16, bytes([number]) * 16, 0, b"\0") for number in range(count)]
     with collector.store.writing() as connection:
         assert keep_rows(connection, reporting.number, rows) == ["accepted"] * count
 
 
-def kinds(collector: Collector) -> set[str]:
+def kinds(collector: CollectorService) -> set[str]:
     with collector.store.reading() as connection:
         return {row.kind for row in connection.execute(document.select())}
 
 
-def test_published_meanwhile(collectors: tuple[Collector, Collector], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_published_meanwhile(
+    collectors: tuple[CollectorService, CollectorService], monkeypatch: pytest.MonkeyPatch
+) -> None:
     one, two = collectors
     before_reading(monkeypatch, one, lambda: two.lifecycle.publish("c"))
     with pytest.raises(Refused) as refused:
@@ -111,14 +113,16 @@ def test_published_meanwhile(collectors: tuple[Collector, Collector], monkeypatc
 
 
 def test_published_while_the_list_is_made(
-    collectors: tuple[Collector, Collector], monkeypatch: pytest.MonkeyPatch
+    collectors: tuple[CollectorService, CollectorService], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one, two = collectors
     meanwhile(monkeypatch, lifecycle_module, "make_list", lambda: asked_to_come_back(two.lifecycle.publish))
     assert one.lifecycle.publish("c").opt_in_people == 5
 
 
-def test_released_meanwhile(collectors: tuple[Collector, Collector], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_released_meanwhile(
+    collectors: tuple[CollectorService, CollectorService], monkeypatch: pytest.MonkeyPatch
+) -> None:
     one, two = collectors
     one.lifecycle.publish("c")
     report(one)
@@ -129,7 +133,7 @@ def test_released_meanwhile(collectors: tuple[Collector, Collector], monkeypatch
 
 
 def test_released_while_it_is_computed(
-    collectors: tuple[Collector, Collector], monkeypatch: pytest.MonkeyPatch
+    collectors: tuple[CollectorService, CollectorService], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one, two = collectors
     one.lifecycle.publish("c")
@@ -139,7 +143,9 @@ def test_released_while_it_is_computed(
 
 
 @pytest.mark.parametrize("verb", ["publish", "release"])
-def test_deleted_meanwhile(collectors: tuple[Collector, Collector], monkeypatch: pytest.MonkeyPatch, verb: str) -> None:
+def test_deleted_meanwhile(
+    collectors: tuple[CollectorService, CollectorService], monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
     one, two = collectors
     if verb == "release":
         one.lifecycle.publish("c")
@@ -153,7 +159,10 @@ def test_deleted_meanwhile(collectors: tuple[Collector, Collector], monkeypatch:
 
 @pytest.mark.parametrize("leaving", [1, 2, 3, 5])
 def test_people_withdraw_meanwhile(
-    collectors: tuple[Collector, Collector], tokens: list[str], monkeypatch: pytest.MonkeyPatch, leaving: int
+    collectors: tuple[CollectorService, CollectorService],
+    tokens: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    leaving: int,
 ) -> None:
     """Whoever left before the list was there is not in it; if too many left, there is none."""
     one, two = collectors
@@ -168,7 +177,7 @@ def test_people_withdraw_meanwhile(
 
 
 def test_a_report_is_deleted_meanwhile(
-    collectors: tuple[Collector, Collector], monkeypatch: pytest.MonkeyPatch
+    collectors: tuple[CollectorService, CollectorService], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one, two = collectors
     one.lifecycle.publish("c")

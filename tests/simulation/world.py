@@ -25,7 +25,7 @@ from blendp.methods import Listed, conclude
 from blendp.render.release.document import release_card, rows_for_json
 from blendp.reports import QUESTIONS, ListScheme, Question, ReportSums
 from blendp.service.campaigns import SIGNED, keyed, pseudonym_key
-from blendp.service.collector import KEYS_FOLDER, Collector
+from blendp.service.collector import KEYS_FOLDER, CollectorService
 from blendp.service.private_files import PrivateFiles
 from blendp.service.settings import Settings
 from blendp.service.tokens import enrolment_hash
@@ -168,10 +168,10 @@ class World:
         self.server.start()
         self.create()
 
-    def _by_hand(self) -> Collector:
+    def _by_hand(self) -> CollectorService:
         """The collector as the operator's commands open it, next to the one that serves."""
         settings = Settings(self.server.data, database=self.server.database)
-        return Collector.open(settings, self.control.clock)
+        return CollectorService.open(settings, self.control.clock)
 
     @property
     def today(self) -> datetime.date:

@@ -18,7 +18,7 @@ from blendp.errors import ParameterError
 from blendp.service.operator_client import DEFAULT_SERVER
 
 if TYPE_CHECKING:
-    from blendp.service.collector import Collector
+    from blendp.service.collector import CollectorService
     from blendp.service.settings import Settings
 
 EXAMPLES = """Examples:
@@ -137,11 +137,11 @@ def stored(data: Path, database: str | None) -> Settings:
 
 
 @contextmanager
-def opened(settings: Settings) -> Iterator[Collector]:
+def opened(settings: Settings) -> Iterator[CollectorService]:
     """A collector's store, also while the collector runs."""
-    from blendp.service.collector import Collector
+    from blendp.service.collector import CollectorService
 
-    collector = Collector.open(settings)
+    collector = CollectorService.open(settings)
     try:
         yield collector
     finally:

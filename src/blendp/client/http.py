@@ -38,7 +38,7 @@ _OTHER_FAULTS = ("certificate has expired", "certificate is not yet valid", "Hos
 
 
 @dataclass(frozen=True)
-class Answer:
+class HttpAnswer:
     """What came back."""
 
     status: int
@@ -108,7 +108,7 @@ class Http:
         media_type: str | None = None,
         token: str | None = None,
         most: int = MAX_BYTES,
-    ) -> Answer:
+    ) -> HttpAnswer:
         """The answer to one request; raises :class:`NetworkError` if there is none."""
         headers = {"Content-Type": media_type} if media_type else {}
         if token is not None:
@@ -128,7 +128,7 @@ class Http:
                         raise RefusedError("document", f"{url} sent more than {most} bytes: nothing of it is used.")
                     if self._monotonic() > end:
                         raise _too_slow(url)
-                return Answer(response.status_code, dict(response.headers), bytes(held))
+                return HttpAnswer(response.status_code, dict(response.headers), bytes(held))
         except _failures() as error:
             if (why := distrust(error)) is not None:
                 raise NetworkError(f"{url} is not used: {why}.") from None

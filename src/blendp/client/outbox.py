@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from blendp.client.backoff import LONGEST, MAX_DELAY_IF_LATE, MAX_WAIT, delay, retry_after
 from blendp.client.consent import Consent
-from blendp.client.http import Answer, Http
+from blendp.client.http import Http, HttpAnswer
 from blendp.client.refusals import NetworkError, RefusedError
 from blendp.client.store import DeviceStore, Item, Participation
 from blendp.errors import ParameterError
@@ -129,7 +129,7 @@ class Outbox:
         day = require_day(name, getattr(terms, name))
         return datetime.datetime.combine(day, datetime.time(), datetime.UTC).timestamp() + _DAY
 
-    def _too_early_to_be_late(self, item: Item, answer: Answer) -> bool:
+    def _too_early_to_be_late(self, item: Item, answer: HttpAnswer) -> bool:
         """Whether a collector says that it is too late, or not yet time, on a day on which the campaign is open."""
         end = self._end(item)
         return answer.problem in _BY_THE_CLOCK and end is not None and self._clock() < end
@@ -167,7 +167,7 @@ class Outbox:
         self._store.postpone(item, heard + delay(item.attempts + 1, self._jitter(), asked, longest), answer.problem)
 
 
-def _outcome(answer: Answer, kind: str) -> str | None:
+def _outcome(answer: HttpAnswer, kind: str) -> str | None:
     """What a collector says of what it took; None if this is no collector's word, as a proxy's page is none."""
     if answer.status not in (200, 201):
         return None

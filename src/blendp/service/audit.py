@@ -45,7 +45,7 @@ def holder_of(token: str) -> Actor:
 
 
 @dataclass(frozen=True)
-class Entry:
+class AuditEntry:
     """One act.
 
     where:
@@ -109,7 +109,7 @@ class Trail:
                 self.note_now(actor, act, campaign, outcome="invalid-parameter", detail=error.parameter)
             raise
 
-    def entries(self, campaign: str | None = None, *, before: int | None = None, most: int = 100) -> list[Entry]:
+    def entries(self, campaign: str | None = None, *, before: int | None = None, most: int = 100) -> list[AuditEntry]:
         """The latest entries, the latest first: of one campaign if it is named, before a number if one is given."""
         if type(most) is not int or not 1 <= most <= MAX_ENTRIES:
             raise ParameterError("most", most, f"from 1 to {MAX_ENTRIES}", "Ask for further pages with before.")
@@ -121,7 +121,7 @@ class Trail:
         with self.store.reading() as connection:
             if campaign is not None:
                 _require_known(connection, campaign)
-            return [Entry(**row._mapping) for row in connection.execute(query)]
+            return [AuditEntry(**row._mapping) for row in connection.execute(query)]
 
 
 def _require_known(connection: Connection, name: str) -> None:
@@ -130,7 +130,9 @@ def _require_known(connection: Connection, name: str) -> None:
         raise Refused("not-found", f"There is no campaign {name!r}, nor was there one.")
 
 
-def latest(connection: Connection, campaign: str, act: str | None = None, actor: str | None = None) -> Entry | None:
+def latest(
+    connection: Connection, campaign: str, act: str | None = None, actor: str | None = None
+) -> AuditEntry | None:
     """The latest entry of a campaign: of one act that was done, or of one kind of actor, if they are given."""
     query = sa.select(audit).where(audit.c.campaign == campaign)
     if act is not None:
@@ -138,4 +140,4 @@ def latest(connection: Connection, campaign: str, act: str | None = None, actor:
     if actor is not None:
         query = query.where(audit.c.actor == actor)
     row = connection.execute(query.order_by(audit.c.number.desc()).limit(1)).one_or_none()
-    return None if row is None else Entry(**row._mapping)
+    return None if row is None else AuditEntry(**row._mapping)

@@ -18,7 +18,7 @@ from prometheus_client.registry import Collector as Source
 from sqlalchemy.engine import Connection
 
 from blendp.service.clock import Clock, Reading, reading
-from blendp.service.deadlines import PUBLISH, RELEASE, Campaign, under_way
+from blendp.service.deadlines import PUBLISH, RELEASE, DueCampaign, under_way
 from blendp.service.refusal import Refused
 from blendp.service.store.schema import campaign, enrolment, intake, report
 from blendp.service.store.store import Store
@@ -84,7 +84,7 @@ def _states(states: dict[str, str]) -> Metric:
     return family
 
 
-def _days_left(known: list[Campaign], today: datetime.date) -> Metric:
+def _days_left(known: list[DueCampaign], today: datetime.date) -> Metric:
     """Days until the last one, which is 0; negative afterwards."""
     told = "Days left until the last day of a deadline; negative after it."
     family = GaugeMetricFamily("blendp_campaign_days_left", told, labels=["campaign", "deadline"])
@@ -95,7 +95,7 @@ def _days_left(known: list[Campaign], today: datetime.date) -> Metric:
     return family
 
 
-def _missing(connection: Connection, known: list[Campaign]) -> Metric:
+def _missing(connection: Connection, known: list[DueCampaign]) -> Metric:
     told = "People missing to the minimum of the group that is being asked."
     family = GaugeMetricFamily("blendp_campaign_missing_people", told, labels=["campaign", "group"])
     for one in known:

@@ -27,7 +27,7 @@ SIGNED = {"terms": TERMS_TYPE, "manifest": MANIFEST_TYPE, "release": RELEASE_TYP
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundCampaign:
     """A campaign of the store."""
 
     number: int
@@ -71,13 +71,13 @@ def require_key(files: PrivateFiles, name: str) -> bytes:
     return key
 
 
-def find(connection: Connection, name: str, store: Store | None = None) -> Found:
+def find(connection: Connection, name: str, store: Store | None = None) -> FoundCampaign:
     """The campaign of this name, held for this transaction if a store is given; deleted ones are not found."""
     query = sa.select(campaign).where(campaign.c.name == name, campaign.c.state != "deleted")
     row = connection.execute(query if store is None else store.locked(query)).one_or_none()
     if row is None:
         raise Refused("not-found", _why_not(connection, name))
-    return Found(row.number, row.name, row.state, row.revision)
+    return FoundCampaign(row.number, row.name, row.state, row.revision)
 
 
 def _why_not(connection: Connection, name: str) -> str:
@@ -91,7 +91,7 @@ def _why_not(connection: Connection, name: str) -> str:
     return f"The campaign {name!r} was deleted on {day}, as its terms say: {deletion.detail}."
 
 
-def being_made(found: Found) -> Refused:
+def being_made(found: FoundCampaign) -> Refused:
     """Come back later: what is being made may fail, and then the campaign goes on as before."""
     what = "list" if found.state == "listing" else "result"
     return Refused("busy", f"The {what} of campaign {found.name!r} is being made: try again.", retry_after=30)
@@ -102,7 +102,7 @@ def set_state(connection: Connection, number: int, state: str) -> None:
     connection.execute(campaign.update().where(campaign.c.number == number).values(state=state))
 
 
-def begin(connection: Connection, found: Found, state: str) -> Found:
+def begin(connection: Connection, found: FoundCampaign, state: str) -> FoundCampaign:
     """Move a campaign on to a state in which something is made, so that whoever made it before can tell."""
     begun = replace(found, state=state, revision=found.revision + 1)
     values = {"state": begun.state, "revision": begun.revision}
@@ -117,7 +117,7 @@ def payload(connection: Connection, number: int, kind: str) -> bytes | None:
     return None if found is None else bytes(found)
 
 
-def envelope(connection: Connection, found: Found, kind: str) -> Envelope:
+def envelope(connection: Connection, found: FoundCampaign, kind: str) -> Envelope:
     """A signed document of a campaign."""
     held = payload(connection, found.number, kind)
     if held is None:

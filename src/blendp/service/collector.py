@@ -14,7 +14,7 @@ from blendp.service.campaign_numbers import campaign_numbers
 from blendp.service.campaigns import Book, Reporting, being_made, find, keyed, pseudonym_key, require_key
 from blendp.service.clock import Clock, Stopwatch, past, reading, seconds_passed, utc_today
 from blendp.service.deadlines import Deadlines
-from blendp.service.intake import Intake
+from blendp.service.intake import ReportIntake
 from blendp.service.keyring import KeyRing
 from blendp.service.lifecycle import Lifecycle
 from blendp.service.metrics import Metrics
@@ -39,7 +39,7 @@ _DEATH_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
-class Collector:
+class CollectorService:
     """One process's view of the whole service."""
 
     settings: Settings
@@ -51,13 +51,15 @@ class Collector:
     opt_in: OptIn
     lifecycle: Lifecycle
     book: Book
-    intake: Intake
+    intake: ReportIntake
     metrics: Metrics
     readiness: Readiness
     deadlines: Deadlines
 
     @classmethod
-    def open(cls, settings: Settings, clock: Clock | None = None, stopwatch: Stopwatch | None = None) -> Collector:
+    def open(
+        cls, settings: Settings, clock: Clock | None = None, stopwatch: Stopwatch | None = None
+    ) -> CollectorService:
         """Open the store, and make the first key if there is none.
 
         The system's clock is followed with care (:mod:`~blendp.service.calendar`); so is one that is given with a
@@ -71,7 +73,9 @@ class Collector:
         keys.ensure()
         opt_in, metrics = OptIn(store, files, clock), Metrics()
         lifecycle = Lifecycle(store, files, keys, opt_in, clock)
-        intake = Intake(store, clock, max_waiting=settings.max_waiting, observe=metrics.report, show=metrics.waiting)
+        intake = ReportIntake(
+            store, clock, max_waiting=settings.max_waiting, observe=metrics.report, show=metrics.waiting
+        )
         tokens = OperatorTokens(store, clock)
         book = Book(store, files)
         readiness = Readiness(store, Path(settings.data))

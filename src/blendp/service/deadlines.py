@@ -40,7 +40,7 @@ Observer = Callable[[str, str], None]
 
 
 @dataclass(frozen=True)
-class Deadline:
+class CampaignDeadline:
     """What happens to a campaign by itself.
 
     where:
@@ -61,27 +61,27 @@ UNREADABLE_DAYS = 7
 """How long records whose key is missing wait for it after their last day; then the campaign is deleted."""
 
 
-def deadline_of(state: str, terms: Terms) -> Deadline | None:
+def deadline_of(state: str, terms: Terms) -> CampaignDeadline | None:
     """What happens next by itself to a campaign of these terms; None if it is over."""
     if state in _STATES[PUBLISH]:
-        return Deadline(PUBLISH, require_day("records_kept_until", terms.records_kept_until))
+        return CampaignDeadline(PUBLISH, require_day("records_kept_until", terms.records_kept_until))
     if state in _STATES[RELEASE]:
-        return Deadline(RELEASE, require_day("reports_kept_until", terms.reports_kept_until))
+        return CampaignDeadline(RELEASE, require_day("reports_kept_until", terms.reports_kept_until))
     return None
 
 
 @dataclass(frozen=True)
-class Campaign:
+class DueCampaign:
     """A campaign that is neither released nor deleted, and what happens to it by itself."""
 
     number: int
     name: str
     state: str
     terms: Terms
-    deadline: Deadline
+    deadline: CampaignDeadline
 
 
-def under_way(connection: Connection) -> Iterator[Campaign]:
+def under_way(connection: Connection) -> Iterator[DueCampaign]:
     """Every campaign that is neither released nor deleted, the newest last."""
     states = [state for some in _STATES.values() for state in some]
     query = (
@@ -93,7 +93,7 @@ def under_way(connection: Connection) -> Iterator[Campaign]:
     for number, name, state, payload in connection.execute(query).all():
         terms = Terms.from_bytes(bytes(payload))
         if (deadline := deadline_of(state, terms)) is not None:
-            yield Campaign(number, name, state, terms, deadline)
+            yield DueCampaign(number, name, state, terms, deadline)
 
 
 @dataclass
@@ -117,13 +117,13 @@ class Deadlines:
             for one in self._due(now.day) if alone else ():
                 self._meet(one.name, one.deadline)
 
-    def _due(self, today: datetime.date) -> list[Campaign]:
+    def _due(self, today: datetime.date) -> list[DueCampaign]:
         with self.store.reading() as connection:
             due = [one for one in under_way(connection) if today > one.deadline.last]
         self._waits = {one.name: self._waits[one.name] for one in due if one.name in self._waits}
         return due
 
-    def _meet(self, name: str, deadline: Deadline) -> None:
+    def _meet(self, name: str, deadline: CampaignDeadline) -> None:
         wait, since = self._waits.get(name, (0.0, 0.0))
         if wait and self.stopwatch() - since < wait:
             return
@@ -136,7 +136,7 @@ class Deadlines:
         self.observe(act, "done")
         tell("a deadline was met", campaign=name, act=act, last_day=deadline.last.isoformat())
 
-    def _act(self, name: str, deadline: Deadline) -> str:
+    def _act(self, name: str, deadline: CampaignDeadline) -> str:
         """Publish or release; delete if there are too few people. Which of them it was."""
         try:
             verb: Callable[..., Any] = getattr(self.lifecycle, deadline.act)
@@ -152,13 +152,13 @@ class Deadlines:
             return DELETE
         return deadline.act
 
-    def _is_lost(self, name: str, deadline: Deadline) -> bool:
+    def _is_lost(self, name: str, deadline: CampaignDeadline) -> bool:
         """Whether records that should be gone cannot be read, and there was time to put their key back."""
         late = reading(self.clock).day - deadline.last
         unreadable = deadline.act == PUBLISH and not self.lifecycle.opt_in.is_readable(name)
         return unreadable and late.days > UNREADABLE_DAYS
 
-    def _fail(self, name: str, deadline: Deadline, error: Exception, wait: float) -> None:
+    def _fail(self, name: str, deadline: CampaignDeadline, error: Exception, wait: float) -> None:
         """Tell what went wrong, unless somebody else has done it meanwhile."""
         with suppress(Refused):
             if self._is_over(name, deadline):
@@ -174,12 +174,12 @@ class Deadlines:
         with suppress(Refused):
             self._note_failure(name, deadline, outcome, getattr(error, "detail", type(error).__name__))
 
-    def _is_over(self, name: str, deadline: Deadline) -> bool:
+    def _is_over(self, name: str, deadline: CampaignDeadline) -> bool:
         with self.store.reading() as connection:
             state = connection.execute(sa.select(campaign.c.state).where(campaign.c.name == name)).scalar_one()
         return state not in deadline.states
 
-    def _note_failure(self, name: str, deadline: Deadline, outcome: str, detail: str) -> None:
+    def _note_failure(self, name: str, deadline: CampaignDeadline, outcome: str, detail: str) -> None:
         """Note a failure in the audit trail, once: the same again adds nothing."""
         with self.store.writing() as connection:
             before = latest(connection, name, actor=ITSELF.kind)

@@ -52,7 +52,7 @@ class _Waiting:
     outcomes: list[str] | Refused = field(default_factory=list)
 
 
-class Intake:
+class ReportIntake:
     """The line in front of the store, and the one thread that empties it."""
 
     def __init__(

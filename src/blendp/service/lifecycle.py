@@ -36,7 +36,7 @@ from blendp.reports import ListScheme
 from blendp.service.audit import LOCAL, Actor, Trail
 from blendp.service.campaigns import (
     SIGNED,
-    Found,
+    FoundCampaign,
     begin,
     being_made,
     find,
@@ -177,7 +177,7 @@ class Lifecycle:
         for row in rows:
             with self.store.turn(row.number, wait_seconds) as ours:
                 if ours:
-                    self._reopen(Found(row.number, row.name, row.state, row.revision))
+                    self._reopen(FoundCampaign(row.number, row.name, row.state, row.revision))
 
     @contextmanager
     def _turn(self, name: str) -> Iterator[None]:
@@ -189,7 +189,7 @@ class Lifecycle:
                 raise being_made(found)
             yield
 
-    def _begin_list(self, name: str) -> Found:
+    def _begin_list(self, name: str) -> FoundCampaign:
         """Let nobody come or go before the list is made; refused if there are too few people."""
         with self.store.writing() as connection:
             found = find(connection, name, self.store)
@@ -201,7 +201,7 @@ class Lifecycle:
             set_state(connection, found.number, "opt-in")
         raise _too_few("opt-in people", people, minimum)
 
-    def _publish(self, found: Found, by: Actor) -> Manifest:
+    def _publish(self, found: FoundCampaign, by: Actor) -> Manifest:
         with self.store.reading() as connection:
             terms = terms_of(connection, found.number)
             people = self.opt_in.gathered(connection, found)
@@ -219,7 +219,7 @@ class Lifecycle:
             self._note(connection, by, "publish", found.name)
         return manifest
 
-    def _begin_result(self, name: str) -> Found:
+    def _begin_result(self, name: str) -> FoundCampaign:
         """Take no reports before the result is computed; refused, and nothing closed, if there are too few."""
         with self.store.reading() as connection:
             found = find(connection, name)
@@ -235,7 +235,7 @@ class Lifecycle:
             carry_out_deletions(connection, found.number)
             return begin(connection, found, "closing")
 
-    def _release(self, found: Found, by: Actor) -> tuple[bytes, Release]:
+    def _release(self, found: FoundCampaign, by: Actor) -> tuple[bytes, Release]:
         """Count once, while deletions are noted; then take those away and sign, while they are asked to come back."""
         count = self._counted(found)
         with self.store.writing() as connection:
@@ -254,7 +254,7 @@ class Lifecycle:
             empty_partition(connection, found.number)
         return document_bytes, release
 
-    def _counted(self, found: Found) -> ReportCount:
+    def _counted(self, found: FoundCampaign) -> ReportCount:
         """All reports, added up, in no transaction that others would wait for."""
         with self.store.reading() as connection:
             count = ReportCount(self._scheme(connection, found))
@@ -263,16 +263,16 @@ class Lifecycle:
         return count
 
     @staticmethod
-    def _scheme(connection: Connection, found: Found) -> ListScheme:
+    def _scheme(connection: Connection, found: FoundCampaign) -> ListScheme:
         """How the campaign's clients report."""
         manifest = Manifest.from_bytes(payload(connection, found.number, "manifest") or b"")
         return manifest.scheme(HeadList.from_bytes(payload(connection, found.number, "list") or b""))
 
     @staticmethod
-    def _listed(connection: Connection, found: Found) -> Listed:
+    def _listed(connection: Connection, found: FoundCampaign) -> Listed:
         return Listed.from_bytes(payload(connection, found.number, "listed") or b"")
 
-    def _computed(self, found: Found, count: ReportCount) -> tuple[Manifest, Release]:
+    def _computed(self, found: FoundCampaign, count: ReportCount) -> tuple[Manifest, Release]:
         """The result of these reports, and the manifest that they are bound to; nothing is kept."""
         with self.store.reading() as connection:
             manifest = Manifest.from_bytes(payload(connection, found.number, "manifest") or b"")
@@ -289,7 +289,7 @@ class Lifecycle:
         key = self.files.get(pseudonym_key(name))
         return ReleaseRandom() if key is None else self.random(key, "release", listed.to_bytes(), count.to_bytes())
 
-    def _reopen(self, before: Found) -> None:
+    def _reopen(self, before: FoundCampaign) -> None:
         """Let a campaign go on as before, if nobody else has moved it on; a store that fails is asked again later."""
         with suppress(Refused), self.store.writing() as connection:
             now = find(connection, before.name, self.store)
@@ -419,7 +419,7 @@ class Lifecycle:
             }
         )
 
-    def _require_same(self, connection: Connection, begun: Found) -> None:
+    def _require_same(self, connection: Connection, begun: FoundCampaign) -> None:
         """Raise unless the campaign is as it was when this was begun; it stays so until this transaction ends."""
         now = find(connection, begun.name, self.store)
         if now != begun:
@@ -454,7 +454,7 @@ def query_share(terms: Terms, listed: Listed) -> float:
     return listed.query_share_for(terms.expected_clients)
 
 
-def _require_state(found: Found, states: Collection[str], verb: str) -> None:
+def _require_state(found: FoundCampaign, states: Collection[str], verb: str) -> None:
     if found.state not in states:
         again = " again: its result is there (export)" if found.state == "released" == verb else ""
         raise Refused("wrong-state", f"The campaign {found.name!r} is {found.state}, so it cannot be {verb}{again}.")

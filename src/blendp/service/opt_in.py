@@ -20,7 +20,7 @@ from blendp.errors import ParameterError, require_count
 from blendp.headlist.head_list import Record
 from blendp.logs import Columns, log_of_table
 from blendp.service.audit import LOCAL, Actor, Trail
-from blendp.service.campaigns import Found, being_made, find, opt_in_key, terms_of
+from blendp.service.campaigns import FoundCampaign, being_made, find, opt_in_key, terms_of
 from blendp.service.clock import Clock, past
 from blendp.service.private_files import PrivateFiles
 from blendp.service.refusal import Refused
@@ -109,7 +109,7 @@ class OptIn:
         query = sa.select(enrolment.c.state, sa.func.count()).where(enrolment.c.campaign == number)
         return {row[0]: int(row[1]) for row in connection.execute(query.group_by(enrolment.c.state))}
 
-    def gathered(self, connection: Connection, found: Found) -> list[list[Record]]:
+    def gathered(self, connection: Connection, found: FoundCampaign) -> list[list[Record]]:
         """Everybody's records, in an order that says nothing of who came when and is the same for the same records."""
         query = sa.select(enrolment).where(enrolment.c.campaign == found.number, enrolment.c.sealed.is_not(None))
         return in_order(self._unsealed(found.name, row) for row in connection.execute(query))
@@ -118,12 +118,12 @@ class OptIn:
         """The secret that the noise of a campaign's list is derived from: destroyed with the records."""
         return self._key(name)
 
-    def _open(self, connection: Connection, name: str) -> Found:
+    def _open(self, connection: Connection, name: str) -> FoundCampaign:
         found = find(connection, name, self.store)
         self._require_open(found, terms_of(connection, found.number))
         return found
 
-    def _require_open(self, found: Found, terms: Terms) -> None:
+    def _require_open(self, found: FoundCampaign, terms: Terms) -> None:
         if found.state == "listing":
             raise being_made(found)
         if found.state != "opt-in" or past(self.clock, require_day("opt_in_until", terms.opt_in_until)):
@@ -131,7 +131,9 @@ class OptIn:
         if not past(self.clock, require_day("opens", terms.opens) - datetime.timedelta(days=1)):
             raise Refused("wrong-state", f"The campaign {found.name!r} opens on {terms.opens}.")
 
-    def _person(self, connection: Connection, name: str, token: str) -> tuple[Found, sa.Row[tuple[object, ...]]]:
+    def _person(
+        self, connection: Connection, name: str, token: str
+    ) -> tuple[FoundCampaign, sa.Row[tuple[object, ...]]]:
         """The campaign and the enrolment that this token is for; held for this transaction."""
         found = find(connection, name, self.store)
         query = sa.select(enrolment).where(

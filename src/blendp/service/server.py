@@ -46,9 +46,11 @@ def serve(settings: Settings, started: Callable[[str], None] = lambda _: None) -
 
 def _serve(settings: Settings, started: Callable[[str], None]) -> None:
     with _listening(settings) as listening, _shared_metrics(settings):
-        from blendp.service.collector import Collector  # the metrics ask where to keep numbers when first imported
+        from blendp.service.collector import (
+            CollectorService,  # the metrics ask where to keep numbers when first imported
+        )
 
-        Collector.open(settings).close()
+        CollectorService.open(settings).close()
         os.environ[_SETTINGS] = _written(settings)
         config = uvicorn.Config(
             "blendp.service.server:worker",
@@ -100,12 +102,12 @@ def _run(server: uvicorn.Server, listening: socket.socket) -> None:
 
 def worker() -> Starlette:
     """The application of one process."""
-    from blendp.service.collector import Collector
+    from blendp.service.collector import CollectorService
     from blendp.service.http import make_app
 
     start_journal()
     settings = _read(os.environ[_SETTINGS])
-    return make_app(lambda: Collector.open(settings))
+    return make_app(lambda: CollectorService.open(settings))
 
 
 @contextmanager

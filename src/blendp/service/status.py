@@ -13,10 +13,10 @@ from sqlalchemy.engine import Connection
 
 from blendp.canonical import sha256
 from blendp.headlist import HeadList
-from blendp.service.audit import ITSELF, Entry, latest
-from blendp.service.campaigns import SIGNED, Found, envelope, find, list_of, payload, terms_of
+from blendp.service.audit import ITSELF, AuditEntry, latest
+from blendp.service.campaigns import SIGNED, FoundCampaign, envelope, find, list_of, payload, terms_of
 from blendp.service.clock import Clock, reading
-from blendp.service.deadlines import DELETE, PUBLISH, RELEASE, Deadline, deadline_of
+from blendp.service.deadlines import DELETE, PUBLISH, RELEASE, CampaignDeadline, deadline_of
 from blendp.service.opt_in import OptIn
 from blendp.service.refusal import Refused
 from blendp.service.store.reports import count_reports
@@ -90,7 +90,7 @@ def status(store: Store, clock: Clock, name: str) -> dict[str, Any]:
     }
 
 
-def _by_itself(deadline: Deadline, too_few: bool, attempt: Entry | None) -> dict[str, Any]:
+def _by_itself(deadline: CampaignDeadline, too_few: bool, attempt: AuditEntry | None) -> dict[str, Any]:
     """What happens to the campaign if its operator does nothing, and what has happened by itself so far."""
     return {
         "act": deadline.act,
@@ -112,7 +112,7 @@ def export(store: Store, name: str) -> dict[str, Any]:
 
 
 def _group_sizes(
-    connection: Connection, found: Found, documents: Mapping[str, bytes | None]
+    connection: Connection, found: FoundCampaign, documents: Mapping[str, bytes | None]
 ) -> tuple[int, int, Counter[str]]:
     """Opt-in people, clients, and tokens by state; from the documents once the people's own rows are gone."""
     tokens = Counter(OptIn.counts(connection, found.number))
@@ -123,7 +123,7 @@ def _group_sizes(
     return people, count_reports(connection, found.number), tokens
 
 
-def _list(connection: Connection, found: Found) -> dict[str, Any] | None:
+def _list(connection: Connection, found: FoundCampaign) -> dict[str, Any] | None:
     """The list, and how it differs from that of the campaign before."""
     head_list = list_of(connection, found.number)
     if head_list is None:

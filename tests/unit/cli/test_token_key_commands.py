@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from blendp.service.collector import Collector
+from blendp.service.collector import CollectorService
 from blendp.service.settings import Settings
 from blendp.wire import VerifyKey
 from tests.unit.cli.test_serve import blendp
@@ -36,7 +36,7 @@ def test_a_token_is_shown_once_and_kept_nowhere(tmp_path: Path) -> None:
     _, listed, _ = blendp("token", "list", "--data", str(data))
     assert token_id in listed
     assert secret not in listed
-    collector = Collector.open(Settings(data))
+    collector = CollectorService.open(Settings(data))
     assert collector.tokens.scopes_of(shown.strip()) == ("read", "manage", "release")
     collector.close()
 
@@ -57,7 +57,7 @@ def test_tokens_are_listed_and_revoked(tmp_path: Path) -> None:
     header, row = shown.splitlines()
     assert header.split() == ["id", "name", "scopes", "created", "revoked"]
     assert not row.rstrip().endswith("no")
-    collector = Collector.open(Settings(tmp_path / "data"))
+    collector = CollectorService.open(Settings(tmp_path / "data"))
     assert collector.tokens.scopes_of(token) is None
     collector.close()
 

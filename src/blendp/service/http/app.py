@@ -17,12 +17,12 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from blendp.service.collector import Collector
+from blendp.service.collector import CollectorService
 from blendp.service.door import DOOR, Door
 from blendp.service.http import operator, public
 from blendp.service.http.answers import answer, problem
 from blendp.service.http.answers import send as send_answer
-from blendp.service.http.endpoints import PUBLIC, Call, Endpoint, Guard, in_thread
+from blendp.service.http.endpoints import PUBLIC, Call, Endpoint, RequestGuard, in_thread
 from blendp.service.http.openapi import openapi
 from blendp.service.http.shapes import Anything
 from blendp.service.journal import tell_failure
@@ -50,7 +50,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
 """All addresses there are."""
 
 
-def make_app(open_collector: Callable[[], Collector]) -> Starlette:
+def make_app(open_collector: Callable[[], CollectorService]) -> Starlette:
     """The application; the collector is opened when it starts, and closed when it stops."""
 
     @asynccontextmanager
@@ -58,7 +58,7 @@ def make_app(open_collector: Callable[[], Collector]) -> Starlette:
         collector = await in_thread(open_collector)
         await in_thread(collector.tidy)
         collector.intake.start()
-        guard = app.state.guard = Guard(collector)
+        guard = app.state.guard = RequestGuard(collector)
         door = Door(collector.settings, collector.metrics.refused_connection, guard.charge)
         gc.collect()
         gc.freeze()  # what is there by now stays: no later collection need look at it
@@ -118,7 +118,7 @@ class _Address:
         await send_answer(response, scope, send)
 
     async def _response(self, request: Request) -> Response:
-        guard: Guard = request.app.state.guard
+        guard: RequestGuard = request.app.state.guard
         method = request.method
         endpoint = self._methods.get("GET" if method == "HEAD" else method)
         if endpoint is not None:

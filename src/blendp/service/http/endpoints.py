@@ -15,7 +15,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from blendp.errors import ParameterError
-from blendp.service.collector import Collector
+from blendp.service.collector import CollectorService
 from blendp.service.http.answers import problem
 from blendp.service.http.documents import Shelf
 from blendp.service.journal import tell_failure
@@ -54,7 +54,7 @@ T = TypeVar("T")
 class Call:
     """One request, as handlers see it."""
 
-    collector: Collector
+    collector: CollectorService
     request: Request
     body: bytes = field(default=b"", repr=False)
     media_type: str = ""
@@ -65,7 +65,7 @@ class Call:
     @property
     def shelf(self) -> Shelf:
         """The documents that are being read."""
-        guard: Guard = self.request.app.state.guard
+        guard: RequestGuard = self.request.app.state.guard
         return guard.shelf
 
     @property
@@ -119,10 +119,10 @@ async def in_thread(work: Callable[..., T], *arguments: Any) -> T:
     return await to_thread.run_sync(partial(work, *arguments))
 
 
-class Guard:
+class RequestGuard:
     """What every request passes before its handler, and every answer on the way back."""
 
-    def __init__(self, collector: Collector) -> None:
+    def __init__(self, collector: CollectorService) -> None:
         """With all buckets full."""
         self._collector = collector
         rate = collector.settings.rate

@@ -8,8 +8,8 @@ from sqlalchemy.engine import Connection
 from starlette.responses import Response
 
 from blendp.errors import ParameterError
-from blendp.service.campaigns import Found, Reporting, envelope, find, payload
-from blendp.service.collector import Collector
+from blendp.service.campaigns import FoundCampaign, Reporting, envelope, find, payload
+from blendp.service.collector import CollectorService
 from blendp.service.http import shapes
 from blendp.service.http.answers import IMMUTABLE, REVALIDATED, answer, problem
 from blendp.service.http.documents import Document, sent
@@ -73,7 +73,7 @@ async def signed_document(call: Call) -> Response:
     """The terms, the manifest or the release, with all signatures."""
     kind = call.request.url.path.rpartition("/")[2]
 
-    def read(collector: Collector) -> Document:
+    def read(collector: CollectorService) -> Document:
         with collector.store.reading() as connection:
             return call.shelf.same(envelope(connection, find(connection, call.campaign), kind).to_bytes())
 
@@ -84,7 +84,7 @@ async def signed_document(call: Call) -> Response:
 async def head_list(call: Call) -> Response:
     """The list, in its canonical bytes."""
 
-    def read(collector: Collector) -> Document:
+    def read(collector: CollectorService) -> Document:
         with collector.store.reading() as connection:
             campaign = find(connection, call.campaign)
             return call.shelf.get(campaign.number, lambda: _list(connection, campaign))
@@ -93,7 +93,7 @@ async def head_list(call: Call) -> Response:
     return sent(document, call.request, LIST_TYPE, IMMUTABLE)
 
 
-def _list(connection: Connection, campaign: Found) -> bytes:
+def _list(connection: Connection, campaign: FoundCampaign) -> bytes:
     body = payload(connection, campaign.number, "list")
     if body is None:
         raise Refused("not-found", f"The campaign {campaign.name!r} has no list yet.")

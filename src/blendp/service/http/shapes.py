@@ -192,7 +192,7 @@ class ClockReading(Message):
     doubt: str | None
 
 
-class AuditEntry(Message):
+class AuditLine(Message):
     """One act of an operator, or of the collector by itself."""
 
     number: Number
@@ -209,7 +209,7 @@ class AuditEntry(Message):
 class AuditTrail(Message):
     """The latest acts, the latest first."""
 
-    entries: list[AuditEntry]
+    entries: list[AuditLine]
 
 
 class ByItself(Message):
@@ -220,7 +220,7 @@ class ByItself(Message):
     would_be: Annotated[
         Literal["publish", "release", "delete"], Meta(description="What it would be with the people who are there now")
     ]
-    last: AuditEntry | None
+    last: AuditLine | None
 
 
 class Status(Message):
