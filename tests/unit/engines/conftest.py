@@ -15,7 +15,12 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    conf = {"spark.sql.shuffle.partitions": "4", "spark.default.parallelism": "4"}
+    short_lived = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+    conf = {
+        "spark.sql.shuffle.partitions": "4",
+        "spark.default.parallelism": "4",
+        "spark.driver.defaultJavaOptions": short_lived,
+    }
     session = spark_session(SparkSettings("local[2]", conf=conf))
     yield session
     session.stop()

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _PLAIN = ("string", "boolean", "tinyint", "smallint", "int", "bigint")
 
 _AT_RANDOM = """
-    SELECT *, CASE WHEN {reason} IS NULL THEN xxhash64(CAST('{key}' AS BIGINT), {place}) END AS number FROM ({rows})
+    SELECT *, CASE WHEN {reason} IS NULL THEN xxhash64(CAST('{key}' AS BIGINT), {position}) END AS number FROM ({rows})
 """
 
 _ONE = """
