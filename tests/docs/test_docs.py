@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from blendp import write_answers
 from blendp.cli.app import app
 from examples.fair_survey import fair_answers
+from tests.forked import run as blendp
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = "|".join(
@@ -67,8 +68,7 @@ def test_the_readme_commands_run(folder: Path) -> None:
             arguments += ["--users", "40000", "--overwrite"]
         if arguments[0] == "evaluate":
             arguments += ["--repeat", "2"]
-        command = [sys.executable, "-m", "blendp", *arguments]
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        done = blendp(*arguments, cwd=folder)
         assert done.returncode == 0, done.stderr
 
 
@@ -79,8 +79,7 @@ def test_the_readme_survey_runs(folder: Path) -> None:
     for line in blocks(ROOT / "README.md", "sh")[2].splitlines():
         program, *arguments = shlex.split(line, comments=True)
         assert program == ".venv/bin/blendp"
-        command = [sys.executable, "-m", "blendp", *arguments]
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        done = blendp(*arguments, cwd=folder)
         assert done.returncode == 0, done.stderr
 
 
@@ -92,16 +91,16 @@ def test_the_survey_tutorial_runs(folder: Path) -> None:
         program, *arguments = shlex.split(line, comments=True)
         if program == ".venv/bin/python":  # the same answers, of fewer people
             arguments[arguments.index("--people") + 1] = "4000"
+            done = subprocess.run(
+                [sys.executable, *arguments],
+                cwd=folder,
+                env={**os.environ, "PYTHONPATH": str(ROOT)},
+                capture_output=True,
+                text=True,
+                check=False,
+            )
         else:
-            arguments = ["-m", "blendp", *arguments, *(["--runs", "1"] if "evaluate" in arguments else [])]
-        done = subprocess.run(
-            [sys.executable, *arguments],
-            cwd=folder,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+            done = blendp(*arguments, *(["--runs", "1"] if "evaluate" in arguments else []), cwd=folder)
         assert done.returncode == 0, done.stderr
     (code,) = blocks(page, "python")
     done = subprocess.run(
@@ -180,6 +179,5 @@ def test_every_option_that_is_shown_exists() -> None:
 def test_the_json_keys_that_are_documented_are_printed(folder: Path) -> None:
     page = (ROOT / "docs/command-line.md").read_text(encoding="utf-8")
     documented = set(re.findall(r'"(\w+)"', page[page.index('{"private"') :]))
-    command = [sys.executable, "-m", "blendp", "evaluate", "log.csv", "--repeat", "1", "--json"]
-    printed = json.loads(subprocess.run(command, cwd=folder, capture_output=True, check=True).stdout)
+    printed = json.loads(blendp("evaluate", "log.csv", "--repeat", "1", "--json", cwd=folder).stdout)
     assert documented == set(printed) | set(printed["groups"]) | set(printed["groups"]["client"])
