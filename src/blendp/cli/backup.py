@@ -36,13 +36,14 @@ def backup(
     from blendp.service.backup import make_backup
 
     with whole(out, overwrite=overwrite) as new:
-        made, key = make_backup(settings, new, with_keys=with_keys)
+        written, key = make_backup(settings, new, with_keys=with_keys)
     note_act(settings, "backup", "with keys" if with_keys else "without keys")
     if with_keys:
         note("It holds the private keys: keep it as safe as the collector itself.")
-    elif made.keys:
+    elif written.keys:
         note(
-            f"The {len(made.keys)} keys are not in it: without {data / 'keys'} it is of no use, so copy that elsewhere."
+            f"The {len(written.keys)} keys are not in it: without {data / 'keys'} it is of no use, so copy that "
+            "elsewhere."
         )
     note(f"Signed with the backup key {key.text}: note that elsewhere, since a restore asks for it (--key).")
     note("Delete it when the campaigns in it are released: it keeps what people may have deleted since.")

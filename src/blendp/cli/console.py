@@ -53,11 +53,11 @@ def steps(total: int) -> Iterator[Steps]:
 
 
 @contextmanager
-def spinner(words: str, *, shown: bool) -> Iterator[None]:
+def spinner(description: str, *, shown: bool) -> Iterator[None]:
     """Show that something goes on, and for how long."""
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=errors, transient=True, disable=not (shown and errors.is_terminal)) as progress:
-        progress.add_task(words, total=None)
+        progress.add_task(description, total=None)
         yield
 
 

@@ -55,8 +55,8 @@ def demo(
         scores = {"L1": best.l1, "NDCG": best.ndcg, "NDCG, random order": best.ndcg_random}
         truth = KnownTruth(trial.head.cells, trial.head.queries, scores)
         page = render_release(trial.outcome, title=f"blendp demo: a synthetic {name} population", truth=truth)
-        with whole(target, overwrite=False, own_files=("report.html",)) as made:
-            (made / "report.html").write_text(page, encoding="utf-8")
+        with whole(target, overwrite=False, own_files=("report.html",)) as draft:
+            (draft / "report.html").write_text(page, encoding="utf-8")
     results.print(summary(trial.outcome))
     if trial.outcome.head_list.records:
         results.print(records_table(trial.outcome, trial.head))

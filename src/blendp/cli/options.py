@@ -110,8 +110,8 @@ class Job:
 
     def parameters(self) -> Parameters:
         """The method's parameters."""
-        told = {field.name: getattr(self, field.name) for field in fields(Parameters)}
-        return Parameters(**{**told, "size": self.size or None, "influence_cap": self.influence_cap or None})
+        given = {field.name: getattr(self, field.name) for field in fields(Parameters)}
+        return Parameters(**{**given, "size": self.size or None, "influence_cap": self.influence_cap or None})
 
     def who_opts_in(self) -> float | None:
         """A share of the users, or None for the log's own column."""

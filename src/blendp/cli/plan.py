@@ -60,30 +60,30 @@ def plan(
     """
     require_choice("method", method, (BOTH, *METHODS))
     methods = METHODS if method == BOTH else (method,)
-    told = [Parameters(epsilon=epsilon, delta=delta, size=size or None, method=name) for name in methods]
+    parameters = [Parameters(epsilon=epsilon, delta=delta, size=size or None, method=name) for name in methods]
     asked = target_l1 is not None or target_size is not None
     target = Target.of(target_l1, target_size, size or None) if asked else None
     if out is not None:
         refuse_existing(out, overwrite=overwrite, own_files=(PAGE,))
-    with steps(1 + len(told) * (2 if asked else 1) + (out is not None)) as bar:
+    with steps(1 + len(parameters) * (2 if asked else 1) + (out is not None)) as bar:
         bar.start("reading the law of records")
         log = None if like in NAMES else read_log([Path(like)], progress=bar.rows_read)
         law = HeadLaw.of_population(like) if log is None else HeadLaw.of_truth(log.truth(), log.levels)
         people = users if users is not None else USERS[like] if log is None else log.users
         name = f"the {like} population" if log is None else Path(like).name
-        made = overview(law, people, opt_in, told, target, like=name, private=log is None, progress=bar.start)
-        made.require_reach()
+        view = overview(law, people, opt_in, parameters, target, like=name, private=log is None, progress=bar.start)
+        view.require_reach()
         if out is not None:
             from blendp.render.plan.page import render_plan  # matplotlib takes a second to load
 
             bar.start("drawing the page")
             with whole(out, overwrite=overwrite, own_files=(PAGE,)) as folder:
-                (folder / PAGE).write_text(render_plan(made), encoding="utf-8")
+                (folder / PAGE).write_text(render_plan(view), encoding="utf-8")
     if log is not None:
         tell_quality(log, None)
     if as_json:
-        print_json({**made.to_dict(), "out": None if out is None else str(out)})
+        print_json({**view.to_dict(), "out": None if out is None else str(out)})
         return
-    results.print(plan_tables(made))
+    results.print(plan_tables(view))
     if out is not None:
         results.print(f"Plan: open {out / PAGE}", highlight=False, markup=False, soft_wrap=True)

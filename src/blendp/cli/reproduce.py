@@ -77,12 +77,12 @@ def reproduce(
     with steps(played + len(recipes(names)) + (1 if logs else len(settings))) as bar:
         people = _of_log(logs, format, bar) if logs else _synthetic(settings, users, seed, bar)
         laboratory = Laboratory({each.setting.name: each for each in people}, runs, seed, bar.start)
-        made = make_figures(names, laboratory, grid)
-        write_reproduction(made, out, about=_about(people, runs, seed, quick), overwrite=overwrite, progress=bar.start)
+        drawn = make_figures(names, laboratory, grid)
+        write_reproduction(drawn, out, about=_about(people, runs, seed, quick), overwrite=overwrite, progress=bar.start)
     if logs:
         results.print(NOT_PRIVATE, style="bold magenta", highlight=False)
     results.print(
-        f"{len(made)} figures in {out}: open {out / 'index.html'}", highlight=False, markup=False, soft_wrap=True
+        f"{len(drawn)} figures in {out}: open {out / 'index.html'}", highlight=False, markup=False, soft_wrap=True
     )
 
 

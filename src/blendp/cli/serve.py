@@ -166,9 +166,9 @@ def _require_certificate(certificate: Path, key: Path | None) -> None:
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key)
     except OSError as error:
-        told = error.strerror or str(error)
+        reason = error.strerror or str(error)
         raise ParameterError(
-            "tls_certificate", str(certificate), "a certificate in PEM form that fits --tls-key", f"{told}."
+            "tls_certificate", str(certificate), "a certificate in PEM form that fits --tls-key", f"{reason}."
         ) from None
 
 

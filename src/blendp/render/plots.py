@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from blendp.methods.outcome import Row
-from blendp.render.svg import COLOURS, Words, house_style, inline_svg
+from blendp.render.svg import COLOURS, DrawingTexts, house_style, inline_svg
 from blendp.render.text import UNKNOWN, label, percent, with_error
 
 WIDTH = 440.0
@@ -122,8 +122,8 @@ def truth_plot(marks: Sequence[Mark], digits: int, name: str, title: str) -> Mar
             1, -0.105, "true probability", transform=axes.transAxes, ha="right", fontsize=LABEL, color=COLOURS["ink"]
         )
         tips = {"marks-in": [_tip(m, digits) for m in fits], "marks-under": [_tip(m, digits) for m in under]}
-        words = f"{len(shown)} points; on the dashed diagonal the estimate equals the truth."
-        return inline_svg(figure, Words(name, title, words, {}, tips))
+        description = f"{len(shown)} points; on the dashed diagonal the estimate equals the truth."
+        return inline_svg(figure, DrawingTexts(name, title, description, {}, tips))
 
 
 def row_axes(count: int) -> tuple[Figure, Axes]:
@@ -168,7 +168,7 @@ def _finish(
 ) -> Markup:
     texts, tips = name_rows(axes, [(mark.query, mark.url) for mark in marks], values)
     heads = "; ".join(f"{label(m.query, m.url, 30)}: {value}" for m, value in zip(marks[:3], values, strict=False))
-    return inline_svg(figure, Words(name, title, f"{remark} First {heads}.", texts, tips))
+    return inline_svg(figure, DrawingTexts(name, title, f"{remark} First {heads}.", texts, tips))
 
 
 def name_rows(

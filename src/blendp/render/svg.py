@@ -41,7 +41,7 @@ _REFERENCE = re.compile(r"(?:url\()?#([\w.-]+)\)?")
 
 
 @dataclass(frozen=True)
-class Words:
+class DrawingTexts:
     """What a drawing says: ``texts`` replace placeholders and ``tips`` appear over marks, both by artist id."""
 
     name: str
@@ -60,37 +60,37 @@ def house_style() -> Iterator[None]:
         yield
 
 
-def inline_svg(figure: Figure, words: Words) -> Markup:
+def inline_svg(figure: Figure, texts: DrawingTexts) -> Markup:
     """The figure as an ``<svg>`` element: the page's font and colours, ids of its own, a title and a description."""
     buffer = io.BytesIO()
     FigureCanvasSVG(figure)
     figure.savefig(buffer, format="svg", metadata={"Date": None}, transparent=True)
     root = ElementTree.fromstring(buffer.getvalue())
-    _speak(root, words)
-    _tidy(root, words.name)
+    _speak(root, texts)
+    _tidy(root, texts.name)
     view = root.get("viewBox", "")
     root.attrib.clear()
     root.attrib.update(
-        {"viewBox": view, "role": "img", "aria-labelledby": f"{words.name}-title", "class": f"plot {words.name}"}
+        {"viewBox": view, "role": "img", "aria-labelledby": f"{texts.name}-title", "class": f"plot {texts.name}"}
     )
-    root.set("aria-describedby", f"{words.name}-desc")
-    for place, (tag, text) in enumerate((("title", words.title), ("desc", words.description))):
-        element = ElementTree.Element(tag, {"id": f"{words.name}-{tag}"})
+    root.set("aria-describedby", f"{texts.name}-desc")
+    for index, (tag, text) in enumerate((("title", texts.title), ("desc", texts.description))):
+        element = ElementTree.Element(tag, {"id": f"{texts.name}-{tag}"})
         element.text = text
-        root.insert(place, element)
+        root.insert(index, element)
     ElementTree.indent(root, "")
     return Markup(ElementTree.tostring(root, encoding="unicode"))
 
 
-def _speak(root: ElementTree.Element, words: Words) -> None:
+def _speak(root: ElementTree.Element, texts: DrawingTexts) -> None:
     """Put the texts in the place of their placeholders, and the tips into their marks."""
     for group in root.iter(f"{{{_SPACE}}}g"):
         name = group.get("id", "")
-        if name in words.texts:
+        if name in texts.texts:
             for text in group.iter(f"{{{_SPACE}}}text"):
-                text.text = words.texts[name]
+                text.text = texts.texts[name]
         marks = group.iter(f"{{{_SPACE}}}use") if name.startswith("marks") else iter([group])
-        for mark, tip in zip(marks, words.tips.get(name, ()), strict=False):
+        for mark, tip in zip(marks, texts.tips.get(name, ()), strict=False):
             ElementTree.SubElement(mark, "title").text = tip
 
 
@@ -109,7 +109,7 @@ def _tidy(root: ElementTree.Element, name: str) -> None:
             key = name_with_space.rpartition("}")[2]
             if key == "style":
                 value = re.sub(r"font-family:[^;]*;? ?", "", value)
-                value = re.sub("#[0-9a-f]{6}", lambda found: variables.get(found[0], found[0]), value)
+                value = re.sub("#[0-9a-f]{6}", lambda match: variables.get(match[0], match[0]), value)
             elif key in ("href", "clip-path") and (match := _REFERENCE.fullmatch(value)):
                 used.add(match[1])
                 value = value.replace("#", f"#{name}-")
@@ -119,6 +119,6 @@ def _tidy(root: ElementTree.Element, name: str) -> None:
                 value = " ".join(value.split())
             element.set(key, value)
     for element in root.iter():
-        held = element.attrib.pop("id", None)
-        if held in used:
-            element.set("id", f"{name}-{held}")
+        own_id = element.attrib.pop("id", None)
+        if own_id in used:
+            element.set("id", f"{name}-{own_id}")

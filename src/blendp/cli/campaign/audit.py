@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 from typer import Argument
 
-from blendp.cli.campaign.options import AsJson, Where, say
+from blendp.cli.campaign.options import AsJson, CollectorOptions, say
 from blendp.cli.console import print_json, results
 from blendp.cli.options import output, takes_job
 from blendp.errors import ParameterError
@@ -23,20 +23,20 @@ EXAMPLES = """Examples:
 
 - `blendp campaign audit`
 - `blendp campaign audit trends-2026-11 --json`
-- `blendp campaign audit --most 100000 --csv audit.csv`
+- `blendp campaign audit --max-entries 100000 --csv audit.csv`
 """
 
 COLUMNS = ("number", "time", "actor", "token", "name", "act", "campaign", "outcome", "detail")
 
 _PAGE = 1000
-_MOST = 1_000_000
+_MAX_ENTRIES = 1_000_000
 
 
 @takes_job
 def audit(
-    job: Where,
+    job: CollectorOptions,
     campaign: Annotated[str | None, Argument(help="Of this campaign alone.", metavar="[CAMPAIGN]")] = None,
-    most: Annotated[int, output(help="How many acts, the latest first.")] = 50,
+    max_entries: Annotated[int, output(help="How many acts, the latest first.")] = 50,
     table: Annotated[Path | None, output("--csv", help="Write them to this CSV file.")] = None,
     overwrite: Annotated[bool, output("--overwrite", help="Replace an earlier file of --csv.")] = False,
     as_json: AsJson = False,
@@ -45,12 +45,12 @@ def audit(
 
     Acts of commands on the collector's own machine are those of `local`, acts of deadlines those of `itself`.
     """
-    if not 1 <= most <= _MOST:
-        raise ParameterError("most", most, f"from 1 to {_MOST}", "50 is usual.")
+    if not 1 <= max_entries <= _MAX_ENTRIES:
+        raise ParameterError("max_entries", max_entries, f"from 1 to {_MAX_ENTRIES}", "50 is usual.")
     if table is not None:
         refuse_existing(table, overwrite=overwrite)
     with job.client() as client:
-        entries = _entries(client, campaign, most)
+        entries = _entries(client, campaign, max_entries)
     if table is not None:
         _write(table, entries, overwrite=overwrite)
     if as_json:
@@ -61,14 +61,14 @@ def audit(
         _show(entries)
 
 
-def _entries(client: OperatorClient, campaign: str | None, most: int) -> list[dict[str, Any]]:
+def _entries(client: OperatorClient, campaign: str | None, max_entries: int) -> list[dict[str, Any]]:
     """So many entries, page after page."""
     entries: list[dict[str, Any]] = []
     before: int | None = None
     for _ in count():
-        page = client.audit(campaign, before=before, most=min(_PAGE, most - len(entries)))
+        page = client.audit(campaign, before=before, most=min(_PAGE, max_entries - len(entries)))
         entries += page
-        if not page or len(entries) >= most:
+        if not page or len(entries) >= max_entries:
             return entries
         before = page[-1]["number"]
         if before <= 1:
@@ -93,5 +93,5 @@ def _show(entries: list[dict[str, Any]]) -> None:
 def _write(path: Path, entries: list[dict[str, Any]], *, overwrite: bool) -> None:
     """A table that no spreadsheet takes for formulas."""
     cells = ([None if entry[column] is None else str(entry[column]) for column in COLUMNS] for entry in entries)
-    with whole(path, overwrite=overwrite) as made:
-        write_table(made, COLUMNS, cells)
+    with whole(path, overwrite=overwrite) as draft:
+        write_table(draft, COLUMNS, cells)

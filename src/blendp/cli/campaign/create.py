@@ -10,7 +10,7 @@ from typing import Annotated, Any, TypeVar
 from typer import Argument
 
 from blendp.cli.campaign.forecast import LIKE, Like, warn_of_forecast
-from blendp.cli.campaign.options import AsJson, Where, say, warn
+from blendp.cli.campaign.options import AsJson, CollectorOptions, say, warn
 from blendp.cli.console import print_json
 from blendp.cli.options import method, privacy, takes_job
 from blendp.client import Ledger
@@ -66,7 +66,7 @@ def _with_terms(cls: type[_Options]) -> type[_Options]:
 
 @dataclass(frozen=True, kw_only=True)
 @_with_terms
-class NewCampaign(Where):
+class NewCampaign(CollectorOptions):
     """The terms, as given on the command line."""
 
     def terms(self, today: datetime.date) -> Terms:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from blendp.cli.campaign.options import CampaignName, Where, Yes, agreed, require_answer, say
+from blendp.cli.campaign.options import CampaignName, CollectorOptions, Yes, agreed, require_answer, say
 from blendp.cli.options import takes_job
 
 EXAMPLES = """Examples:
@@ -13,7 +13,7 @@ EXAMPLES = """Examples:
 
 
 @takes_job
-def delete(job: Where, campaign: CampaignName, yes: Yes = False) -> None:
+def delete(job: CollectorOptions, campaign: CampaignName, yes: Yes = False) -> None:
     """Delete records, reports, documents and keys of a campaign, whatever its state. Its name is never used again."""
     if not yes:
         require_answer("It deletes for good.")

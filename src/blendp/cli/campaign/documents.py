@@ -61,9 +61,9 @@ class Documents:
         return released
 
 
-def trusted_keys(known: VerifyKey, told: Mapping[str, Any], day: datetime.date) -> tuple[VerifyKey, ...]:
+def trusted_keys(known: VerifyKey, answer: Mapping[str, Any], day: datetime.date) -> tuple[VerifyKey, ...]:
     """The key that is known, and those that it leads to by the collector's statements."""
-    statements = [_envelope(one) for one in told.get("statements", [])]
+    statements = [_envelope(one) for one in answer.get("statements", [])]
     return Trust.of(known).following(statements).on(day)
 
 

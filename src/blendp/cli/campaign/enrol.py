@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-from blendp.cli.campaign.options import CampaignName, Where, counted, say
+from blendp.cli.campaign.options import CampaignName, CollectorOptions, counted, say
 from blendp.cli.options import output, privacy, takes_job
 from blendp.cli.serve import note
 from blendp.errors import require_count
@@ -22,7 +22,7 @@ EXAMPLES = """Examples:
 
 @takes_job
 def enrol(
-    job: Where,
+    job: CollectorOptions,
     campaign: CampaignName,
     count: Annotated[int, privacy(help="How many people may opt in with them.")],
     out: Annotated[
@@ -43,8 +43,8 @@ def enrol(
         note("Shown this once: hand every person one of them.")
         sys.stdout.write(tokens)
         return
-    with whole(out, overwrite=overwrite) as made:
-        descriptor = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with whole(out, overwrite=overwrite) as draft:
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w", encoding="ascii") as file:
             file.write(tokens)
     say(f"{counted(count, 'token', 'tokens')} in {out}: hand every person one of them.")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from blendp.cli.campaign.documents import Documents, trusted_keys
-from blendp.cli.campaign.options import CampaignName, Where, collector, say, warn
+from blendp.cli.campaign.options import CampaignName, CollectorOptions, collector, say, warn
 from blendp.cli.options import output, takes_job
 from blendp.headlist import HeadList
 from blendp.outputs import refuse_existing, whole
@@ -28,7 +28,7 @@ FILES = (*(f"{name}.dsse.json" for name in SIGNED), *READABLE)
 
 @takes_job
 def export(
-    job: Where,
+    job: CollectorOptions,
     campaign: CampaignName,
     out: Annotated[Path, output(help="Directory for the files.")],
     key: Annotated[
@@ -53,11 +53,11 @@ def export(
             documents.verify(trusted_keys(known, client.keys(), utc_today()))
     result = documents.result(campaign)
     release = release_of_document(result, HeadList.from_bytes(documents.head_list))
-    with whole(out, overwrite=overwrite, own_files=FILES) as made:
+    with whole(out, overwrite=overwrite, own_files=FILES) as draft:
         for name in SIGNED:
-            (made / f"{name}.dsse.json").write_bytes(getattr(documents, name).to_bytes())
+            (draft / f"{name}.dsse.json").write_bytes(getattr(documents, name).to_bytes())
         title = Terms.from_bytes(documents.terms.payload).title
-        write_readable(release, result["card"], made, title=title, collected=True)
+        write_readable(release, result["card"], draft, title=title, collected=True)
     for caution in release_checks(release)["cautions"]:
         warn(f"Caution: {caution}")
     say(

@@ -15,9 +15,9 @@ LIKE = "aol"
 Like = Annotated[str, method(help=f"Whose records the forecast assumes: {' or '.join(NAMES)}.")]
 
 
-def read_forecast(told: dict[str, Any]) -> ListForecast:
+def read_forecast(answer: dict[str, Any]) -> ListForecast:
     """The forecast that a collector told."""
-    return ListForecast(**{name: told[name] for name in ListForecast.__dataclass_fields__})
+    return ListForecast(**{name: answer[name] for name in ListForecast.__dataclass_fields__})
 
 
 def warn_of_forecast(forecast: ListForecast) -> None:

@@ -20,16 +20,16 @@ EXAMPLES = """Examples:
 def list(server: Server = DEFAULT_SERVER, as_json: AsJson = False) -> None:
     """Show every campaign of a collector: name, title, state. That is public, so no token is needed."""
     with OperatorClient(server, None) as client:
-        told = client.campaigns()
+        answer = client.campaigns()
     if as_json:
-        print_json(told)
+        print_json(answer)
         return
-    if not told["campaigns"]:
+    if not answer["campaigns"]:
         say("There is no campaign yet.")
         return
     table = Table(header_style="bold", box=None, pad_edge=False)
     for column in ("name", "title", "state"):
         table.add_column(column, overflow="fold")
-    for one in told["campaigns"]:
+    for one in answer["campaigns"]:
         table.add_row(*(Text(visible(str(one[name]))) for name in ("campaign", "title", "state")))
     results.print(table)

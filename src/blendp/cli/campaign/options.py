@@ -31,7 +31,7 @@ CampaignName = Annotated[str, Argument(help="The campaign's name.", metavar="CAM
 
 
 @dataclass(frozen=True, kw_only=True)
-class Where:
+class CollectorOptions:
     """A collector and an operator's token, as given on the command line and in the environment."""
 
     server: Server = DEFAULT_SERVER

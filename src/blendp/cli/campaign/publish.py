@@ -5,7 +5,17 @@ from __future__ import annotations
 from typing import Annotated
 
 from blendp.cli.campaign.forecast import LIKE, Like, read_forecast, warn_of_forecast
-from blendp.cli.campaign.options import AsJson, CampaignName, Where, Yes, agreed, counted, require_answer, say, warn
+from blendp.cli.campaign.options import (
+    AsJson,
+    CampaignName,
+    CollectorOptions,
+    Yes,
+    agreed,
+    counted,
+    require_answer,
+    say,
+    warn,
+)
 from blendp.cli.console import print_json
 from blendp.cli.options import output, takes_job
 from blendp.cli.serve import note
@@ -22,7 +32,7 @@ EXAMPLES = """Examples:
 
 @takes_job
 def publish(
-    job: Where,
+    job: CollectorOptions,
     campaign: CampaignName,
     like: Like = LIKE,
     preview: Annotated[
@@ -49,31 +59,33 @@ def publish(
             return
         if not yes and not agreed(f"Draw and publish the list of {campaign} for good?", "Nothing was drawn."):
             return
-        made = client.publish(campaign)
-    for caution in cautions(made["records"], made["opt_in_people"]):
+        published = client.publish(campaign)
+    for caution in cautions(published["records"], published["opt_in_people"]):
         warn(caution)
     if as_json:
-        print_json({**made, "forecast": forecast.to_dict()})
+        print_json({**published, "forecast": forecast.to_dict()})
         return
-    people = counted(made["opt_in_people"], "opt-in person", "opt-in people")
-    say(f"{campaign}: {people} made a list of {counted(made['records'], 'record', 'records')}; it is public.")
-    say(f"Manifest {made['manifest_sha256']}, list {made['list_sha256']}.")
+    people = counted(published["opt_in_people"], "opt-in person", "opt-in people")
+    say(f"{campaign}: {people} made a list of {counted(published['records'], 'record', 'records')}; it is public.")
+    say(f"Manifest {published['manifest_sha256']}, list {published['list_sha256']}.")
 
 
 def cautions(records: int, people: int) -> list[str]:
     """What keeps devices from reporting about a list."""
-    told = []
+    sentences = []
     if not records:
-        told.append("No record passed the threshold: more opt-in people, or a larger epsilon or delta, are needed.")
+        sentences.append(
+            "No record passed the threshold: more opt-in people, or a larger epsilon or delta, are needed."
+        )
     elif records < Policy.min_records:
         listed = counted(records, "record", "records")
-        told.append(
+        sentences.append(
             f"The list has {listed}: devices refuse fewer than {Policy.min_records} unless they are told otherwise "
             f"(--min-records)."
         )
     if people < Policy.min_opt_in:
-        told.append(
+        sentences.append(
             f"{counted(people, 'person', 'people')} made the list: devices refuse fewer than {Policy.min_opt_in} "
             f"unless they are told otherwise (--min-opt-in)."
         )
-    return told
+    return sentences

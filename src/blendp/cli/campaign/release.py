@@ -9,7 +9,17 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from blendp.cli.campaign.options import AsJson, CampaignName, Where, Yes, agreed, counted, require_answer, say, warn
+from blendp.cli.campaign.options import (
+    AsJson,
+    CampaignName,
+    CollectorOptions,
+    Yes,
+    agreed,
+    counted,
+    require_answer,
+    say,
+    warn,
+)
 from blendp.cli.console import errors, print_json, results
 from blendp.cli.options import output, takes_job
 from blendp.render.text import percent, plain_label
@@ -26,7 +36,7 @@ _DIGITS = 2
 
 @takes_job
 def release(
-    job: Where,
+    job: CollectorOptions,
     campaign: CampaignName,
     preview: Annotated[
         bool, output("--preview", help="Show the checks alone: nothing is signed, and clients keep reporting.")
@@ -50,14 +60,14 @@ def release(
                 return
             if not agreed(f"Sign and publish the result of {campaign} for good?", "Nothing was released."):
                 return
-        made = client.release(campaign)
+        released = client.release(campaign)
     if yes:
-        _show(made, errors)
+        _show(released, errors)
     if as_json:
-        print_json(made)
+        print_json(released)
         return
-    clients = counted(made["clients"], "client", "clients")
-    say(f"{campaign}: the result of {clients} is public. Release {made['release_sha256']}.")
+    clients = counted(released["clients"], "client", "clients")
+    say(f"{campaign}: the result of {clients} is public. Release {released['release_sha256']}.")
     say(f"Next: blendp campaign export {campaign} --out {campaign}")
 
 
@@ -66,8 +76,8 @@ def _show(checks: dict[str, Any], console: Console) -> None:
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
     table.add_column()
-    for name, words in check_rows(checks):
-        table.add_row(Text(name, style="bold"), Text(words))
+    for name, sentence in check_rows(checks):
+        table.add_row(Text(name, style="bold"), Text(sentence))
     console.print(table)
     for caution in checks["cautions"]:
         warn(f"Caution: {caution}")

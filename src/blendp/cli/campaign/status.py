@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from blendp.cli.campaign.forecast import LIKE, Like
-from blendp.cli.campaign.options import AsJson, CampaignName, Where, counted
+from blendp.cli.campaign.options import AsJson, CampaignName, CollectorOptions, counted
 from blendp.cli.console import print_json, results
 from blendp.cli.options import takes_job
 from blendp.evaluation.planner import ListForecast
@@ -42,31 +42,31 @@ _HAPPENS = {"publish": "the list is published", "release": "the result is releas
 
 
 @takes_job
-def status(job: Where, campaign: CampaignName, like: Like = LIKE, as_json: AsJson = False) -> None:
+def status(job: CollectorOptions, campaign: CampaignName, like: Like = LIKE, as_json: AsJson = False) -> None:
     """Show a campaign's state, how far it is from its minimums, what became of reports, its list and its promise."""
     with job.client() as client:
-        told = client.status(campaign)
-        forecast = _forecast(told, client.terms(campaign), like)
+        answer = client.status(campaign)
+        forecast = _forecast(answer, client.terms(campaign), like)
     if as_json:
-        print_json({**told, "forecast": None if forecast is None else forecast.to_dict()})
+        print_json({**answer, "forecast": None if forecast is None else forecast.to_dict()})
         return
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
     table.add_column()
-    for name, words in _rows(told):
-        table.add_row(Text(name, style="bold"), Text(visible(words)))
+    for name, sentence in _rows(answer):
+        table.add_row(Text(name, style="bold"), Text(visible(sentence)))
     if forecast is not None:
         table.add_row(Text("forecast", style="bold"), Text(_words(forecast)))
     results.print(table)
 
 
-def _forecast(told: dict[str, Any], terms: Terms, like: str) -> ListForecast | None:
+def _forecast(answer: dict[str, Any], terms: Terms, like: str) -> ListForecast | None:
     """What the list would probably hold if it were made now; None once it is made."""
-    if told["state"] not in _OPEN["opt_in"]:
+    if answer["state"] not in _OPEN["opt_in"]:
         return None
     from blendp.service.forecast import forecast_of
 
-    return forecast_of(terms, told["opt_in"]["people"], like)
+    return forecast_of(terms, answer["opt_in"]["people"], like)
 
 
 def _words(forecast: ListForecast) -> str:
@@ -77,29 +77,29 @@ def _words(forecast: ListForecast) -> str:
     return f"{forecast_words(forecast)} {who}."
 
 
-def _rows(told: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    opt_in, clients = told["opt_in"], told["clients"]
-    if told["clock"]["doubt"] is not None:
-        yield "clock", f"in doubt: {told['clock']['doubt']}"
-    yield "campaign", f"{told['campaign']}: {told['title']}"
-    yield "state", f"{told['state']}: {_MEANS.get(told['state'], '')}"
-    yield "opt-in", f"{_progress(opt_in['people'], opt_in['minimum'], 'person', 'people')}; {_left(told, 'opt_in')}"
+def _rows(answer: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    opt_in, clients = answer["opt_in"], answer["clients"]
+    if answer["clock"]["doubt"] is not None:
+        yield "clock", f"in doubt: {answer['clock']['doubt']}"
+    yield "campaign", f"{answer['campaign']}: {answer['title']}"
+    yield "state", f"{answer['state']}: {_MEANS.get(answer['state'], '')}"
+    yield "opt-in", f"{_progress(opt_in['people'], opt_in['minimum'], 'person', 'people')}; {_left(answer, 'opt_in')}"
     if opt_in["enrolments"]:
         yield "enrolled", f"{counted(opt_in['enrolments'], 'token', 'tokens')}, {opt_in['unused']:,} not used yet"
     reports = _progress(clients["reports"], clients["minimum"], "client", "clients")
-    yield "clients", f"{reports}, {clients['expected']:,} expected; {_left(told, 'clients')}"
-    if told["by_itself"] is not None:
-        yield from _by_itself(told["by_itself"])
-    total = sum(told["intake"].values())
-    for number, (outcome, count) in enumerate(sorted(told["intake"].items(), key=lambda pair: -pair[1])):
+    yield "clients", f"{reports}, {clients['expected']:,} expected; {_left(answer, 'clients')}"
+    if answer["by_itself"] is not None:
+        yield from _by_itself(answer["by_itself"])
+    total = sum(answer["intake"].values())
+    for number, (outcome, count) in enumerate(sorted(answer["intake"].items(), key=lambda pair: -pair[1])):
         yield "" if number else "intake", f"{outcome:<12} {count:>10,}  {count / total:>6.1%}".replace("%", " %")
-    deleted = told["intake"].get("accepted", 0) - clients["reports"]
-    if deleted > 0 and told["state"] in ("reporting", "closing", "signing"):
+    deleted = answer["intake"].get("accepted", 0) - clients["reports"]
+    if deleted > 0 and answer["state"] in ("reporting", "closing", "signing"):
         yield "", f"{'deleted':<12} {deleted:>10,}  at their owners' request"
-    if told["list"] is not None:
-        yield "list", _list(told["list"])
-    yield "promise", _promise(told["budget"])
-    for kind, name in told["documents"].items():
+    if answer["list"] is not None:
+        yield "list", _list(answer["list"])
+    yield "promise", _promise(answer["budget"])
+    for kind, name in answer["documents"].items():
         if name is not None:
             yield kind, name
 
@@ -120,24 +120,26 @@ def _progress(there: int, minimum: int, one: str, many: str) -> str:
     return f"{'█' * filled}{'░' * (_BAR - filled)} {counted(there, one, many)} of at least {minimum:,}{missing}"
 
 
-def _left(told: dict[str, Any], name: str) -> str:
+def _left(answer: dict[str, Any], name: str) -> str:
     """How long a group may still send."""
-    group = told[name]
-    if told["state"] not in _OPEN[name]:
+    group = answer[name]
+    if answer["state"] not in _OPEN[name]:
         return "closed"
-    days = (datetime.date.fromisoformat(group["until"]) - datetime.date.fromisoformat(told["today"])).days
+    days = (datetime.date.fromisoformat(group["until"]) - datetime.date.fromisoformat(answer["today"])).days
     if days < 0:
         return f"ended {group['until']}"
     return f"until {group['until']}, " + ("the last day" if days == 0 else f"{days} day{'s' * (days > 1)} left")
 
 
-def _list(held: dict[str, Any]) -> str:
-    words = f"{counted(held['records'], 'record', 'records')} of {counted(held['queries'], 'query', 'queries')}"
-    churn = held["churn"]
+def _list(head_list: dict[str, Any]) -> str:
+    sentence = (
+        f"{counted(head_list['records'], 'record', 'records')} of {counted(head_list['queries'], 'query', 'queries')}"
+    )
+    churn = head_list["churn"]
     if churn is None:
-        return words
+        return sentence
     changes = ", ".join(f"{churn[name]:,} {name}" for name in ("added", "removed", "kept"))
-    return f"{words}; since {churn['previous']}: {changes}"
+    return f"{sentence}; since {churn['previous']}: {changes}"
 
 
 def _promise(budget: dict[str, Any]) -> str:

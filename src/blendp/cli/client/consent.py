@@ -8,7 +8,7 @@ from typing import Annotated
 from typer import Argument
 
 from blendp.cli.client.options import FOLDER, AsJson, DeviceFolder, opened
-from blendp.cli.client.words import summary_words, tell
+from blendp.cli.client.sentences import summary_words, tell
 from blendp.cli.console import print_json
 from blendp.client import Consent
 
@@ -37,9 +37,9 @@ def consent(
 
     What a new choice no longer covers is dropped if it was not sent, and asked to be deleted if it was.
     """
-    with opened(device) as held:
-        summary = None if choice is None else held.set_consent(choice)
-        now = held.consent
+    with opened(device) as own_device:
+        summary = None if choice is None else own_device.set_consent(choice)
+        now = own_device.consent
     if as_json:
         print_json({"consent": now.value, "deletions": None if summary is None else asdict(summary)})
         return

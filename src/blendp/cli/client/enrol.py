@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from blendp.cli.client.options import AsJson, CampaignName, Where
+from blendp.cli.client.options import AsJson, CampaignName, DeviceOptions
 from blendp.cli.client.people_records import counts_sentence, read_records
-from blendp.cli.client.words import future, remaining_plain, remaining_sentence, tell
+from blendp.cli.client.sentences import future, remaining_plain, remaining_sentence, tell
 from blendp.cli.console import print_json
 from blendp.cli.failures import NoSuchFileError
 from blendp.cli.options import privacy, reading, takes_job
@@ -19,12 +19,12 @@ EXAMPLES = """Examples:
 - `blendp client enrol trends-2026-11 --server https://collector.example.org --key 8f0c... --token-file t --records -`
 """
 
-_LARGEST = 4096
+_MAX_TOKEN_BYTES = 4096
 
 
 @takes_job
 def enrol(
-    job: Where,
+    job: DeviceOptions,
     name: CampaignName,
     token_file: Annotated[Path, privacy(help="File with the enrolment token that the campaign gave you.")],
     records: Annotated[Path, reading(help="Your records, lines of query,url in CSV; - is standard input.")],
@@ -58,7 +58,7 @@ def _read_token(path: Path) -> str:
     """The token; never on the command line, where other users of the machine could read it."""
     try:
         with path.open("rb") as file:
-            return file.read(_LARGEST).decode("ascii").strip()
+            return file.read(_MAX_TOKEN_BYTES).decode("ascii").strip()
     except FileNotFoundError:
         raise NoSuchFileError("token_file", path) from None
     except IsADirectoryError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from blendp.cli.client.options import FOLDER, AsJson, CampaignName, DeviceFolder, opened
-from blendp.cli.client.words import tell
+from blendp.cli.client.sentences import tell
 from blendp.cli.console import print_json
 from blendp.headlist.head_list import Label
 
@@ -18,30 +18,30 @@ _SHOWN = 10
 
 def explain(name: CampaignName, device: DeviceFolder = FOLDER, as_json: AsJson = False) -> None:
     """Say, exactly, how likely this very report was for everything you might hold, and what others learn from it."""
-    with opened(device) as held:
-        told = held.explain(name)
+    with opened(device) as own_device:
+        explanation = own_device.explain(name)
     if as_json:
         print_json(
             {
                 "campaign": name,
-                "question": told.question,
-                "epsilon": told.budget.epsilon,
-                "delta": told.budget.delta,
+                "question": explanation.question,
+                "epsilon": explanation.budget.epsilon,
+                "delta": explanation.budget.delta,
                 "likelihoods": [
                     {"description": one.description, "cells": one.cells.tolist(), "probability": str(one.probability)}
-                    for one in told.likelihoods
+                    for one in explanation.likelihoods
                 ],
-                "ratio": str(told.ratio),
-                "within_epsilon": told.within_epsilon,
-                "sentences": list(told.sentences),
+                "ratio": str(explanation.ratio),
+                "within_epsilon": explanation.within_epsilon,
+                "sentences": list(explanation.sentences),
             }
         )
         return
-    for sentence in told.sentences:
+    for sentence in explanation.sentences:
         tell(sentence)
-    if told.named:
-        more = f" and {len(told.named) - _SHOWN} more" if len(told.named) > _SHOWN else ""
-        tell(f"Named: {', '.join(map(_label, told.named[:_SHOWN]))}{more}.")
+    if explanation.named:
+        more = f" and {len(explanation.named) - _SHOWN} more" if len(explanation.named) > _SHOWN else ""
+        tell(f"Named: {', '.join(map(_label, explanation.named[:_SHOWN]))}{more}.")
 
 
 def _label(label: Label) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from blendp.cli.client.options import FOLDER, AsJson, CampaignName, DeviceFolder, opened
-from blendp.cli.client.words import plain, summary_words, tell
+from blendp.cli.client.sentences import plain, summary_words, tell
 from blendp.cli.console import print_json
 
 EXAMPLES = """Examples:

@@ -7,8 +7,8 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from blendp.cli.client.options import AsJson, Where
-from blendp.cli.client.words import tell
+from blendp.cli.client.options import AsJson, DeviceOptions
+from blendp.cli.client.sentences import tell
 from blendp.cli.console import print_json, results
 from blendp.cli.options import takes_job
 from blendp.client import Listing, Participation
@@ -24,7 +24,7 @@ _COLUMNS = ("campaign", "title", "organisation", "state", "until", "you")
 
 
 @takes_job
-def list(job: Where, as_json: AsJson = False) -> None:
+def list(job: DeviceOptions, as_json: AsJson = False) -> None:
     """Show the latest campaigns of a collector: what is asked, by whom, until when, and whether you took part.
 
     Works before consent. The signed terms of all of them are fetched and verified, so the collector does not learn

@@ -6,8 +6,8 @@ from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
 
-from blendp.cli.client.options import AsJson, CampaignName, Where
-from blendp.cli.client.words import amount_words, plain, print_pairs, remaining_plain, tell
+from blendp.cli.client.options import AsJson, CampaignName, DeviceOptions
+from blendp.cli.client.sentences import amount_words, plain, print_pairs, remaining_plain, tell
 from blendp.cli.console import print_json
 from blendp.cli.options import takes_job
 from blendp.client import Campaign, Device, Ledger, Odds, Offer, RefusedError, exact_odds, promised_odds
@@ -24,7 +24,7 @@ EXAMPLES = """Examples:
 
 
 @takes_job
-def look(job: Where, name: CampaignName, as_json: AsJson = False) -> None:
+def look(job: DeviceOptions, name: CampaignName, as_json: AsJson = False) -> None:
     """Fetch and verify a campaign's terms, manifest and list, and show who asks, what for, and what they promise.
 
     Works before consent, since people decide by it: it tells the collector that somebody asked, and nothing more. The
@@ -80,7 +80,7 @@ def _plain(seen: Offer, ledger: Ledger) -> dict[str, Any]:
 def _rows(seen: Offer, ledger: Ledger) -> list[tuple[str, str]]:
     terms = seen.terms
     records = "queries and their URLs" if terms.levels == 2 else "queries"
-    most = "1 record" if terms.opt_in_records == 1 else f"{terms.opt_in_records} records"
+    own_records = "1 record" if terms.opt_in_records == 1 else f"{terms.opt_in_records} records"
     rows = [
         ("campaign", f"{terms.campaign}: {terms.title}"),
         ("asked by", terms.organisation),
@@ -89,7 +89,7 @@ def _rows(seen: Offer, ledger: Ledger) -> list[tuple[str, str]]:
         ("collector", f"{seen.server}, keys {', '.join(key.id for key, _ in seen.trust.keys)}"),
         ("asks for", f"{records}, method {terms.method}"),
         ("clients", f"{terms.client_budget}: one randomised report until {terms.reports_until}"),
-        ("opt-in", f"{terms.budget}: at most {most}, {terms.opens} to {terms.opt_in_until}"),
+        ("opt-in", f"{terms.budget}: at most {own_records}, {terms.opens} to {terms.opt_in_until}"),
     ]
     rows.append(
         (
@@ -101,8 +101,8 @@ def _rows(seen: Offer, ledger: Ledger) -> list[tuple[str, str]]:
     if terms.participation < 1:
         rows.append(("drawn", f"each device takes part with a probability of {terms.participation:g}"))
     if isinstance(seen, Campaign):
-        made = f"{seen.manifest.records} records, made by {seen.manifest.opt_in_people} opt-in people"
-        rows += [("list", f"{made}, {seen.manifest.list_sha256[:16]}…"), ("witnesses", f"{seen.witnesses}")]
+        size = f"{seen.manifest.records} records, made by {seen.manifest.opt_in_people} opt-in people"
+        rows += [("list", f"{size}, {seen.manifest.list_sha256[:16]}…"), ("witnesses", f"{seen.witnesses}")]
     else:
         rows.append(("list", "not published yet"))
     odds = [("a report tells", _odds(seen).sentence), ("opting in tells", opt_in_sentence(terms))]

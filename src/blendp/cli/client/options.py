@@ -30,7 +30,7 @@ CampaignName = Annotated[str, Argument(help="The campaign's name.", metavar="CAM
 
 
 @dataclass(frozen=True, kw_only=True)
-class Where:
+class DeviceOptions:
     """A device, a collector and whom to believe, as given on the command line; told once, they are remembered."""
 
     device: DeviceFolder = FOLDER
@@ -79,15 +79,15 @@ class Where:
                 allow_http=self.allow_http or server is not None,
                 http=http,
             )
-            with Device(folder, collector, http=http) as held:
-                yield held
+            with Device(folder, collector, http=http) as opened_device:
+                yield opened_device
 
 
 @contextmanager
 def opened(folder: Path) -> Iterator[Device]:
     """The device alone."""
-    with explained(folder), Device(folder.expanduser(), http=Http()) as held:
-        yield held
+    with explained(folder), Device(folder.expanduser(), http=Http()) as opened_device:
+        yield opened_device
 
 
 @contextmanager

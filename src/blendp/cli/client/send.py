@@ -10,7 +10,7 @@ import typer
 from blendp.cli import REFUSED, SYSTEM
 from blendp.cli.client.options import FOLDER, AsJson, DeviceFolder, opened
 from blendp.cli.client.options import device as device_option
-from blendp.cli.client.words import moment, reason_words, summary_words, tell
+from blendp.cli.client.sentences import moment, reason_words, summary_words, tell
 from blendp.cli.console import print_json, spinner
 
 EXAMPLES = """Examples:
@@ -33,11 +33,11 @@ def send(
     Ends with exit code 6 if something was refused for good, else with 5 if something still waits because its collector
     could not be reached or was busy, else with 0.
     """
-    with opened(device) as held:
-        before = {item.id for item in held.items if item.state == "waiting"}
+    with opened(device) as own_device:
+        before = {item.id for item in own_device.items if item.state == "waiting"}
         with spinner("sending; what waits is kept if you stop (Ctrl-C)", shown=wait):
-            summary = held.send(wait=wait)
-        items = held.items
+            summary = own_device.send(wait=wait)
+        items = own_device.items
     refused = [item for item in items if item.id in before and item.state == "refused"]
     waiting = [item for item in items if item.state == "waiting"]
     if as_json:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from blendp.cli.client.options import FOLDER, AsJson, DeviceFolder, opened
-from blendp.cli.client.words import moment, print_pairs, tell
+from blendp.cli.client.sentences import moment, print_pairs, tell
 from blendp.cli.console import print_json
 from blendp.client import Item
 
@@ -19,8 +19,8 @@ def show(device: DeviceFolder = FOLDER, as_json: AsJson = False) -> None:
 
     Opt-in records are shown until they arrived, then wiped. Enrolment tokens are never shown.
     """
-    with opened(device) as held:
-        items = held.items
+    with opened(device) as own_device:
+        items = own_device.items
     if as_json:
         print_json([_plain(item) for item in items])
         return

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from blendp.cli.client.options import AsJson, CampaignName, Where
+from blendp.cli.client.options import AsJson, CampaignName, DeviceOptions
 from blendp.cli.client.people_records import counts_sentence, read_records
-from blendp.cli.client.words import future, remaining_plain, remaining_sentence, tell
+from blendp.cli.client.sentences import future, remaining_plain, remaining_sentence, tell
 from blendp.cli.console import print_json
 from blendp.cli.options import reading, takes_job
 from blendp.errors import ParameterError
@@ -26,7 +26,7 @@ _ABOUT = {"query": "the query of one of your records", "record": "one of your re
 
 @takes_job
 def take_part(
-    job: Where,
+    job: DeviceOptions,
     name: CampaignName,
     records: Annotated[
         Path | None, reading(help="Your records, lines of query,url in CSV; - is standard input.")

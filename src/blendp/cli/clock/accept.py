@@ -6,7 +6,7 @@ from typing import Annotated
 
 from typer import Argument
 
-from blendp.cli.campaign.options import Where, say
+from blendp.cli.campaign.options import CollectorOptions, say
 from blendp.cli.options import takes_job
 
 EXAMPLES = """Examples:
@@ -17,12 +17,13 @@ EXAMPLES = """Examples:
 
 @takes_job
 def accept(
-    job: Where, day: Annotated[str, Argument(help="Today in UTC, which the collector's clock must say.", metavar="DAY")]
+    job: CollectorOptions,
+    day: Annotated[str, Argument(help="Today in UTC, which the collector's clock must say.", metavar="DAY")],
 ) -> None:
     """Say that the clock of the collector's machine is right, after it jumped or the collector was off for long.
 
     What is due by that day happens within minutes: campaigns past their grace are published, released or deleted.
     """
     with job.client() as client:
-        told = client.accept_clock(day)
-    say(f"The collector goes by {told['day']}.")
+        answer = client.accept_clock(day)
+    say(f"The collector goes by {answer['day']}.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from blendp.cli.campaign.options import AsJson, Where, say, warn
+from blendp.cli.campaign.options import AsJson, CollectorOptions, say, warn
 from blendp.cli.console import print_json
 from blendp.cli.options import takes_job
 
@@ -14,13 +14,13 @@ EXAMPLES = """Examples:
 
 
 @takes_job
-def show(job: Where, as_json: AsJson = False) -> None:
+def show(job: CollectorOptions, as_json: AsJson = False) -> None:
     """Show the day that the collector goes by, and why, if that is not the day of its system's clock."""
     with job.client() as client:
-        told = client.clock()
+        answer = client.clock()
     if as_json:
-        print_json(told)
+        print_json(answer)
         return
-    say(f"The collector goes by {told['day']}.")
-    if told["doubt"] is not None:
-        warn(f"In doubt: {told['doubt']}.")
+    say(f"The collector goes by {answer['day']}.")
+    if answer["doubt"] is not None:
+        warn(f"In doubt: {answer['doubt']}.")

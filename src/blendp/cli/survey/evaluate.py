@@ -42,17 +42,17 @@ def evaluate(
     """
     require_choice("method", job.method, (ALL, *METHODS))
     require_count("runs", runs, min_value=1, remedy="Run it at least once.")
-    told, opt_in = job.parameters(), job.who_opts_in()
+    parameters, opt_in = job.parameters(), job.who_opts_in()
     if out is not None:
         refuse_existing(out, overwrite=overwrite, own_files=(PAGE,))
-    with steps(1 + runs * len(told) + (out is not None)) as bar:
+    with steps(1 + runs * len(parameters) + (out is not None)) as bar:
         bar.start("reading the answers")
         answers = job.read(job.data)
         model = job.public_model(answers.questionnaire)
         answers = job.drawn(answers, SimulationRandom(seed))
         done = [
             evaluate_survey(answers, one, opt_in=opt_in, model=model, runs=runs, seed=seed, progress=bar.start)
-            for one in told
+            for one in parameters
         ]
         view = Trials(answers.questionnaire, tuple(answers.frequencies()), answers.people, tuple(done), seed)
         if out is not None:

@@ -22,7 +22,7 @@ reading = partial(Option, rich_help_panel="Reading the answers")
 ALL = "all"
 AUTO = "auto"
 
-_LARGEST = 1 << 28
+_MAX_FILE_BYTES = 1 << 28
 """Bytes beyond which a questionnaire or a model is none."""
 
 _IN_PYTHON = {
@@ -157,10 +157,10 @@ class SurveyOptions:
                 format=self.format,
             )
         except LogError as error:
-            words = str(error)
+            sentence = str(error)
             for python, option in _IN_PYTHON.items():
-                words = words.replace(python, option)
-            raise LogError(words) from error
+                sentence = sentence.replace(python, option)
+            raise LogError(sentence) from error
 
     def drawn(self, answers: Answers, random: Random) -> Answers:
         """So many of the people as were asked for."""
@@ -199,6 +199,6 @@ class SurveyJobs(SurveyJob):
 def _bytes(path: Path) -> bytes:
     if not path.is_file():
         raise LogError(f"{path} does not exist, or is no file: check the path.")
-    if path.stat().st_size > _LARGEST:
+    if path.stat().st_size > _MAX_FILE_BYTES:
         raise LogError(f"{path} is too large for a questionnaire or a model: name another.")
     return path.read_bytes()

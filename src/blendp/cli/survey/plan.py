@@ -80,20 +80,25 @@ class PlanJob(SurveyOptions):
             if given is not None:
                 raise ParameterError(name, str(given), "left out without DATA", "It is about a table: name one.")
         values = 2 if self.values is None else self.values
-        for name, number, least, most, remedy in (
+        for name, number, min_number, max_number, remedy in (
             ("attributes", self.attributes, 1, MAX_ATTRIBUTES, "It is how many questions are asked."),
             ("values", values, 2, MAX_VALUES, "It is how many answers a question has."),
         ):
             require_number(
-                name, number, min_value=least, max_value=most, legal=f"from {least} to {most}", remedy=remedy
+                name,
+                number,
+                min_value=min_number,
+                max_value=max_number,
+                legal=f"from {min_number} to {max_number}",
+                remedy=remedy,
             )
         tree = Tree.equicorrelated(self.attributes, self.correlation, values)
         rows = min(_ROWS, PEOPLE if self.people is None else self.people)
-        words = (
+        description = (
             f"{self.attributes} attributes of {values} equally frequent values, every two with a correlation of "
             f"{self.correlation:g}"
         )
-        return draw_answers(tree, rows, SimulationRandom(0)), tree, words
+        return draw_answers(tree, rows, SimulationRandom(0)), tree, description
 
 
 @takes_job
@@ -109,27 +114,27 @@ def plan(
     Plans from assumed correlations, or from a table of answers: that is NOT PRIVATE, for the eyes of those who hold it.
     """
     require_choice("method", job.method, (ALL, *METHODS))
-    told, share = job.parameters(), job.who_opts_in()
+    parameters, share = job.parameters(), job.who_opts_in()
     if job.people is not None:
         require_count("people", job.people, min_value=2, remedy="Ask more people.")
     if out is not None:
         refuse_existing(out, overwrite=overwrite, own_files=(PAGE,))
-    with steps(1 + len(told) + (out is not None)) as bar:
+    with steps(1 + len(parameters) + (out is not None)) as bar:
         bar.start("reading the answers" if job.data is not None else "drawing people who do not exist")
         model: Model | None
         if job.data is None:
-            answers, model, words = job.assumed()
+            answers, model, description = job.assumed()
             people = PEOPLE if job.people is None else job.people
         else:
             job.refuse_assumptions()
             answers = job.read(job.data)
             model, people = job.public_model(answers.questionnaire), job.people or answers.people
-            words = f"{answers.people:,} rows of {job.data.name}"
+            description = f"{answers.people:,} rows of {job.data.name}"
             if share is None and answers.opt_in is not None:
                 share = float(answers.opt_in.mean())
-        made = plan_survey(
+        planned = plan_survey(
             answers,
-            told,
+            parameters,
             people=people,
             opt_in=share or 0.0,
             model=model,
@@ -138,7 +143,7 @@ def plan(
             progress=bar.start,
         )
         given = "assumed" if job.data is None else "none" if model is None else "given"
-        view = PlanView(made, words, given, answers.inferred)
+        view = PlanView(planned, description, given, answers.inferred)
         if out is not None:
             from blendp.render.survey.page import render_survey_plan  # matplotlib takes a second to load
 

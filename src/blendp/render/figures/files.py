@@ -30,19 +30,19 @@ def write_reproduction(
     """Write four files for every figure, and the page. ``about`` says what all figures have in common."""
     from blendp.render.figures import plots  # matplotlib takes a second to load
 
-    with whole(directory, overwrite=overwrite, own_files=FILES) as made:
+    with whole(directory, overwrite=overwrite, own_files=FILES) as draft:
         pictures = {}
         for figure in figures:
             if progress is not None:
                 progress(f"drawing figure {figure.name}")
-            target = made / f"figure-{figure.name}"
+            target = draft / f"figure-{figure.name}"
             _write_csv(target.with_suffix(".csv"), figure.points)
             document = json.dumps(as_document(figure, about), ensure_ascii=False, indent=1, allow_nan=False)
             target.with_suffix(".json").write_text(document + "\n", encoding="utf-8")
             target.with_suffix(".svg").write_bytes(plots.svg_file(figure))
             target.with_suffix(".png").write_bytes(plots.png_file(figure))
             pictures[figure.name] = plots.inline(figure)
-        (made / "index.html").write_text(_page(figures, pictures, about), encoding="utf-8")
+        (draft / "index.html").write_text(_page(figures, pictures, about), encoding="utf-8")
 
 
 def as_document(figure: Figure, about: Mapping[str, Any]) -> dict[str, Any]:
@@ -72,18 +72,18 @@ def _known(value: float) -> float | None:
 
 def _write_csv(path: Path, points: Sequence[Point]) -> None:
     """A row for every point: what it is about, and every mean with its standard error beside it."""
-    told = list(dict.fromkeys(name for point in points for name in point.about))
+    about_names = list(dict.fromkeys(name for point in points for name in point.about))
     names = list(dict.fromkeys(name for point in points for name in point.means))
-    columns = [*told, *(column for name in names for column in (name, f"{name}_std_error"))]
-    write_table(path, columns, (_cells(point, told, names) for point in points))
+    columns = [*about_names, *(column for name in names for column in (name, f"{name}_std_error"))]
+    write_table(path, columns, (_cells(point, about_names, names) for point in points))
 
 
-def _cells(point: Point, told: Sequence[str], names: Sequence[str]) -> list[Cell]:
+def _cells(point: Point, about_names: Sequence[str], names: Sequence[str]) -> list[Cell]:
     about = dict(point.about)
     if "query" in about:
         about["query"] = wildcard_text(about["query"])
     means = [point.means.get(name) for name in names]
-    return [about.get(name) for name in told] + [
+    return [about.get(name) for name in about_names] + [
         cell for mean in means for cell in ((None, None) if mean is None else (mean.value, mean.error))
     ]
 

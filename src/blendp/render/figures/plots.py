@@ -18,7 +18,7 @@ from matplotlib.figure import Figure as Drawing
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
 from blendp.evaluation.figures import Figure, Line, Panel
-from blendp.render.svg import COLOURS, Words, house_style, inline_svg
+from blendp.render.svg import COLOURS, DrawingTexts, house_style, inline_svg
 from blendp.render.text import shorten, visible
 
 WIDTH = 760.0
@@ -52,8 +52,8 @@ _MARK = {"truth": 6.5, "client": 7.5, "opt-in": 6.0, "blended": 4.0}
 def inline(figure: Figure) -> Markup:
     """The picture for a page, in the page's colours."""
     with house_style(), _any_letters():
-        words = Words(f"figure-{figure.name}", figure.title, figure.sentence, {}, {})
-        return inline_svg(_draw(figure, "none"), words)
+        drawing_texts = DrawingTexts(f"figure-{figure.name}", figure.title, figure.sentence, {}, {})
+        return inline_svg(_draw(figure, "none"), drawing_texts)
 
 
 def svg_file(figure: Figure) -> bytes:
@@ -109,15 +109,15 @@ def _row_of_panels(drawing: Drawing, row: Sequence[Panel], top: float, height: f
     width = (WIDTH - names - 14 - between * (len(row) - 1)) / len(row)
     alike = len({panel.measured for panel in row}) == 1
     limits = [_limits(row if alike else [panel]) for panel in row]
-    for place, (panel, (low, high)) in enumerate(zip(row, limits, strict=True)):
-        left = names + place * (width + between)
+    for index, (panel, (low, high)) in enumerate(zip(row, limits, strict=True)):
+        left = names + index * (width + between)
         axes = drawing.add_axes(
             (left / WIDTH, 1 - (top + height) / total, width / WIDTH, height / total), facecolor="none"
         )
         _plain(axes)
         axes.set_title(panel.title, fontsize=_TITLE, color=COLOURS["ink"], loc="left", pad=7)
         if panel.rows:
-            _rows(axes, panel, low, high, named=place == 0)
+            _rows(axes, panel, low, high, named=index == 0)
         else:
             _lines(axes, panel, low, high)
 
@@ -141,10 +141,10 @@ def _lines(axes: Axes, panel: Panel, low: float, high: float) -> None:
     axes.xaxis.set_major_locator(MaxNLocator(8, steps=[1, 2, 5, 10], integer=whole))
     axes.set_xlabel(panel.varied, fontsize=_LABEL, color=COLOURS["quiet"], labelpad=4)
     axes.set_ylabel(panel.measured, fontsize=_LABEL, color=COLOURS["quiet"], labelpad=4)
-    for place, line in enumerate(panel.lines):
+    for index, line in enumerate(panel.lines):
         values, bars = _values(line, low)
         if np.isfinite(values).any():
-            above = len(panel.lines) if line.look == "blended" else place
+            above = len(panel.lines) if line.look == "blended" else index
             axes.errorbar(line.at, values, yerr=bars, zorder=3 + above, **_style(line.look))
 
 
@@ -173,11 +173,11 @@ def _rows(axes: Axes, panel: Panel, low: float, high: float, *, named: bool) -> 
     for i in range(count):
         axes.axhline(i, color=COLOURS["line"], linewidth=0.8, zorder=1)
     lines = len(panel.lines)
-    for place, line in enumerate(panel.lines):
+    for index, line in enumerate(panel.lines):
         values, bars = _values(line, low)
-        shift = (place - (lines - 1) / 2) * 0.72 / lines
+        shift = (index - (lines - 1) / 2) * 0.72 / lines
         style = _style(line.look) | {"linestyle": ""}
-        axes.errorbar(values, np.array(line.at) + shift, xerr=bars if bars.any() else None, zorder=3 + place, **style)
+        axes.errorbar(values, np.array(line.at) + shift, xerr=bars if bars.any() else None, zorder=3 + index, **style)
     if panel.varied:
         axes.set_xlabel(panel.measured, fontsize=_LABEL, color=COLOURS["quiet"], labelpad=4)
 

@@ -9,7 +9,7 @@ from blendp.render.templates import fill
 
 def render_plan(view: Overview) -> str:
     """The complete page."""
-    listed = any(made.errors for made in view.plans.values())
+    listed = any(one.errors for one in view.plans.values())
     page = {
         "title": f"A plan for {view.first.users:,} people",
         "view": view,

@@ -14,12 +14,12 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocat
 
 from blendp.evaluation.planner import Overview, Plan
 from blendp.render.plan.text import share
-from blendp.render.svg import COLOURS, Words, house_style, inline_svg
+from blendp.render.svg import COLOURS, DrawingTexts, house_style, inline_svg
 
 WIDTH, HEIGHT = 440.0, 300.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 56.0, 18.0, 28.0, 52.0
 _LABEL, _TICK = 12.0, 11.0
-_LEAST = 0.1
+_MIN_SHOWN = 0.1
 """What is less stands at the lower edge of a logarithmic scale."""
 
 _PERCENT = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
@@ -50,20 +50,20 @@ def by_opt_in(view: Overview) -> dict[str, Markup]:
         return [
             _Line(
                 name,
-                [100 * made.opt_in for made in row],
-                [value(made) for made in row],
-                [f"{name}, {share(made.opt_in)} opt-in: {what} {value(made):,.{digits}f}" for made in row],
+                [100 * one.opt_in for one in row],
+                [value(one) for one in row],
+                [f"{name}, {share(one.opt_in)} opt-in: {what} {value(one):,.{digits}f}" for one in row],
                 faint,
             )
             for name, row in view.sweeps.items()
         ]
 
-    l1 = lines(lambda made: made.scores.l1, 3, "L1")
-    ndcg = lines(lambda made: made.scores.ndcg, 3, "NDCG")
-    ndcg += lines(lambda made: made.scores.ndcg_random, 3, "NDCG in random order", faint=True)
-    records = lines(lambda made: made.records, 1, "records on the list")
-    records += lines(lambda made: made.candidates, 1, "records that pass", faint=True)
-    rates = [100 * made.opt_in for made in next(iter(view.sweeps.values()))]
+    l1 = lines(lambda one: one.scores.l1, 3, "L1")
+    ndcg = lines(lambda one: one.scores.ndcg, 3, "NDCG")
+    ndcg += lines(lambda one: one.scores.ndcg_random, 3, "NDCG in random order", faint=True)
+    records = lines(lambda one: one.records, 1, "records on the list")
+    records += lines(lambda one: one.candidates, 1, "records that pass", faint=True)
+    rates = [100 * one.opt_in for one in next(iter(view.sweeps.values()))]
     return {
         "l1": _draw(l1, "plan-l1", "L1 by opt-in share", "L1", _opt_in_axis(rates), top=None),
         "ndcg": _draw(ndcg, "plan-ndcg", "NDCG by opt-in share", "NDCG", _opt_in_axis(rates), top=1.0),
@@ -78,15 +78,15 @@ def by_place(view: Overview) -> Markup:
     lines = [
         _Line(
             name,
-            [error.rank for error in made.errors],
-            [100 * error.relative for error in made.errors],
+            [error.rank for error in one.errors],
+            [100 * error.relative for error in one.errors],
             [
                 f"{name}, place {error.rank}: {100 * error.std_error:.2g} % of {100 * error.probability:.2g} %"
-                for error in made.errors
+                for error in one.errors
             ],
         )
-        for name, made in view.plans.items()
-        if made.errors
+        for name, one in view.plans.items()
+        if one.errors
     ]
 
     def axis(axes: Axes) -> None:
@@ -140,7 +140,7 @@ def _draw(
         tips = {}
         for i, line in enumerate(lines):
             look = LOOKS[line.name]
-            y = [max(value, _LEAST) for value in line.y] if log else line.y
+            y = [max(value, _MIN_SHOWN) for value in line.y] if log else line.y
             many = len(line.x) > 20
             if line.faint:
                 axes.plot(line.x, y, color=look["color"], zorder=2, **_FAINT)
@@ -150,8 +150,8 @@ def _draw(
             axes.scatter(line.x, y, s=12 if many else 30, gid=f"marks-{i}", clip_on=False, **marks)
             tips[f"marks-{i}"] = list(line.tips)
         axes.text(0, 1.04, measured, transform=axes.transAxes, fontsize=_LABEL, color=COLOURS["ink"])
-        words = " ".join(f"{line.tips[0]}; {line.tips[-1]}." for line in lines if line.tips)
-        return inline_svg(figure, Words(name, title, words, {}, tips))
+        description = " ".join(f"{line.tips[0]}; {line.tips[-1]}." for line in lines if line.tips)
+        return inline_svg(figure, DrawingTexts(name, title, description, {}, tips))
 
 
 def _scale(axes: Axes, values: Sequence[float], top: float | None, log: bool, percent: bool) -> None:
@@ -160,7 +160,7 @@ def _scale(axes: Axes, values: Sequence[float], top: float | None, log: bool, pe
         axes.set_ylim(0, high or 1)
         axes.yaxis.set_major_locator(MaxNLocator(5))
         return
-    low, high = max(min(values), _LEAST), max(*values, 2 * _LEAST)
+    low, high = max(min(values), _MIN_SHOWN), max(*values, 2 * _MIN_SHOWN)
     axes.set(yscale="log", ylim=(low / 1.25, high * 1.25))
     if percent:
         axes.yaxis.set_major_locator(FixedLocator([x for x in _PERCENT if low / 1.25 <= x <= high * 1.25] or [high]))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from blendp.evaluation.planner import Overview, Plan, Reach, SearchResult
 from blendp.render.text import decimals, with_error
 
-PLACES = (1, 10, 50)
+RANKS = (1, 10, 50)
 """Places of the list whose errors are told."""
 
 NOT_PRIVATE = "Not private: computed from the raw log without protection."
@@ -17,7 +17,7 @@ NONE = "–"
 
 
 @dataclass(frozen=True)
-class Line:
+class FigureLine:
     """One line of the table of figures: what it tells, and its value for each method; ``under`` another line."""
 
     name: str
@@ -27,56 +27,56 @@ class Line:
 
 def heading(view: Overview) -> str:
     """For whom and with which promise."""
-    made = view.first
-    size = "all records that pass" if made.parameters.size is None else f"{made.parameters.size} records"
+    plan = view.first
+    size = "all records that pass" if plan.parameters.size is None else f"{plan.parameters.size} records"
     return (
-        f"{made.users:,} people like those of {view.like}: {made.groups.opt_in:,} opt in ({share(made.opt_in)}), "
-        f"{made.groups.client:,} clients; promise {made.parameters.budget} to every person; list of {size}"
+        f"{plan.users:,} people like those of {view.like}: {plan.groups.opt_in:,} opt in ({share(plan.opt_in)}), "
+        f"{plan.groups.client:,} clients; promise {plan.parameters.budget} to every person; list of {size}"
     )
 
 
-def figures(view: Overview) -> list[Line]:
+def figures(view: Overview) -> list[FigureLine]:
     """What each method may be expected to give."""
     plans = list(view.plans.values())
 
-    def line(name: str, values: Sequence[str], under: bool = False) -> Line:
-        return Line(name, tuple(values), under)
+    def line(name: str, values: Sequence[str], under: bool = False) -> FigureLine:
+        return FigureLine(name, tuple(values), under)
 
     lines = [
-        line("pass the threshold", [f"{made.candidates:,.1f} records" for made in plans]),
-        line("on the list", [f"{made.records:,.1f} records" for made in plans]),
-        line("of so many queries", [f"{made.queries:,.1f}" for made in plans], under=True),
-        line("L1 of trends (0: perfect)", [f"{made.scores.l1:.3f}" for made in plans]),
-        line("NDCG (1: perfect)", [f"{made.scores.ndcg:.3f}" for made in plans]),
-        line("in random order", [f"{made.scores.ndcg_random:.3f}" for made in plans], under=True),
-        line("NDCG of the list", [f"{made.scores.ndcg_list:.3f}" for made in plans]),
-        line("in random order", [f"{made.scores.ndcg_list_random:.3f}" for made in plans], under=True),
+        line("pass the threshold", [f"{plan.candidates:,.1f} records" for plan in plans]),
+        line("on the list", [f"{plan.records:,.1f} records" for plan in plans]),
+        line("of so many queries", [f"{plan.queries:,.1f}" for plan in plans], under=True),
+        line("L1 of trends (0: perfect)", [f"{plan.scores.l1:.3f}" for plan in plans]),
+        line("NDCG (1: perfect)", [f"{plan.scores.ndcg:.3f}" for plan in plans]),
+        line("in random order", [f"{plan.scores.ndcg_random:.3f}" for plan in plans], under=True),
+        line("NDCG of the list", [f"{plan.scores.ndcg_list:.3f}" for plan in plans]),
+        line("in random order", [f"{plan.scores.ndcg_list_random:.3f}" for plan in plans], under=True),
     ]
-    for place in PLACES:
-        if any(made.at(place) for made in plans):
-            lines.append(line(f"record at place {place}", [_at(made, place) for made in plans]))
-            lines.append(line("error as a share", [_off(made, place) for made in plans], under=True))
-    lines.append(line("one opt-in user is worth", [_worth(made) for made in plans]))
+    for rank in RANKS:
+        if any(plan.at(rank) for plan in plans):
+            lines.append(line(f"record at place {rank}", [_at(plan, rank) for plan in plans]))
+            lines.append(line("error as a share", [_off(plan, rank) for plan in plans], under=True))
+    lines.append(line("one opt-in user is worth", [_worth(plan) for plan in plans]))
     return lines
 
 
-def _at(made: Plan, place: int) -> str:
-    error = made.at(place)
+def _at(plan: Plan, rank: int) -> str:
+    error = plan.at(rank)
     if error is None:
         return NONE
     digits = decimals([error.std_error], [error.probability])
     return with_error(error.probability, error.std_error, digits)
 
 
-def _off(made: Plan, place: int) -> str:
-    error = made.at(place)
+def _off(plan: Plan, rank: int) -> str:
+    error = plan.at(rank)
     return NONE if error is None else f"{float(f'{100 * error.relative:.2g}'):g} %"
 
 
-def _worth(made: Plan) -> str:
-    if made.worth is None:
+def _worth(plan: Plan) -> str:
+    if plan.worth is None:
         return NONE
-    value = float(f"{made.worth:.2g}")
+    value = float(f"{plan.worth:.2g}")
     return f"{value:,.0f} clients" if value >= 10 else f"{value:g} clients"
 
 
@@ -86,19 +86,19 @@ def reaches(view: Overview) -> list[str]:
 
 
 def _reach(view: Overview, reach: Reach) -> str:
-    made = view.first
+    plan = view.first
     by_people, by_epsilon = reach.opt_in, reach.epsilon
     ways = []
     if by_people.value is not None:
-        people = round(by_people.value * made.users)
+        people = round(by_people.value * plan.users)
         ways.append(
-            f"{share(by_people.value)} opt in ({people:,} people) at ε = {made.parameters.epsilon:g} "
+            f"{share(by_people.value)} opt in ({people:,} people) at ε = {plan.parameters.epsilon:g} "
             f"gives {_outcome(by_people)}"
         )
     else:
         ways.append(f"no opt-in share up to 50 % is enough at this ε (best: {_outcome(by_people)})")
     if by_epsilon.value is not None:
-        ways.append(f"ε = {by_epsilon.value:g} at {share(made.opt_in)} opt-in gives {_outcome(by_epsilon)}")
+        ways.append(f"ε = {by_epsilon.value:g} at {share(plan.opt_in)} opt-in gives {_outcome(by_epsilon)}")
     else:
         ways.append(f"no ε up to 10 is enough at this opt-in share (best: {_outcome(by_epsilon)})")
     return "; ".join(ways) + "."
@@ -111,22 +111,22 @@ def _outcome(result: SearchResult) -> str:
 def advice(view: Overview) -> list[str]:
     """What to do next."""
     best = max(view.plans.values(), key=lambda one: (_steps(one.records), -one.scores.l1))
-    told = best.parameters
+    chosen = best.parameters
     said = []
     if len(view.plans) > 1:
-        said.append(f"Take method {told.method}: {_why(view, best)}.")
+        said.append(f"Take method {chosen.method}: {_why(view, best)}.")
     if best.records < 0.5:
         said.append("Next to nothing will be listed: find more people, or more who opt in, or raise ε.")
-    elif told.size is not None and best.records < 0.95 * told.size:
+    elif chosen.size is not None and best.records < 0.95 * chosen.size:
         said.append(
             f"The list will not be full: ask for about {max(1, int(best.records))} records (--size), or let more "
-            f"people opt in (--target-size {round(0.95 * told.size)} finds how many)."
+            f"people opt in (--target-size {round(0.95 * chosen.size)} finds how many)."
         )
-    elif told.size is not None and best.candidates > 1.5 * told.size:
+    elif chosen.size is not None and best.candidates > 1.5 * chosen.size:
         said.append(f"About {best.candidates:,.0f} records pass: a longer list is possible (--size), or a smaller ε.")
-    if told.delta * best.users >= 1:
+    if chosen.delta * best.users >= 1:
         said.append(
-            f"δ = {told.delta:g} is not below one over the {best.users:,} people ({1 / best.users:.2g}): choose a "
+            f"δ = {chosen.delta:g} is not below one over the {best.users:,} people ({1 / best.users:.2g}): choose a "
             f"smaller one for a release about real people, and plan again."
         )
     if view.target is None:
@@ -144,7 +144,7 @@ def _steps(records: float) -> int:
 
 def _why(view: Overview, best: Plan) -> str:
     """What speaks for this method."""
-    longer = all(best.records > 1.01 * made.records for made in view.plans.values() if made is not best)
+    longer = all(best.records > 1.01 * plan.records for plan in view.plans.values() if plan is not best)
     return "its list is longer" if longer else "its list is as long and its L1 smaller"
 
 

@@ -106,9 +106,9 @@ def _blend(rows: Sequence[Mapping[str, Any]], at: Sequence[int]) -> Blend:
         raise ValueError("rows are missing, or there twice")
     names = ("probability", "std_error", "weight_opt_in", "low", "high")
     columns = {name: np.empty(len(rows)) for name in names}
-    for row, place in zip(rows, at, strict=True):
+    for row, index in zip(rows, at, strict=True):
         for name in names:
-            columns[name][place] = _number(row[name])
+            columns[name][index] = _number(row[name])
     return Blend(
         columns["probability"], columns["std_error"] ** 2, columns["weight_opt_in"], columns["low"], columns["high"]
     )

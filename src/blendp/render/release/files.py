@@ -30,21 +30,21 @@ def write_release(
     """Write the five files of a release. ``source`` says how the log was read, for the card."""
     if not isinstance(release, Release):
         raise RandomnessError(f"A {type(release).__name__} is not for release: make a Release with blendp.run.")
-    with whole(Path(directory), overwrite=overwrite, own_files=FILES) as made:
-        write_readable(release, release_card(release, source), made, title="blendp release")
+    with whole(Path(directory), overwrite=overwrite, own_files=FILES) as draft:
+        write_readable(release, release_card(release, source), draft, title="blendp release")
 
 
 def write_readable(
-    release: Release, card: Mapping[str, Any], made: Path, *, title: str, collected: bool = False
+    release: Release, card: Mapping[str, Any], draft: Path, *, title: str, collected: bool = False
 ) -> None:
     """The five files for readers, into a directory that is being made; ``collected`` as for :func:`render_release`."""
     columns = ("query", "url", "probability", "std_error", "low", "high", "weight_opt_in")
-    _write_rows(made / "estimates.csv", columns, release.records())
-    _write_rows(made / "trends.csv", ("query", "probability", "std_error", "low", "high"), release.trends())
-    (made / "head_list.json").write_bytes(release.head_list.to_bytes())
+    _write_rows(draft / "estimates.csv", columns, release.records())
+    _write_rows(draft / "trends.csv", ("query", "probability", "std_error", "low", "high"), release.trends())
+    (draft / "head_list.json").write_bytes(release.head_list.to_bytes())
     text = json.dumps(card, ensure_ascii=False, indent=2, allow_nan=False)
-    (made / "release.json").write_text(text + "\n", encoding="utf-8")
-    (made / "report.html").write_text(render_release(release, title=title, collected=collected), encoding="utf-8")
+    (draft / "release.json").write_text(text + "\n", encoding="utf-8")
+    (draft / "report.html").write_text(render_release(release, title=title, collected=collected), encoding="utf-8")
 
 
 def _write_rows(path: Path, columns: Sequence[str], rows: Sequence[Row]) -> None:

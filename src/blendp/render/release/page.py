@@ -183,16 +183,16 @@ def _plots(outcome: Outcome, listed: Sequence[Row], truth: KnownTruth | None, di
     records = marks(listed, by_query=False)
     queries = marks(outcome.trends()[:-1], by_query=True)
     things = "queries" if head_list.levels == 1 else "records"
-    made: dict[str, Any] = {
+    drawn: dict[str, Any] = {
         "beyond": {"records": plots.beyond_scale(records[:TOP]), "queries": plots.beyond_scale(queries[:TOP])},
         "records": plots.dot_plot(records[:TOP], digits, "plot-records", f"The most popular {things}"),
         "shares": plots.share_plot(records[:TOP], "plot-shares", "Where each estimate comes from"),
     }
     if head_list.levels == 2:
-        made["queries"] = plots.dot_plot(queries[:TOP], digits, "plot-queries", "The most popular queries")
+        drawn["queries"] = plots.dot_plot(queries[:TOP], digits, "plot-queries", "The most popular queries")
     if truth is not None:
-        made["truth"] = plots.truth_plot(records, digits, "plot-truth", f"Estimate and truth of all listed {things}")
-    return made
+        drawn["truth"] = plots.truth_plot(records, digits, "plot-truth", f"Estimate and truth of all listed {things}")
+    return drawn
 
 
 def _scores(outcome: Outcome, listed: Sequence[Row], truth: KnownTruth) -> dict[str, str]:
@@ -211,9 +211,9 @@ def _places(outcome: Outcome, rows: Sequence[Row], by_query: bool) -> list[int]:
     """Where each row stands in the arrays of cells, or of queries."""
     if not by_query:
         return [outcome.head_list.cell_of(row.query, row.url) for row in rows]
-    place: dict[str | None, int] = {entry.query: i for i, entry in enumerate(outcome.head_list.entries)}
-    place[None] = outcome.head_list.queries
-    return [place[row.query] for row in rows]
+    index_of: dict[str | None, int] = {entry.query: i for i, entry in enumerate(outcome.head_list.entries)}
+    index_of[None] = outcome.head_list.queries
+    return [index_of[row.query] for row in rows]
 
 
 def _table(

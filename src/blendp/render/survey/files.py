@@ -41,15 +41,15 @@ def write_survey(
         raise RandomnessError(
             f"A {type(release).__name__} is not for release: make a SurveyRelease with blendp.run_survey."
         )
-    with whole(Path(directory), overwrite=overwrite, own_files=SURVEY_FILES) as made:
+    with whole(Path(directory), overwrite=overwrite, own_files=SURVEY_FILES) as draft:
         columns = [field.name for field in fields(AnswerRow)]
-        write_table(made / "frequencies.csv", columns, (astuple(row) for row in release.rows()))
+        write_table(draft / "frequencies.csv", columns, (astuple(row) for row in release.rows()))
         card = json.dumps(survey_card(release, source), ensure_ascii=False, indent=2, allow_nan=False)
-        (made / "survey.json").write_text(card + "\n", encoding="utf-8")
+        (draft / "survey.json").write_text(card + "\n", encoding="utf-8")
         if not release.inferred:
-            _write_public(release, made)
+            _write_public(release, draft)
         title = f"A survey of {release.opt_in_people + release.design.clients:,} people"
-        (made / "report.html").write_text(render_survey(release, title=title), encoding="utf-8")
+        (draft / "report.html").write_text(render_survey(release, title=title), encoding="utf-8")
 
 
 def _write_public(release: SurveyRelease, folder: Path) -> None:
@@ -65,21 +65,21 @@ def survey_card(outcome: SurveyOutcome, source: Mapping[str, Any] | None = None)
 
     Nothing in it is unprotected, but the number of people where ``guarantee.not_protected`` says so.
     """
-    told, names = outcome.parameters, outcome.questionnaire.names
+    parameters, names = outcome.parameters, outcome.questionnaire.names
     facts = design_facts(outcome.design, outcome.questionnaire)
     return {
         "blendp": __version__,
-        "method": told.method,
-        "parameters": {**told.to_dict(), **(source or {})},
+        "method": parameters.method,
+        "parameters": {**parameters.to_dict(), **(source or {})},
         "people": {"opt_in": outcome.opt_in_people, "client": outcome.design.clients},
         "guarantee": {
-            "epsilon": told.epsilon,
-            "delta": told.delta if outcome.opt_in_people else 0.0,
+            "epsilon": parameters.epsilon,
+            "delta": parameters.delta if outcome.opt_in_people else 0.0,
             **{name: value for name, value in facts.items() if name != "groups"},
             "model": outcome.model_words,
             "statement": outcome.statement,
             "not_protected": outcome.exceptions,
-            "confidence": told.confidence if learnt_model(outcome) else None,
+            "confidence": parameters.confidence if learnt_model(outcome) else None,
         },
         "design": {"hidden": outcome.design.hidden is not None, "groups": facts["groups"]},
         "questionnaire": {
@@ -118,7 +118,7 @@ def _tree(outcome: SurveyOutcome) -> dict[str, Any] | None:
         "edges": [[names[edge.first], names[edge.second]] for edge in tree.edges],
         "misfit": {
             "share": misfit.share,
-            "attributes": None if misfit.pair is None else [names[place] for place in misfit.pair],
+            "attributes": None if misfit.pair is None else [names[index] for index in misfit.pair],
         },
     }
 

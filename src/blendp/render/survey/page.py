@@ -69,31 +69,31 @@ def render_survey_plan(view: PlanView) -> str:
     """The page of a plan."""
     from blendp.render.survey import plots  # matplotlib takes a second to load
 
-    made, best = view.plan, view.plan.best
+    plan, best = view.plan, view.plan.best
     errors = [
         plots.BarRow(
             one.parameters.method,
             f"{points(one.rmse)} points, clients alone {points(one.client_rmse)}",
             (("ink", one.rmse), ("client", one.client_rmse)),
         )
-        for one in made.methods
+        for one in plan.methods
     ]
     page = {
-        **_shared("plan", f"A plan for a survey of {made.people:,} people"),
-        "warning": None if made.private else survey_text.NOT_PRIVATE,
+        **_shared("plan", f"A plan for a survey of {plan.people:,} people"),
+        "warning": None if plan.private else survey_text.NOT_PRIVATE,
         "view": view,
-        "made": made,
+        "made": plan,
         "told": best.parameters,
         "best": best,
-        "rows": [(one, about(one.design)) for one in made.methods],
+        "rows": [(one, about(one.design)) for one in plan.methods],
         "errors": plots.bar_plot(
             errors, _point_tick, "plan-errors", "Expected error by method", "Bars are errors of a frequency."
         ),
-        "losses": _losses(made.questionnaire.names, best.design.losses.by_attribute, None, view.epsilon),
+        "losses": _losses(plan.questionnaire.names, best.design.losses.by_attribute, None, view.epsilon),
         "record": best.design.losses.record,
         "kind": about(best.design),
         "method": best.parameters.method,
-        "groups": group_lines(best.design, made.questionnaire),
+        "groups": group_lines(best.design, plan.questionnaire),
         "hidden": best.design.hidden is not None,
     }
     return fill("survey/page.html.j2", page)
@@ -151,12 +151,12 @@ def _frequencies(outcome: SurveyOutcome, truth: Sequence[NDArray[np.float64]] | 
     digits = text.decimals([row.std_error for row in rows], [row.frequency for row in rows])
     true = None if truth is None else np.concatenate(truth).tolist()
     lines = []
-    for place, row in enumerate(rows[:MAX_ROWS]):
+    for index, row in enumerate(rows[:MAX_ROWS]):
         numbers = [text.percent(x, digits) for x in (row.frequency, row.std_error, row.low, row.high)]
         numbers.append(text.percent(row.weight_opt_in, 0))
         if true is not None:
-            numbers.append(text.percent(true[place], digits))
-        first = place == 0 or rows[place - 1].attribute != row.attribute
+            numbers.append(text.percent(true[index], digits))
+        first = index == 0 or rows[index - 1].attribute != row.attribute
         lines.append({"attribute": row.attribute, "value": row.value, "numbers": numbers, "first": first})
     return {
         "plots": plots.frequency_plots(outcome, truth),
@@ -176,16 +176,16 @@ def _losses(
 
     order = list(range(len(names)))
     if len(order) > MAX_LOSSES:
-        largest = [max(model[i], (data[i] or 0.0) if data is not None else 0.0) for i in order]
-        order = sorted(order, key=lambda i: -largest[i])[:MAX_LOSSES]
+        losses = [max(model[i], (data[i] or 0.0) if data is not None else 0.0) for i in order]
+        order = sorted(order, key=lambda i: -losses[i])[:MAX_LOSSES]
     rows = []
     for i in order:
         bars: list[tuple[str, float]] = [("client", model[i])]
         value = f"{model[i]:.3g}"
         if data is not None:
-            found = data[i]
-            value = f"{value}, {loss(found, promise)}"
-            bars.append(("truth", found or 0.0))
+            measured = data[i]
+            value = f"{value}, {loss(measured, promise)}"
+            bars.append(("truth", measured or 0.0))
         rows.append(plots.BarRow(names[i], value, tuple(bars)))
     plot = plots.bar_plot(
         rows,
@@ -204,7 +204,7 @@ def _model(outcome: SurveyOutcome) -> dict[str, Any] | None:
         return None
     names, misfit = outcome.questionnaire.names, outcome.misfit
     tree = survey_text.learnt_tree(outcome)
-    pair = None if misfit is None or misfit.pair is None else tuple(names[place] for place in misfit.pair)
+    pair = None if misfit is None or misfit.pair is None else tuple(names[index] for index in misfit.pair)
     return {
         "tree": tree is not None,
         "pairs": [] if tree is None else [(names[edge.first], names[edge.second]) for edge in tree.edges],

@@ -25,18 +25,18 @@ _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 def survey_summary(outcome: SurveyOutcome) -> RenderableType:
     """Who took part, both promises, and what to be careful about."""
-    told, losses = outcome.parameters, outcome.design.losses
+    chosen, losses = outcome.parameters, outcome.design.losses
     lines = Table.grid(padding=(0, 2))
     lines.add_column(no_wrap=True)
     lines.add_column()
     clients = f"{outcome.design.clients:,} clients"
     groups = counted(len(outcome.design.groups), "group", "groups")
-    lines.add_row("survey", f"method {told.method}: {outcome.opt_in_people:,} opt-in, {clients} in {groups}")
+    lines.add_row("survey", f"method {chosen.method}: {outcome.opt_in_people:,} opt-in, {clients} in {groups}")
     if outcome.opt_in_people:
-        lines.add_row("opt-in", f"ε = {told.epsilon:g}, δ = {told.delta:g} for all answers of a person together")
+        lines.add_row("opt-in", f"ε = {chosen.epsilon:g}, δ = {chosen.delta:g} for all answers of a person together")
     if not outcome.keeps_without_model:
         about_one = (
-            f"at most {losses.worst:.4g} about any attribute of a client (promised {told.epsilon:g}); the model is"
+            f"at most {losses.worst:.4g} about any attribute of a client (promised {chosen.epsilon:g}); the model is"
         )
         lines.add_row("by the model", Text(f"{about_one} {outcome.model_words}"))
     lines.add_row(
@@ -48,7 +48,7 @@ def survey_summary(outcome: SurveyOutcome) -> RenderableType:
     return Group(panel, *(Text(visible(caution), style="yellow") for caution in outcome.cautions))
 
 
-def frequency_table(outcome: SurveyOutcome, most: int = ROWS) -> RenderableType:
+def frequency_table(outcome: SurveyOutcome, max_rows: int = ROWS) -> RenderableType:
     """The frequencies with their intervals and a bar each."""
     rows = outcome.rows()
     digits = decimals([row.std_error for row in rows], [row.frequency for row in rows])
@@ -59,7 +59,7 @@ def frequency_table(outcome: SurveyOutcome, most: int = ROWS) -> RenderableType:
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("0 to 100 %", no_wrap=True, width=_BAR)
     before = None
-    for row in rows[:most]:
+    for row in rows[:max_rows]:
         known = math.isfinite(row.low) and math.isfinite(row.high)
         interval = f"{percent(row.low, digits)} to {percent(row.high, digits)} %" if known else UNKNOWN
         table.add_row(
@@ -71,9 +71,9 @@ def frequency_table(outcome: SurveyOutcome, most: int = ROWS) -> RenderableType:
             Text(bar(row.frequency), style="blue"),
         )
         before = row.attribute
-    if len(rows) <= most:
+    if len(rows) <= max_rows:
         return table
-    return Group(table, Text(f"... and {len(rows) - most:,} more, in frequencies.csv", style="dim"))
+    return Group(table, Text(f"... and {len(rows) - max_rows:,} more, in frequencies.csv", style="dim"))
 
 
 def bar(share: float, width: int = _BAR) -> str:
@@ -86,22 +86,22 @@ def bar(share: float, width: int = _BAR) -> str:
 
 def survey_plan_tables(view: PlanView) -> RenderableType:
     """Methods side by side, who reports what with the best, and what to do next."""
-    made = view.plan
+    plan = view.plan
     parts: list[RenderableType] = [
         Text(
-            f"{made.people:,} people like {visible(view.like)}: {made.opt_in_people:,} opt in, "
-            f"{made.people - made.opt_in_people:,} clients; promise ε = {view.epsilon:g}"
+            f"{plan.people:,} people like {visible(view.like)}: {plan.opt_in_people:,} opt in, "
+            f"{plan.people - plan.opt_in_people:,} clients; promise ε = {view.epsilon:g}"
         ),
         Text(f"Losses under the model rest on {view.model_words}.", style="dim"),
         Text(),
         _planned(view),
     ]
-    if made.opt_in_rmse is not None:
-        parts.append(Text(f"The opt-in group alone: an error of {points(made.opt_in_rmse)} points.", style="dim"))
-    parts += [Text(), _groups(made.best.design, made.questionnaire, made.best.parameters.method), Text()]
+    if plan.opt_in_rmse is not None:
+        parts.append(Text(f"The opt-in group alone: an error of {points(plan.opt_in_rmse)} points.", style="dim"))
+    parts += [Text(), _groups(plan.best.design, plan.questionnaire, plan.best.parameters.method), Text()]
     parts.append(Text("What to do next", style="bold"))
     parts += [Padding(Text(line), (0, 0, 0, 2)) for line in view.advice]
-    if not made.private:
+    if not plan.private:
         parts.append(Text(NOT_PRIVATE, style="bold magenta"))
     return Group(*parts)
 
@@ -133,18 +133,18 @@ def _planned(view: PlanView) -> Table:
     return table
 
 
-def _groups(made: Design, questionnaire: Questionnaire, method: str) -> RenderableType:
+def _groups(design: Design, questionnaire: Questionnaire, method: str) -> RenderableType:
     title = f"Who reports what with {method}"
     table = Table(title=title, title_justify="left", header_style="bold", box=None, pad_edge=False)
     table.add_column("group", justify="right", no_wrap=True)
     table.add_column("clients", justify="right", no_wrap=True)
     table.add_column("attributes, and the ε of each report")
-    lines = group_lines(made, questionnaire)
+    lines = group_lines(design, questionnaire)
     for line in lines[:_GROUPS]:
         reports = "; ".join(f"{visible(name)} ({how})" for name, how in line.reports)
         table.add_row(str(line.number), f"{line.clients:,} ({100 * line.share:.0f} %)", Text(reports))
     parts: list[RenderableType] = [table]
-    if made.hidden is not None:
+    if design.hidden is not None:
         parts.append(Text("Each client reports one of them, hidden among invented answers to the others.", style="dim"))
     if len(lines) > _GROUPS:
         parts.append(Text(f"... and {counted(len(lines) - _GROUPS, 'more group', 'more groups')}", style="dim"))

@@ -61,31 +61,31 @@ class PlanView:
     def advice(self) -> list[str]:
         """What to know and to do next."""
         best, said = self.plan.best, []
-        told, losses = best.parameters, best.design.losses
+        chosen, losses = best.parameters, best.design.losses
         if len(self.plan.methods) > 1:
-            said.append(f"Take method {told.method}: its expected error is the smallest, {points(best.rmse)} points.")
-        if losses.record > told.epsilon * _EXCESS:
+            said.append(f"Take method {chosen.method}: its expected error is the smallest, {points(best.rmse)} points.")
+        if losses.record > chosen.epsilon * _EXCESS:
             said.append(
-                f"With {told.method} the promise of ε = {told.epsilon:g} about each attribute rests on the model; "
+                f"With {chosen.method} the promise of ε = {chosen.epsilon:g} about each attribute rests on the model; "
                 f"whatever the correlations are, only {losses.record:.4g} holds for the record (--record-epsilon "
                 f"limits it)."
             )
-        if self.plan.opt_in_people and told.delta * self.plan.people >= 1:
+        if self.plan.opt_in_people and chosen.delta * self.plan.people >= 1:
             said.append(
-                f"δ = {told.delta:g} is not below one over the {self.plan.people:,} people "
+                f"δ = {chosen.delta:g} is not below one over the {self.plan.people:,} people "
                 f"({1 / self.plan.people:.2g}): choose a smaller one."
             )
-        tables = told.tables(self.plan.questionnaire.sizes, self.plan.opt_in_people, None)
-        if self.model == "none" and told.learn == "auto" and tables == "pairs" and told.method in ("cbps", "cbp"):
+        tables = chosen.tables(self.plan.questionnaire.sizes, self.plan.opt_in_people, None)
+        if self.model == "none" and chosen.learn == "auto" and tables == "pairs" and chosen.method in ("cbps", "cbp"):
             said.append(
                 f"With {self.plan.opt_in_people:,} opt-in people a tree is learnt; in surveys where their tables "
                 f"contradict it nothing is, and clients report as with sample."
             )
         by_name = {planned.parameters.method: planned for planned in self.plan.methods}
         if (
-            told.method == "sample"
+            chosen.method == "sample"
             and "cbps" in by_name
-            and by_name["cbps"].design.losses.record <= told.epsilon * _EXCESS
+            and by_name["cbps"].design.losses.record <= chosen.epsilon * _EXCESS
         ):
             said.append(
                 "Groups of attributes gain nothing here: cbps spends opt-in accuracy on a model it does not use."
@@ -98,13 +98,13 @@ class PlanView:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values, for JSON."""
-        told = self.plan.best.parameters
+        parameters = self.plan.best.parameters
         return {
             "private": self.plan.private,
             "like": self.like,
             "model": self.model_words,
-            "epsilon": told.epsilon,
-            "delta": told.delta,
+            "epsilon": parameters.epsilon,
+            "delta": parameters.delta,
             **self.plan.to_dict(),
         }
 
@@ -131,16 +131,16 @@ class Trials:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values, for JSON."""
-        told = self.best.parameters
+        parameters = self.best.parameters
         return {
             "private": False,
             "people": self.people,
             "opt_in_people": self.best.example.opt_in_people,
-            "epsilon": told.epsilon,
-            "delta": told.delta,
+            "epsilon": parameters.epsilon,
+            "delta": parameters.delta,
             "seed": self.seed,
             "attributes": [{"name": a.name, "values": a.size} for a in self.questionnaire.attributes],
-            "best": told.method,
+            "best": parameters.method,
             "methods": [
                 {
                     **trial.to_dict(),
@@ -169,15 +169,15 @@ def kept(trial: SurveyTrial) -> bool | None:
     return None if loss is None else loss <= trial.parameters.epsilon * _EXCESS
 
 
-def group_lines(made: Design, questionnaire: Questionnaire) -> list[GroupLine]:
+def group_lines(design: Design, questionnaire: Questionnaire) -> list[GroupLine]:
     """Who reports what."""
     lines = []
-    for number, group in enumerate(made.groups, 1):
+    for number, group in enumerate(design.groups, 1):
         reports = []
-        for place, epsilon, randomiser in zip(group.attributes, group.epsilons, group.randomisers, strict=True):
-            size = f", sets of {randomiser.size}" if made.hidden is None and randomiser.size > 1 else ""
-            reports.append((questionnaire.names[place], f"ε {epsilon:.3g}{size}"))
-        lines.append(GroupLine(number, tuple(reports), group.clients, group.clients / made.clients))
+        for index, epsilon, randomiser in zip(group.attributes, group.epsilons, group.randomisers, strict=True):
+            size = f", sets of {randomiser.size}" if design.hidden is None and randomiser.size > 1 else ""
+            reports.append((questionnaire.names[index], f"ε {epsilon:.3g}{size}"))
+        lines.append(GroupLine(number, tuple(reports), group.clients, group.clients / design.clients))
     return lines
 
 
@@ -193,9 +193,9 @@ def points(value: float | None) -> str:
     return "–" if value is None else f"{100 * value:.3g}"
 
 
-def about(made: Design) -> str:
+def about(design: Design) -> str:
     """Whether losses under the model are exact, in words."""
-    return "exact" if made.losses.kind == "exact" else "at most"
+    return "exact" if design.losses.kind == "exact" else "at most"
 
 
 def learnt_tree(outcome: SurveyOutcome) -> Tree | None:

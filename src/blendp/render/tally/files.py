@@ -82,11 +82,11 @@ def plain_rows(rows: Sequence[ClientRow]) -> list[dict[str, Any]]:
 
 def write_tally(rows: Sequence[ClientRow], card: dict[str, Any], directory: Path, *, overwrite: bool) -> None:
     """Write clients.csv and tally.json, both or neither."""
-    with whole(directory, overwrite=overwrite, own_files=TALLY_FILES) as made:
+    with whole(directory, overwrite=overwrite, own_files=TALLY_FILES) as draft:
         cells = ((wildcard_text(row.query), wildcard_text(row.url), *astuple(row)[2:]) for row in rows)
-        write_table(made / "clients.csv", [field.name for field in fields(ClientRow)], cells)
+        write_table(draft / "clients.csv", [field.name for field in fields(ClientRow)], cells)
         text = json.dumps(card, ensure_ascii=False, indent=2, allow_nan=False)
-        (made / "tally.json").write_text(text + "\n", encoding="utf-8")
+        (draft / "tally.json").write_text(text + "\n", encoding="utf-8")
 
 
 def _known(value: Any) -> Any:

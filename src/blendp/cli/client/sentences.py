@@ -75,13 +75,13 @@ def reason_words(item: Item) -> str:
 
 def future(items: Sequence[Item], campaign: str, kind: str) -> str:
     """What becomes of what this device made for a campaign."""
-    made = [item for item in items if item.campaign == campaign and item.kind == kind]
-    state, reason = (made[-1].state, made[-1].reason) if made else ("dropped", "gone")
+    own_items = [item for item in items if item.campaign == campaign and item.kind == kind]
+    state, reason = (own_items[-1].state, own_items[-1].reason) if own_items else ("dropped", "gone")
     if state == "waiting":
         return "See what will be sent: blendp client show; send it: blendp client send."
     if state == "dropped":
         return f"It was dropped ({reason}): nothing will be sent."
     deleted = any(item.campaign == campaign and item.kind.endswith("deletion") for item in items)
     asked = ", and its deletion was asked for" if deleted else ""
-    was = "sent" if state == "sent" else f"refused ({reason_words(made[-1])})"
+    was = "sent" if state == "sent" else f"refused ({reason_words(own_items[-1])})"
     return f"It was {was}{asked}: nothing more will be sent."
