@@ -67,12 +67,12 @@ def test_audit_is_exported_without_formulas(told: dict[str, str], tmp_path: Path
     assert [row["act"] for row in rows] == ["backup", "delete", "create", "create", "create-token"]
     assert rows[1]["name"] == "'=alice"
     assert blendp("campaign", "audit", "--csv", str(file), **told)[0] == 4
-    assert blendp("campaign", "audit", "--csv", str(file), "--most", "2", "--overwrite", **told)[0] == 0
+    assert blendp("campaign", "audit", "--csv", str(file), "--max-entries", "2", "--overwrite", **told)[0] == 0
     assert len(file.read_text(encoding="utf-8").splitlines()) == 3
 
 
 def test_audit_refuses_what_cannot_be(told: dict[str, str]) -> None:
-    assert blendp("campaign", "audit", "--most", "0", **told)[0] == 2
+    assert blendp("campaign", "audit", "--max-entries", "0", **told)[0] == 2
     assert blendp("campaign", "audit", "NOT A NAME", **told)[0] == 2
     code, _, errors = blendp("campaign", "audit", "never-was", **told)
     assert (code, errors) == (6, "Error: There is no campaign 'never-was', nor was there one.\n")
