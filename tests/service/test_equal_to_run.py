@@ -66,8 +66,7 @@ def test_release_equals_run_on_the_same_inputs(
     head_list, reports = _report(collector, manifest, tmp_path / "spool.parquet")
     document, release = collector.lifecycle.release("c")
 
-    monkeypatch.setattr(LogPeople, "split", lambda *_: reports)
-    monkeypatch.setattr(LogPeople, "two_stage", lambda *_: reports)
+    monkeypatch.setattr(LogPeople, "reports", lambda *_: reports)
     everybody = rows + [(f"client {i}", "a query of clients alone", "http://clients.example") for i in range(CLIENTS)]
     columns = dict(zip(("user", "query", "url"), zip(*everybody, strict=True), strict=True))
     log = blendp.log_of_table(

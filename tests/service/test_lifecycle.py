@@ -499,8 +499,8 @@ def _listed(folder: Path, people: Sequence[int]) -> Listed:
 
 
 def _noisy(listed: Listed) -> dict[Any, float]:
-    assert isinstance(listed.found, OptInCounts)
-    return dict(zip(listed.found.head_list.labels, listed.found.people.tolist(), strict=True))
+    assert isinstance(listed.released, OptInCounts)
+    return dict(zip(listed.released.head_list.labels, listed.released.people.tolist(), strict=True))
 
 
 def test_noise_is_drawn_once_for_one_set_of_records(tmp_path: Path) -> None:

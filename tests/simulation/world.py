@@ -693,7 +693,7 @@ class World:
         }
         own = {f"campaign-{self.model.name}.{kind}.key": states for kind, states in _KEPT.items()}
         assert keys == {name for name, states in own.items() if self.model.state in states}
-        listed = {query for query, _ in self.listed.found.head_list.labels} if self.listed else set()
+        listed = {query for query, _ in self.listed.released.head_list.labels} if self.listed else set()
         raw = b"".join(path.read_bytes() for path in self.server.data.rglob("*") if path.is_file())
         for person in range(PEOPLE):
             for records in range(2):

@@ -5,7 +5,7 @@ from blendp.client.consent import Consent
 from blendp.client.device import Device
 from blendp.client.explanation import Explanation, Odds, exact_odds, explain, promised_odds
 from blendp.client.http import Http
-from blendp.client.ledger import Entry, Ledger
+from blendp.client.ledger import Ledger, LedgerEntry
 from blendp.client.outbox import Summary
 from blendp.client.policy import Policy
 from blendp.client.refusals import EquivocationError, NetworkError, OverspentError, RefusedError
@@ -17,12 +17,12 @@ __all__ = [
     "Collector",
     "Consent",
     "Device",
-    "Entry",
     "EquivocationError",
     "Explanation",
     "Http",
     "Item",
     "Ledger",
+    "LedgerEntry",
     "Listing",
     "NetworkError",
     "Odds",

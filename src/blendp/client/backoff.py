@@ -1,12 +1,12 @@
 """When to try again.
 
-    delay = retry_after + u min(longest, 5 s 2^(n-1))
+    delay = retry_after + u min(max_delay, 5 s 2^(n-1))
 
 where:
     n            is the number of attempts so far,
     u            is uniform on [0, 1), so that devices that failed together do not come back together,
     retry_after  is what the collector asked for, 0 if nothing,
-    longest      is an hour; six of them if the collector said that it is too late, which its clock may be wrong about.
+    max_delay    is an hour; six of them if the collector said that it is too late, which its clock may be wrong about.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ import datetime
 from email.utils import parsedate_to_datetime
 
 FIRST = 5.0
-LONGEST = 3600.0
+MAX_DELAY = 3600.0
 MAX_DELAY_IF_LATE = 6 * 3600.0
 MAX_WAIT = 14 * 86_400.0
 
 
-def delay(attempts: int, u: float, retry_after: float = 0.0, longest: float = LONGEST) -> float:
+def delay(attempts: int, u: float, retry_after: float = 0.0, max_delay: float = MAX_DELAY) -> float:
     """Seconds until the next attempt."""
-    return retry_after + u * min(longest, FIRST * 2.0 ** min(attempts - 1, 30))
+    return retry_after + u * min(max_delay, FIRST * 2.0 ** min(attempts - 1, 30))
 
 
 def retry_after(header: str | None, now: float) -> float:

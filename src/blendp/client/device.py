@@ -23,7 +23,7 @@ from blendp.client.collector import Campaign, Collector, Listing, Offer
 from blendp.client.consent import Consent
 from blendp.client.explanation import Explanation, explain
 from blendp.client.http import Http
-from blendp.client.ledger import CAP, YEARLY, Entry, Ledger
+from blendp.client.ledger import CAP, YEARLY, Ledger, LedgerEntry
 from blendp.client.outbox import DELETIONS, NEEDS, Outbox, Summary
 from blendp.client.personal import campaign_records, fitting
 from blendp.client.refusals import EquivocationError, RefusedError
@@ -179,9 +179,9 @@ class Device:
         The records decide what the report says, never whether there is one: those that the campaign cannot use are as
         if not there, and without any the report is that of somebody who holds <*,*>.
         """
-        held = self._held(campaign, "client")
-        if held is not None:
-            return held
+        before = self._done_before(campaign, "client")
+        if before is not None:
+            return before
         self._require_consent(Consent.LOCAL)
         seen = self.look(campaign)
         terms = seen.terms
@@ -190,9 +190,9 @@ class Device:
         entry = self._entry(campaign, "client", terms.client_budget)
         done = self._drawn(seen, campaign_records(records, terms))
         with self._store.whole():
-            held = self._held(campaign, "client")
-            if held is not None:
-                return held
+            before = self._done_before(campaign, "client")
+            if before is not None:
+                return before
             self._visit(campaign)
             self._require_consent(Consent.LOCAL)
             self._store.ledger.spending(entry)
@@ -209,9 +209,9 @@ class Device:
 
         Records that the campaign cannot use are as if not there; a person without any enrols with an empty list.
         """
-        held = self._held(campaign, "opt-in")
-        if held is not None:
-            return held
+        before = self._done_before(campaign, "opt-in")
+        if before is not None:
+            return before
         self._require_consent(Consent.OPT_IN)
         _require_token(token)
         collector = self._visit(campaign)
@@ -223,9 +223,9 @@ class Device:
             raise ParameterError("campaign", campaign, legal, f"Today is {self._day}.")
         body = self._enrolment(terms, campaign_records(records, terms))
         with self._store.whole():
-            held = self._held(campaign, "opt-in")
-            if held is not None:
-                return held
+            before = self._done_before(campaign, "opt-in")
+            if before is not None:
+                return before
             self._visit(campaign)
             self._require_consent(Consent.OPT_IN)
             self._store.spend(self._entry(campaign, "opt-in", terms.budget))
@@ -307,23 +307,23 @@ class Device:
             raise
         return seen
 
-    def _held(self, campaign: str, group: str) -> Participation | None:
+    def _done_before(self, campaign: str, group: str) -> Participation | None:
         """What was done in this campaign before; raises if it was done in the other group."""
-        held = self._store.participation(campaign)
-        if held is not None and held.group != group:
+        before = self._store.participation(campaign)
+        if before is not None and before.group != group:
             raise ParameterError(
-                "campaign", campaign, f"new to this device's {held.group} side", "Nobody is in both groups."
+                "campaign", campaign, f"new to this device's {before.group} side", "Nobody is in both groups."
             )
-        return held
+        return before
 
     def _require_consent(self, needed: Consent) -> None:
-        held = self._store.consent
-        if not held.covers(needed):
+        given = self._store.consent
+        if not given.covers(needed):
             legal = " or ".join(consent.value for consent in Consent if consent.covers(needed))
-            raise ParameterError("consent", held.value, legal, "The person has to agree first; nothing was done.")
+            raise ParameterError("consent", given.value, legal, "The person has to agree first; nothing was done.")
 
-    def _entry(self, campaign: str, group: str, budget: Budget) -> Entry:
-        return Entry(campaign, group, budget, self._day, self._store.count_days(self._today))
+    def _entry(self, campaign: str, group: str, budget: Budget) -> LedgerEntry:
+        return LedgerEntry(campaign, group, budget, self._day, self._store.count_days(self._today))
 
     def _drawn(self, seen: Campaign, records: Sequence[Record]) -> Participation:
         """Whether this device takes part, which no record has a say in, and its report if it does; not yet real."""
@@ -336,7 +336,7 @@ class Device:
     def _enrolment(self, terms: Terms, records: Sequence[Record]) -> bytes:
         """The body of an enrolment: some of the records, drawn at random, and the nonce by which a retry is known."""
         count = min(terms.opt_in_records, len(records))
-        chosen = [records[place] for place in self._random.subset(len(records), count).tolist()]
+        chosen = [records[index] for index in self._random.subset(len(records), count).tolist()]
         nonce = os.urandom(ENROLMENT_NONCE_BYTES)
         room = MAX_BODY - len(OptInRecords.of(terms.sha256, nonce, []).to_bytes())
         return OptInRecords.of(terms.sha256, nonce, fitting(chosen, record_bytes, room)).to_bytes()

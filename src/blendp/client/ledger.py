@@ -42,7 +42,7 @@ def days_passed(last: datetime.date | None, today: datetime.date) -> int:
 
 
 @dataclass(frozen=True)
-class Entry:
+class LedgerEntry:
     """One participation and its cost."""
 
     campaign: str
@@ -69,7 +69,7 @@ class Ledger:
     cap: Budget = CAP
     """For life."""
 
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[LedgerEntry, ...] = ()
     yearly: Budget = YEARLY
     counted: int = 0
     """How many days the device has counted by now."""
@@ -95,7 +95,7 @@ class Ledger:
         year, life = _left(self.yearly, self.spent_this_year), self.remaining
         return min(year[0], life[0]), min(year[1], life[1])
 
-    def spending(self, entry: Entry) -> Ledger:
+    def spending(self, entry: LedgerEntry) -> Ledger:
         """With one entry more; raises :class:`OverspentError` if a cap does not allow it."""
         if any(known.campaign == entry.campaign for known in self.entries):
             raise ParameterError("campaign", entry.campaign, "new to the ledger", "Nobody takes part twice.")
@@ -130,11 +130,11 @@ class Ledger:
         return replace(self, cap=cap, yearly=yearly)
 
     @property
-    def _of_this_year(self) -> tuple[Entry, ...]:
+    def _of_this_year(self) -> tuple[LedgerEntry, ...]:
         return tuple(entry for entry in self.entries if self.counted - entry.counted < PERIOD_DAYS)
 
 
-def _sum(entries: tuple[Entry, ...] | list[Entry]) -> Amount:
+def _sum(entries: tuple[LedgerEntry, ...] | list[LedgerEntry]) -> Amount:
     return (
         sum((Fraction(entry.budget.epsilon) for entry in entries), Fraction(0)),
         sum((Fraction(entry.budget.delta) for entry in entries), Fraction(0)),

@@ -11,7 +11,7 @@ import datetime
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from blendp.client.backoff import LONGEST, MAX_DELAY_IF_LATE, MAX_WAIT, delay, retry_after
+from blendp.client.backoff import MAX_DELAY, MAX_DELAY_IF_LATE, MAX_WAIT, delay, retry_after
 from blendp.client.consent import Consent
 from blendp.client.http import Http, HttpAnswer
 from blendp.client.refusals import NetworkError, RefusedError
@@ -163,8 +163,8 @@ class Outbox:
             return
         heard = self._clock()
         asked = retry_after(answer.headers.get("retry-after"), heard)
-        longest = MAX_DELAY_IF_LATE if early else LONGEST
-        self._store.postpone(item, heard + delay(item.attempts + 1, self._jitter(), asked, longest), answer.problem)
+        max_delay = MAX_DELAY_IF_LATE if early else MAX_DELAY
+        self._store.postpone(item, heard + delay(item.attempts + 1, self._jitter(), asked, max_delay), answer.problem)
 
 
 def _outcome(answer: HttpAnswer, kind: str) -> str | None:

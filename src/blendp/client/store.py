@@ -15,7 +15,7 @@ from typing import Any
 
 from blendp.client.collector import Campaign, Offer
 from blendp.client.consent import Consent
-from blendp.client.ledger import Entry, Ledger, days_passed
+from blendp.client.ledger import Ledger, LedgerEntry, days_passed
 from blendp.client.refusals import EquivocationError, RefusedError
 from blendp.client.schema import bring_up
 from blendp.errors import ParameterError
@@ -168,7 +168,7 @@ class DeviceStore:
         """What was spent, and the caps."""
         row = self._one("SELECT epsilon, delta, year_epsilon, year_delta, counted FROM device")
         rows = self._run(f"SELECT {_ENTRY} FROM ledger ORDER BY rowid").fetchall()
-        entries = tuple(Entry(one[0], one[1], Budget(one[2], one[3]), one[4], one[5]) for one in rows)
+        entries = tuple(LedgerEntry(one[0], one[1], Budget(one[2], one[3]), one[4], one[5]) for one in rows)
         return Ledger(Budget(row[0], row[1]), entries, Budget(row[2], row[3]), row[4])
 
     def count_days(self, today: datetime.date) -> int:
@@ -188,7 +188,7 @@ class DeviceStore:
             caps = (lower.cap.epsilon, lower.cap.delta, lower.yearly.epsilon, lower.yearly.delta)
             self._run("UPDATE device SET epsilon = ?, delta = ?, year_epsilon = ?, year_delta = ?", caps)
 
-    def spend(self, entry: Entry) -> None:
+    def spend(self, entry: LedgerEntry) -> None:
         """Write down a participation's cost; raises if a cap does not allow it."""
         with self.whole():
             self.ledger.spending(entry)

@@ -38,9 +38,9 @@ def publish(people: People, parameters: Parameters, random: Random, progress: Pr
     """List and counts from the opt-in group."""
     progress("making the head list")
     list_maker = blendp_list_maker(parameters, people.levels)
-    found = _list_and_counts(people, list_maker, parameters, random)
+    counts = _list_and_counts(people, list_maker, parameters, random)
     progress("counting opt-in records")
-    return Listed(parameters, people.sizes.head_list, people.sizes.estimate, found)
+    return Listed(parameters, people.sizes.head_list, people.sizes.estimate, counts)
 
 
 def conclude(kind: type[Kind], listed: Listed, reports: ReportSums, query_share: float | None, random: Random) -> Kind:

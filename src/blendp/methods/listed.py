@@ -65,7 +65,7 @@ class Listed:
     estimate_users: int
     """|T|: opt-in users held out of it, whose records were counted; 0 where those who made the list are counted."""
 
-    found: OptInCounts | NoisyCounts
+    released: OptInCounts | NoisyCounts
     """The counts of all records that passed, before trimming; :class:`NoisyCounts` in the published method."""
 
     def __post_init__(self) -> None:
@@ -73,16 +73,22 @@ class Listed:
         for name, users in (("list_users", self.list_users), ("estimate_users", self.estimate_users)):
             require_count(name, users, min_value=0, remedy="Count the people of the group.")
         held_out = self.parameters.holds_out
-        _require(self.found.users, self.estimate_users if held_out else self.list_users, "the people who were counted")
+        _require(
+            self.released.users, self.estimate_users if held_out else self.list_users, "the people who were counted"
+        )
         _require(held_out or not self.estimate_users, True, "held-out people only where the parameters hold out some")
-        _require(isinstance(self.found, NoisyCounts), self.parameters.method == "published", "counts of this method")
-        if isinstance(self.found, NoisyCounts):
-            cells = (self.found.head_list.cells,)
-            _require(self.found.noise, published_list_maker(self.parameters).noise, "with the noise of the parameters")
-            _require(self.found.records_per_user, self.parameters.opt_in_records, "with as many records a person")
-            _require((self.found.counts.shape, self.found.terms.shape), (cells, cells), "one number for every cell")
+        _require(isinstance(self.released, NoisyCounts), self.parameters.method == "published", "counts of this method")
+        if isinstance(self.released, NoisyCounts):
+            cells = (self.released.head_list.cells,)
+            _require(
+                self.released.noise, published_list_maker(self.parameters).noise, "with the noise of the parameters"
+            )
+            _require(self.released.records_per_user, self.parameters.opt_in_records, "with as many records a person")
+            _require(
+                (self.released.counts.shape, self.released.terms.shape), (cells, cells), "one number for every cell"
+            )
         else:
-            _require(self.found.record_noise, self._record_noise, "with the noise of the parameters")
+            _require(self.released.record_noise, self._record_noise, "with the noise of the parameters")
 
     @property
     def _record_noise(self) -> AsymmetricLaplace | None:
@@ -93,17 +99,17 @@ class Listed:
     @property
     def levels(self) -> int:
         """2 for <query, URL> records, 1 for queries alone."""
-        return self.found.head_list.levels
+        return self.released.head_list.levels
 
     @property
     def candidates(self) -> int:
         """Records that passed the threshold, before trimming."""
-        return self.found.head_list.records
+        return self.released.head_list.records
 
     @property
     def list_maker(self) -> ThresholdList | AsymmetricList | WeightedUnion:
         """The mechanism that made the list."""
-        if isinstance(self.found, NoisyCounts):
+        if isinstance(self.released, NoisyCounts):
             return published_list_maker(self.parameters)
         return blendp_list_maker(self.parameters, self.levels)
 
@@ -111,7 +117,11 @@ class Listed:
     def counts(self) -> OptInCounts | NoisyCounts:
         """The counts of the final list."""
         size, unit = self.parameters.size, self.parameters.trim_unit
-        return trim(self.found, size, unit) if isinstance(self.found, NoisyCounts) else self.found.trimmed(size, unit)
+        return (
+            trim(self.released, size, unit)
+            if isinstance(self.released, NoisyCounts)
+            else self.released.trimmed(size, unit)
+        )
 
     @property
     def head_list(self) -> HeadList:
@@ -128,9 +138,9 @@ class Listed:
     @cached_property
     def posterior(self) -> Posterior:
         """What the opt-in group says of every cell (blendp method)."""
-        if isinstance(self.found, NoisyCounts) or isinstance(self.counts, NoisyCounts):
+        if isinstance(self.released, NoisyCounts) or isinstance(self.counts, NoisyCounts):
             raise ParameterError("method", "published", "blendp for a posterior", "Take the estimate of the counts.")
-        return opt_in_posterior(self.counts, self.found, self.parameters.prior)
+        return opt_in_posterior(self.counts, self.released, self.parameters.prior)
 
     def scheme(self, query_share: float | None = None) -> ListScheme:
         """How clients report about the list; by subset selection, they are told the share of the query's reporters."""
@@ -196,7 +206,10 @@ class Listed:
                 raise ParameterError("listed", data[:40], "undamaged", _REMEDY)
             users = value["users"]
             listed = cls(
-                Parameters(**value["parameters"]), users["head_list"], users["estimate"], _read_found(value["found"])
+                Parameters(**value["parameters"]),
+                users["head_list"],
+                users["estimate"],
+                _read_counts(value["released"]),
             )
             canonical = listed.to_bytes()
         except ParameterError:
@@ -212,7 +225,7 @@ class Listed:
             "format": FORMAT,
             "parameters": asdict(self.parameters),
             "users": {"head_list": self.list_users, "estimate": self.estimate_users},
-            "found": _write_found(self.found),
+            "released": _write_counts(self.released),
         }
 
     def __str__(self) -> str:
@@ -220,30 +233,30 @@ class Listed:
         return f"{self.head_list}, by {self.sizes(0).opt_in:,} opt-in users, {self.parameters}"
 
 
-def _write_found(found: OptInCounts | NoisyCounts) -> dict[str, Any]:
+def _write_counts(counts: OptInCounts | NoisyCounts) -> dict[str, Any]:
     """Released counts as plain values; fractions as text."""
-    plain: dict[str, Any] = {"head_list": json.loads(found.head_list.to_bytes()), "users": found.users}
-    if isinstance(found, NoisyCounts):
+    plain: dict[str, Any] = {"head_list": json.loads(counts.head_list.to_bytes()), "users": counts.users}
+    if isinstance(counts, NoisyCounts):
         return plain | {
-            "counts": found.counts.tolist(),
-            "terms": found.terms.tolist(),
-            "records_per_user": found.records_per_user,
-            "noise": str(found.noise.rate),
+            "counts": counts.counts.tolist(),
+            "terms": counts.terms.tolist(),
+            "records_per_user": counts.records_per_user,
+            "noise": str(counts.noise.rate),
         }
-    noise = found.record_noise
+    noise = counts.record_noise
     return plain | {
-        "people": found.people.tolist(),
-        "noise_variance": found.noise_variance.tolist(),
-        "dispersion": found.dispersion,
-        "query_dispersion": found.query_dispersion,
-        "selected_above": found.selected_above,
-        "min_people": found.min_people,
+        "people": counts.people.tolist(),
+        "noise_variance": counts.noise_variance.tolist(),
+        "dispersion": counts.dispersion,
+        "query_dispersion": counts.query_dispersion,
+        "selected_above": counts.selected_above,
+        "min_people": counts.min_people,
         "record_noise": None if noise is None else [str(noise.falling), str(noise.rising)],
     }
 
 
-def _read_found(value: Mapping[str, Any]) -> OptInCounts | NoisyCounts:
-    """Undo :func:`_write_found`; what is not as it would write it shows when it is written again."""
+def _read_counts(value: Mapping[str, Any]) -> OptInCounts | NoisyCounts:
+    """Undo :func:`_write_counts`; what is not as it would write it shows when it is written again."""
     head_list = HeadList.from_bytes(canonical_json(value["head_list"]))
     if "counts" in value:
         counts, terms = (np.array(value[name], dtype=np.int64) for name in ("counts", "terms"))
@@ -270,4 +283,4 @@ def _digest(value: Mapping[str, Any]) -> str:
 
 def _require(given: object, due: object, legal: str) -> None:
     if given != due:
-        raise ParameterError("found", given, f"{legal} ({due})", _REMEDY)
+        raise ParameterError("released", given, f"{legal} ({due})", _REMEDY)

@@ -15,7 +15,7 @@ OptIn = float | NDArray[np.bool_] | None
 """The share of users who opt in, a mark for every user, or None for the log's own marks."""
 
 
-class Contributions(Protocol):
+class DrawnContributions(Protocol):
     """What every person contributes, and the texts behind it."""
 
     @property
@@ -48,7 +48,9 @@ class Contributions(Protocol):
 class Log(Protocol):
     """A log that an engine answers for, without showing rows."""
 
-    def draw(self, per_user: int, key: int, *, reproducible: bool = False, different: bool = False) -> Contributions:
+    def draw(
+        self, per_user: int, key: int, *, reproducible: bool = False, different: bool = False
+    ) -> DrawnContributions:
         """So many records of every person, drawn fairly by the key; reproducibly, by nothing but their content.
 
         With ``different`` a second choice is made, of each person's different records.

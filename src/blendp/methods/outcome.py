@@ -83,20 +83,20 @@ class Outcome:
     @property
     def cautions(self) -> list[str]:
         """What a reader of this outcome should be warned of; from public numbers alone."""
-        told = self.parameters
+        parameters = self.parameters
         people = self.groups.opt_in + self.groups.client
         warnings = []
-        if told.delta * people >= 1:
+        if parameters.delta * people >= 1:
             warnings.append(
-                f"delta = {told.delta:g} is not below one over the {people:,} people ({1 / people:.2g}): "
+                f"delta = {parameters.delta:g} is not below one over the {people:,} people ({1 / people:.2g}): "
                 f"choose a smaller delta for a release about real people."
             )
-        if told.epsilon > 10:
-            factor = math.exp(told.epsilon)
-            warnings.append(f"epsilon = {told.epsilon:g} promises next to nothing: a factor of {factor:.1g}.")
-        if told.variance != "mended":
-            warnings.append(f"The {told.variance} formulas are wrong where they differ: for reproduction only.")
-        if told.wildcard == "figure-4":
+        if parameters.epsilon > 10:
+            factor = math.exp(parameters.epsilon)
+            warnings.append(f"epsilon = {parameters.epsilon:g} promises next to nothing: a factor of {factor:.1g}.")
+        if parameters.variance != "mended":
+            warnings.append(f"The {parameters.variance} formulas are wrong where they differ: for reproduction only.")
+        if parameters.wildcard == "figure-4":
             warnings.append(
                 "With wildcard = figure-4 the two groups estimate different things for queries and wildcards, so "
                 "intervals of these do not hold: for reproduction only."

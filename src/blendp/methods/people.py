@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from blendp.headlist import HeadList
 from blendp.headlist.head_list import Record
 from blendp.methods.groups import Groups, GroupSizes, draw_groups
-from blendp.methods.log import Contributions, Log, OptIn, require_log, who_opts_in
+from blendp.methods.log import DrawnContributions, Log, OptIn, require_log, who_opts_in
 from blendp.methods.parameters import Parameters
 from blendp.randomness import Random
 from blendp.reports import ListScheme, ReportSums
@@ -54,7 +54,7 @@ class People(Protocol):
 class LogPeople:
     """The people of a log, asked one by one."""
 
-    drawn: Contributions
+    drawn: DrawnContributions
     groups: Groups
     parameters: Parameters
 

@@ -16,7 +16,7 @@ Counts = NDArray[np.int64]
 _DROP = "It was made for another list or epsilon, or is damaged: drop it."
 
 
-class Answer(Protocol):
+class AnswerFormat(Protocol):
     """One answer, a set of ``size`` of ``items`` items, as a number below ``subsets`` in ``report_bytes`` bytes.
 
     The most significant byte comes first. :class:`~blendp.mechanisms.SubsetSelection` is one, :class:`SingleItem` is
@@ -103,7 +103,7 @@ class Question:
     """
 
     name: str
-    answers: tuple[Answer, ...]
+    answers: tuple[AnswerFormat, ...]
     width: int = field(init=False, compare=False)
     """How many bytes every report takes."""
 

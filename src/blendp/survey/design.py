@@ -96,16 +96,16 @@ class Design:
             N  is the number of people whose own frequencies are meant (``among``), the reporters being some of them;
                None: those of the law that all are drawn from, and 1/N = 0.
         """
-        found: list[Array] = [np.empty(0)] * len(self.sizes)
+        variances: list[Array] = [np.empty(0)] * len(self.sizes)
         for group in self.groups:
-            for place, attribute in enumerate(group.attributes):
+            for rank, attribute in enumerate(group.attributes):
                 f = np.asarray(frequencies[attribute], dtype=np.float64)
                 if self.hidden is None:
-                    drawn = group.randomisers[place].variance(f, group.clients)
+                    drawn = group.randomisers[rank].variance(f, group.clients)
                 else:
                     drawn = self.hidden.variance(attribute, f, group.clients)
-                found[attribute] = drawn if among is None else drawn - f * (1 - f) / among
-        return found
+                variances[attribute] = drawn if among is None else drawn - f * (1 - f) / among
+        return variances
 
     def mean_squared_error(self, frequencies: Sequence[Array], *, among: int | None = None) -> float:
         """The variance, averaged over the values of each attribute and then over attributes."""
@@ -148,13 +148,13 @@ def design(
         return _finished(model, clients, promise, method, errors, rows)
     wide = errors.best(np.full(len(sizes), promise.epsilon / len(sizes)), np.zeros(len(sizes), dtype=bool))[1]
     policies = [True, False] if max(wide) > 1 and model.takes_subsets else [True]
-    found = [
+    partitions = [
         rows for single in policies for rows in _grouped(model, promise, errors, method, group, per_attribute, single)
     ]
-    found = [rows for rows in found if len(rows) <= clients]
-    if not found:
+    partitions = [rows for rows in partitions if len(rows) <= clients]
+    if not partitions:
         raise ParameterError("clients", clients, "at least one for each group", "Ask more people, or group less.")
-    return _finished(model, clients, promise, method, errors, min(found, key=partial(_cost, errors)))
+    return _finished(model, clients, promise, method, errors, min(partitions, key=partial(_cost, errors)))
 
 
 Rows = list[tuple[Array, bool]]
@@ -221,11 +221,11 @@ def _losses(model: Model, groups: Sequence[Group]) -> Losses:
         epsilons, single = np.zeros(attributes), np.ones(attributes, dtype=bool)
         epsilons[list(group.attributes)] = group.epsilons
         single[list(group.attributes)] = np.array(group.widths) == 1
-        found = model.exact_losses(epsilons, single)
-        if found is None:
+        losses = model.exact_losses(epsilons, single)
+        if losses is None:
             exact = False
-            found = model.losses(epsilons[None], single)[0]
-        worst = np.maximum(worst, np.fmin(found, group.record_epsilon))
+            losses = model.losses(epsilons[None], single)[0]
+        worst = np.maximum(worst, np.fmin(losses, group.record_epsilon))
         record = max(record, group.record_epsilon)
     return Losses(tuple(worst.tolist()), record, "exact" if exact else "at most")
 
@@ -236,21 +236,21 @@ def _hidden(model: Model, clients: int, promise: Promise) -> Design:
     bounds = pair_bounds(model)
 
     def losses(inner: float) -> tuple[HiddenSampling, NDArray[np.float64]]:
-        made = HiddenSampling(inner, sizes)
-        return made, np.full(len(sizes), made.loss()) if bounds is None else made.attribute_losses(*bounds)
+        hidden = HiddenSampling(inner, sizes)
+        return hidden, np.full(len(sizes), hidden.loss()) if bounds is None else hidden.attribute_losses(*bounds)
 
-    most = max(_STRONGEST_HIDDEN, promise.epsilon)
-    low, high = promise.max_loss, most if promise.record is None else min(most, promise.record)
+    max_inner = max(_STRONGEST_HIDDEN, promise.epsilon)
+    low, high = promise.max_loss, max_inner if promise.record is None else min(max_inner, promise.record)
     if losses(high)[1].max() <= promise.max_loss:
         low = high
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         low, high = (middle, high) if losses(middle)[1].max() <= promise.max_loss else (low, middle)
-    made, found = losses(low)
+    hidden, by_attribute = losses(low)
     known = bounds is not None and all((bounds[0][pair] == bounds[1][pair]).all() for pair in bounds[0])
-    group = Group(tuple(range(len(sizes))), (made.inner,) * len(sizes), sizes, (1,) * len(sizes), clients)
+    group = Group(tuple(range(len(sizes))), (hidden.inner,) * len(sizes), sizes, (1,) * len(sizes), clients)
     kind = "exact" if known or isinstance(model, AnyLaw) else "at most"
-    return Design("rsfd", promise, sizes, (group,), Losses(tuple(found.tolist()), made.loss(), kind), made)
+    return Design("rsfd", promise, sizes, (group,), Losses(tuple(by_attribute.tolist()), hidden.loss(), kind), hidden)
 
 
 Bounds = dict[tuple[int, int], Array]
@@ -273,14 +273,14 @@ def _pairs(model: Model) -> dict[tuple[int, int], Box] | None:
         return dict(model.boxes)
     if not isinstance(model, Clusters):
         return None
-    found: dict[tuple[int, int], Box] = {}
+    boxes: dict[tuple[int, int], Box] = {}
     for members, law in model.parts:
         margins = law.margins
         if margins is not None:
-            for place, j in enumerate(members):
+            for rank, j in enumerate(members):
                 for i in set(range(len(model.sizes))) - set(members):
-                    same = np.repeat(margins[place][None], model.sizes[i], axis=0)
-                    found[i, j] = Box(same, same)
+                    same = np.repeat(margins[rank][None], model.sizes[i], axis=0)
+                    boxes[i, j] = Box(same, same)
         inside = _pairs(law)
-        found |= {} if inside is None else {(members[i], members[j]): box for (i, j), box in inside.items()}
-    return found
+        boxes |= {} if inside is None else {(members[i], members[j]): box for (i, j), box in inside.items()}
+    return boxes

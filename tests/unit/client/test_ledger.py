@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blendp.client import Entry, Ledger, OverspentError
+from blendp.client import Ledger, LedgerEntry, OverspentError
 from blendp.client.ledger import PERIOD_DAYS, days_passed
 from blendp.errors import ParameterError
 from blendp.privacy import Budget
@@ -27,7 +27,7 @@ def test_no_sum_of_entries_is_ever_above_the_cap(cap: Budget, asked: list[Budget
     for number, budget in enumerate(asked):
         before = ledger
         try:
-            ledger = ledger.spending(Entry(f"c{number}", "client", budget, DAY))
+            ledger = ledger.spending(LedgerEntry(f"c{number}", "client", budget, DAY))
         except OverspentError:
             left = before.remaining
             assert Fraction(budget.epsilon) > left[0] or Fraction(budget.delta) > left[1]
@@ -41,35 +41,35 @@ def test_rounding_does_not_slip_above_the_cap() -> None:
     """Ten times 0.1 is above 1 in exact numbers, though its sum of floats is below."""
     ledger = Ledger(Budget(1.0))
     for number in range(9):
-        ledger = ledger.spending(Entry(f"c{number}", "client", Budget(0.1), DAY))
+        ledger = ledger.spending(LedgerEntry(f"c{number}", "client", Budget(0.1), DAY))
     with pytest.raises(OverspentError):
-        ledger.spending(Entry("last", "client", Budget(0.1), DAY))
+        ledger.spending(LedgerEntry("last", "client", Budget(0.1), DAY))
 
 
 def test_not_even_the_last_bit_slips_above_the_cap() -> None:
     """What remains is below 1, but is 1 as a float."""
-    ledger = Ledger(Budget(1.0, 0.5)).spending(Entry("first", "client", Budget(2.0**-60, 2.0**-60), DAY))
+    ledger = Ledger(Budget(1.0, 0.5)).spending(LedgerEntry("first", "client", Budget(2.0**-60, 2.0**-60), DAY))
     for budget in (Budget(1.0), Budget(0.5, 0.5)):
         with pytest.raises(OverspentError, match="Difference"):
-            ledger.spending(Entry("second", "client", budget, DAY))
+            ledger.spending(LedgerEntry("second", "client", budget, DAY))
 
 
 def test_the_error_tells_requested_remaining_and_difference() -> None:
-    ledger = Ledger(Budget(10.0, 1e-5)).spending(Entry("first", "opt-in", Budget(7.5, 1e-6), DAY))
+    ledger = Ledger(Budget(10.0, 1e-5)).spending(LedgerEntry("first", "opt-in", Budget(7.5, 1e-6), DAY))
     with pytest.raises(OverspentError) as raised:
-        ledger.spending(Entry("second", "client", Budget(4.0), DAY))
+        ledger.spending(LedgerEntry("second", "client", Budget(4.0), DAY))
     text = str(raised.value)
     for words in ("Requested: (ε = 4, δ = 0)", "Remaining: (ε = 2.5, δ = 9e-06)", "Difference: (ε = 1.5, δ = 0)"):
         assert words in text
     with pytest.raises(OverspentError, match="delta = 2e-05"):
-        ledger.spending(Entry("second", "client", Budget(1.0, 2e-5), DAY))
+        ledger.spending(LedgerEntry("second", "client", Budget(1.0, 2e-5), DAY))
 
 
 def test_caps_are_lowered_and_never_raised() -> None:
-    ledger = Ledger().spending(Entry("first", "client", Budget(4.0), DAY)).lowered(Budget(3.0, 1e-6))
+    ledger = Ledger().spending(LedgerEntry("first", "client", Budget(4.0), DAY)).lowered(Budget(3.0, 1e-6))
     assert ledger.remaining == (Fraction(0), Fraction(1e-6))
     with pytest.raises(OverspentError):
-        ledger.spending(Entry("second", "client", Budget(0.001), DAY))
+        ledger.spending(LedgerEntry("second", "client", Budget(0.001), DAY))
     for cap in (Budget(3.5, 1e-6), Budget(3.0, 1e-5)):
         with pytest.raises(ParameterError, match="never raised"):
             ledger.lowered(cap)
@@ -85,7 +85,7 @@ def test_no_365_days_cost_more_than_the_cap_for_a_year(yearly: Budget, asked: li
     for number, (budget, days) in enumerate(asked):
         counted += days
         ledger = dataclasses.replace(ledger, counted=counted)
-        entry = Entry(f"c{number}", "client", budget, DAY, counted)
+        entry = LedgerEntry(f"c{number}", "client", budget, DAY, counted)
         try:
             ledger = ledger.spending(entry)
         except OverspentError as error:
@@ -105,7 +105,7 @@ def test_how_many_campaigns_there_is_room_for() -> None:
     assert Ledger().affordable(Budget(4.0)) == (3, 12)
     assert Ledger().affordable(Budget(4.0, 1e-6)) == (3, 12)
     assert Ledger().affordable(Budget(1.0, 5e-6)) == (2, 8)
-    spent = Ledger(Budget(5.0)).spending(Entry("first", "client", Budget(4.0), DAY))
+    spent = Ledger(Budget(5.0)).spending(LedgerEntry("first", "client", Budget(4.0), DAY))
     assert spent.affordable(Budget(1.0)) == (1, 1)
     assert spent.affordable(Budget(2.0)) == (0, 0)
 
@@ -121,9 +121,9 @@ def test_a_clock_counts_few_days_at_once_and_none_twice(last: str | None, today:
 
 
 def test_nobody_takes_part_twice() -> None:
-    ledger = Ledger().spending(Entry("first", "client", Budget(1.0), DAY))
+    ledger = Ledger().spending(LedgerEntry("first", "client", Budget(1.0), DAY))
     with pytest.raises(ParameterError, match="twice"):
-        ledger.spending(Entry("first", "opt-in", Budget(1.0), DAY))
+        ledger.spending(LedgerEntry("first", "opt-in", Budget(1.0), DAY))
 
 
 @pytest.mark.parametrize(
@@ -131,4 +131,4 @@ def test_nobody_takes_part_twice() -> None:
 )
 def test_what_is_no_entry_is_refused(values: tuple[str, str, Budget, str]) -> None:
     with pytest.raises(ParameterError):
-        Entry(*values)
+        LedgerEntry(*values)

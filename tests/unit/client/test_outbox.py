@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from blendp.client import Consent, Device, Http, outbox
-from blendp.client.backoff import FIRST, LONGEST, MAX_DELAY_IF_LATE, MAX_WAIT, delay, retry_after
+from blendp.client.backoff import FIRST, MAX_DELAY, MAX_DELAY_IF_LATE, MAX_WAIT, delay, retry_after
 from blendp.client.store import Participation
 from blendp.wire.media_types import JSON_TYPE
 from blendp.wire.problems import PROBLEMS, RETRYABLE
@@ -33,7 +33,7 @@ AFTER = LAST_MOMENT["report"] + 86_400
 )
 def test_delays_keep_their_bounds(attempts: int, u: float, asked: float) -> None:
     found = delay(attempts, u, asked)
-    assert asked <= found <= asked + min(LONGEST, FIRST * 2 ** min(attempts - 1, 99))
+    assert asked <= found <= asked + min(MAX_DELAY, FIRST * 2 ** min(attempts - 1, 99))
 
 
 def test_delays_double_up_to_an_hour_with_full_jitter() -> None:
@@ -70,7 +70,7 @@ def test_retries_are_the_same_bytes(tmp_path: Path) -> None:
     assert (summary.sent, summary.waiting, item.attempts, item.reason) == (1, 0, tries, "accepted")
     assert len({(request.method, str(request.url), request.content) for request in fake.writes}) == 1
     assert len(fake.writes) == tries
-    assert clock.slept == [0.5 * min(LONGEST, FIRST * 2**n) for n in range(tries - 1)]
+    assert clock.slept == [0.5 * min(MAX_DELAY, FIRST * 2**n) for n in range(tries - 1)]
 
 
 def test_retry_after_is_a_lower_bound(tmp_path: Path) -> None:
@@ -249,7 +249,7 @@ def test_waiting_ends_when_patience_does(tmp_path: Path) -> None:
         assert clock.now <= NOW + 600 < summary.next_due
         clock.now = AFTER - 9000
         assert device.send(wait=True, patience=1e9).dropped == 1
-        assert clock.now < AFTER + 2 * 86_400 + 2 * LONGEST
+        assert clock.now < AFTER + 2 * 86_400 + 2 * MAX_DELAY
 
 
 def test_waiting_counts_all_rounds(tmp_path: Path) -> None:

@@ -166,8 +166,8 @@ def test_bytes_are_canonical_and_come_back(log: EmbeddedLog, kind: str) -> None:
     value = json.loads(data)
     assert value["format"] == "blendp/listed/1"
     assert data == json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()
-    for field in fields(listed.found):
-        before, after = getattr(listed.found, field.name), getattr(again.found, field.name)
+    for field in fields(listed.released):
+        before, after = getattr(listed.released, field.name), getattr(again.released, field.name)
         if isinstance(before, np.ndarray):
             assert (before.dtype, before.tobytes()) == (after.dtype, after.tobytes())
         else:
@@ -218,24 +218,24 @@ FORGERIES: list[Callable[[dict[str, Any]], object]] = [
     lambda v: v["users"].update(estimate=7),
     lambda v: v["users"].update(head_list=True),
     lambda v: v["users"].update(head_list=-1, estimate=-1),
-    lambda v: v["found"].update(users=11),
-    lambda v: v["found"]["head_list"].update(levels=1),
-    lambda v: v["found"]["head_list"]["queries"].pop(),
-    lambda v: v["found"]["head_list"]["queries"].reverse(),
-    lambda v: v["found"].update(more=1),
+    lambda v: v["released"].update(users=11),
+    lambda v: v["released"]["head_list"].update(levels=1),
+    lambda v: v["released"]["head_list"]["queries"].pop(),
+    lambda v: v["released"]["head_list"]["queries"].reverse(),
+    lambda v: v["released"].update(more=1),
     lambda v: _numbers(v).pop(),
     lambda v: _numbers(v).append(1),
     lambda v: _numbers(v).__setitem__(0, "1"),
     lambda v: _numbers(v).__setitem__(0, True),
     lambda v: _numbers(v).__setitem__(0, [1]),
     lambda v: _numbers(v).__setitem__(0, 10**400),
-    lambda v: v["found"].update({"noise": "1/0"} if "noise" in v["found"] else {"record_noise": ["1/0", "1"]}),
-    lambda v: v["found"].update({"noise": "1/3"} if "noise" in v["found"] else {"record_noise": ["1/3", "1"]}),
+    lambda v: v["released"].update({"noise": "1/0"} if "noise" in v["released"] else {"record_noise": ["1/0", "1"]}),
+    lambda v: v["released"].update({"noise": "1/3"} if "noise" in v["released"] else {"record_noise": ["1/3", "1"]}),
 ]
 
 
 def _numbers(value: dict[str, Any]) -> list[Any]:
-    numbers: list[Any] = value["found"].get("people") or value["found"]["counts"]
+    numbers: list[Any] = value["released"].get("people") or value["released"]["counts"]
     return numbers
 
 
@@ -251,7 +251,7 @@ def test_other_contents_are_refused(kind: str, forgery: int) -> None:
 def test_unknown_numbers_are_refused() -> None:
     listed = listed_with()
     value = json.loads(listed.to_bytes())
-    text = listed.to_bytes().decode().replace(str(value["found"]["people"][0]), "NaN", 1)
+    text = listed.to_bytes().decode().replace(str(value["released"]["people"][0]), "NaN", 1)
     with pytest.raises(ParameterError, match="document"):
         Listed.from_bytes(text.encode())
 
@@ -335,7 +335,7 @@ def test_a_share_other_than_the_parameters_say_is_refused() -> None:
 def test_counts_that_do_not_fit_are_refused_at_birth() -> None:
     listed, other = listed_with(), listed_with(method="published")
     with pytest.raises(ParameterError, match="counts of this method"):
-        replace(listed, parameters=Parameters(head_list_share=0.95), found=other.found, estimate_users=60)
+        replace(listed, parameters=Parameters(head_list_share=0.95), released=other.released, estimate_users=60)
     with pytest.raises(ParameterError, match="list_users"):
         replace(listed, list_users=-1)
     with pytest.raises(ParameterError, match="people who were counted"):
