@@ -56,7 +56,7 @@ from blendp.survey import (
     design,
     simulate_survey,
 )
-from blendp.survey.design import pair_bounds
+from blendp.survey.designs import pair_bounds
 from blendp.survey.synthetic import draw_answers
 from examples.fair_survey import fair_answers
 

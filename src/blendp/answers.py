@@ -144,8 +144,10 @@ class Answers:
                 "Give one row a person and one column a question.",
             )
         if len(codes):
-            least, most = codes.min(axis=0), codes.max(axis=0)
-            for attribute, low, high in zip(self.questionnaire.attributes, least.tolist(), most.tolist(), strict=True):
+            lowest, highest = codes.min(axis=0), codes.max(axis=0)
+            for attribute, low, high in zip(
+                self.questionnaire.attributes, lowest.tolist(), highest.tolist(), strict=True
+            ):
                 if low < 0 or high >= attribute.size:
                     raise ParameterError(
                         f"code of {attribute.name!r}",

@@ -14,7 +14,7 @@ from blendp.errors import EngineError, LogError, ParameterError
 from blendp.leftovers import FolderName, HeldFolder, hold_folder, sweep
 
 _UNITS = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
-_LEAST = 256 * 10**6
+_MIN_MEMORY = 256 * 10**6
 
 SPILL = FolderName("blendp-database-")
 """What folders for temporary files are called."""
@@ -67,7 +67,7 @@ def bytes_of(memory_limit: str) -> int:
     """How many bytes ``"4GB"``, ``"512 MiB"`` ... are."""
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]i?B)\s*", str(memory_limit), re.IGNORECASE)
     limit = int(float(match[1]) * _UNITS[match[2].upper()]) if match else 0
-    if limit < _LEAST:
+    if limit < _MIN_MEMORY:
         raise ParameterError(
             "memory_limit", memory_limit, "a size of at least 256MB", "Give a number and its unit, such as 4GB."
         )

@@ -125,6 +125,6 @@ class EmbeddedLog:
         return Truth(record, query_id, _sums(query_id, record, 0))
 
 
-def _sums(ids: NDArray[np.int64], weights: NDArray[np.float64], least: int) -> NDArray[np.float64]:
+def _sums(ids: NDArray[np.int64], weights: NDArray[np.float64], min_length: int) -> NDArray[np.float64]:
     """The sum of the weights of every id, added in the order they come."""
-    return np.bincount(ids, weights, minlength=least).astype(np.float64)
+    return np.bincount(ids, weights, minlength=min_length).astype(np.float64)

@@ -9,7 +9,7 @@
 
 from blendp.survey.choose import Promise
 from blendp.survey.clients import client_level, collect, respond
-from blendp.survey.design import METHODS, Design, Group, design
+from blendp.survey.designs import METHODS, Design, Group, design
 from blendp.survey.grouping import allocate, assign
 from blendp.survey.guarantee import Losses, Perturbation, pairwise_product_loss, udldp_loss
 from blendp.survey.models.any_law import AnyLaw

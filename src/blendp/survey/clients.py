@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from blendp.errors import ParameterError
 from blendp.estimate import Level
 from blendp.randomness import Random, ReleaseRandom, require_release
-from blendp.survey.design import Design
+from blendp.survey.designs import Design
 from blendp.survey.scheme import SurveyScheme, question_of
 
 Supports = list[NDArray[np.int64]]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from blendp.answers import Questionnaire
 from blendp.arrays import Array
 from blendp.estimate import Blend, Level, project_on_simplex
-from blendp.survey.design import Design
+from blendp.survey.designs import Design
 from blendp.survey.models.any_law import AnyLaw
 from blendp.survey.models.base import Model
 from blendp.survey.models.bounded_pairs import BoundedPairs

@@ -10,7 +10,7 @@ from blendp.errors import ParameterError, require_choice, require_count, require
 from blendp.privacy import Budget
 from blendp.privacy.gaussian import gaussian_mu
 from blendp.survey.choose import Promise
-from blendp.survey.design import METHODS, MODEL_METHODS
+from blendp.survey.designs import METHODS, MODEL_METHODS
 from blendp.survey.models.base import MAX_CELLS, Model
 from blendp.survey.models.bounded_table import MAX_TOGETHER
 from blendp.survey.models.tree import MAX_VALUES, require_values
@@ -35,7 +35,7 @@ class SurveyParameters:
     person; clients need none. Keep it well below one over the number of people."""
 
     method: str = "cbps"
-    """How clients report; see :data:`~blendp.survey.design.METHODS`."""
+    """How clients report; see :data:`~blendp.survey.designs.METHODS`."""
 
     group: int | None = None
     """How many attributes one client reports (``cbps``); None finds the best."""

@@ -16,7 +16,7 @@ from blendp.methods.progress import Progress, silent
 from blendp.privacy import Budget
 from blendp.randomness import Random, ReleaseRandom, SimulationRandom, require_release
 from blendp.survey.clients import client_level, collect
-from blendp.survey.design import design
+from blendp.survey.designs import design
 from blendp.survey.models.any_law import AnyLaw
 from blendp.survey.models.base import Model
 from blendp.survey.opt_in import Misfit, NoisyTables, learn_pairs, learn_table, learn_tree

@@ -27,7 +27,7 @@ from blendp.randomness import Random, ReleaseRandom
 from blendp.randomness.random import COIN_BITS
 from blendp.reports import Likelihood, Question, Report, ReportScheme, ReportSums, SingleItem
 from blendp.reports.scheme import likeliest_first
-from blendp.survey.design import Design, Group
+from blendp.survey.designs import Design, Group
 from blendp.survey.grouping import assign, numbered
 
 FORMAT = "blendp/survey-design/1"

@@ -19,7 +19,7 @@ from blendp.privacy import Budget
 from blendp.randomness import Random, SimulationRandom
 from blendp.reports import Report, ReportScheme, ReportSums, SubsetScheme, TwoStageScheme
 from blendp.survey.choose import Promise
-from blendp.survey.design import design
+from blendp.survey.designs import design
 from blendp.survey.models.any_law import AnyLaw
 from blendp.survey.scheme import SurveyScheme
 from tests.support import KnownKey, branches
