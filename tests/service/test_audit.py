@@ -41,7 +41,7 @@ def test_every_act_over_http_is_noted_with_its_token(tmp_path: Path) -> None:
         assert (await client.post(f"{path}/c1/release", headers=by_bob)).status_code == 409
         assert (await client.delete(f"{path}/c1", headers=by_alice)).status_code == 200
         assert (await client.get("/v1/audit", headers=by_bob)).status_code == 403
-        return (await client.get("/v1/audit?campaign=c1&most=3", headers=by_alice)).json()["entries"]
+        return (await client.get("/v1/audit?campaign=c1&max_entries=3", headers=by_alice)).json()["entries"]
 
     page = with_client(collector, talk)
     collector = open_collector(tmp_path)
@@ -128,18 +128,28 @@ def test_it_is_read_page_by_page(tmp_path: Path) -> None:
     collector = open_collector(tmp_path)
     for number in range(5):
         collector.trail.note_now(LOCAL, "backup", detail=str(number))
-    first = collector.trail.entries(most=3)
+    first = collector.trail.entries(max_entries=3)
     assert [one.detail for one in first] == ["4", "3", "2"]
-    assert [one.detail for one in collector.trail.entries(before=first[-1].number, most=3)] == ["1", "0"]
+    assert [one.detail for one in collector.trail.entries(before=first[-1].number, max_entries=3)] == ["1", "0"]
     for wrong in (0, MAX_ENTRIES + 1, True):
         with pytest.raises(ParameterError):
-            collector.trail.entries(most=wrong)
+            collector.trail.entries(max_entries=wrong)
     collector.close()
 
 
 @pytest.mark.parametrize(
     "query",
-    ["most=0", "most=1001", "most=x", "most=٣", "before=0", "before=99999999999", "campaign=A", "most=1&most=2", "x=1"],
+    [
+        "max_entries=0",
+        "max_entries=1001",
+        "max_entries=x",
+        "max_entries=٣",
+        "before=0",
+        "before=99999999999",
+        "campaign=A",
+        "max_entries=1&max_entries=2",
+        "x=1",
+    ],
 )
 def test_wrong_questions_are_refused(tmp_path: Path, query: str) -> None:
     collector = open_collector(tmp_path)

@@ -314,7 +314,7 @@ def test_existing_keys_are_not_replaced(tmp_path: Path) -> None:
     assert [path.name for path in new.data.iterdir()] == ["keys"]
 
 
-CARD: dict[str, Any] = {"format": FORMAT, "blendp": "1", "made": "2026-11-16", "schema": "0001", "database": "sqlite"}
+CARD: dict[str, Any] = {"format": FORMAT, "blendp": "1", "day": "2026-11-16", "schema": "0001", "database": "sqlite"}
 CARD |= {"with_keys": True, "keys": [], "sha256": {"database": hashlib.sha256(b"").hexdigest()}}
 KEY, XYZ = SigningKey.new(), hashlib.sha256(b"xyz").hexdigest()
 

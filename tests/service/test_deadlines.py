@@ -111,7 +111,7 @@ def test_records_are_kept_no_longer_than_the_terms_say(
         ("a deadline was met", {"campaign": "enough", "act": "publish", "last_day": last}),
         ("a deadline was met", {"campaign": "too-few", "act": "delete", "last_day": last}),
     ]
-    deletion, publication = collector.trail.entries(most=2)
+    deletion, publication = collector.trail.entries(max_entries=2)
     assert (publication.actor, publication.act, publication.campaign) == ("itself", "publish", "enough")
     assert (deletion.actor, deletion.act, deletion.campaign) == ("itself", "delete", "too-few")
     assert "1 more opt-in people are needed: 2 of 3" in deletion.detail

@@ -43,9 +43,9 @@ def restore(
     if not file.exists():
         raise NoSuchFileError("FILE", file)
     restored, missing = restore_backup(file, settings, overwrite=overwrite, key=known)
-    note_act(settings, "restore", f"a backup of {restored.made}")
+    note_act(settings, "restore", f"a backup of {restored.day}")
     note(
-        f"All is as it was on {restored.made}: what was deleted since is back, so delete it again; a list or result "
+        f"All is as it was on {restored.day}: what was deleted since is back, so delete it again; a list or result "
         f"that was published since must not be made anew, since that would spend the promise twice."
     )
     if missing:

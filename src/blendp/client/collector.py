@@ -213,9 +213,9 @@ class Collector:
             raise EquivocationError(campaign, "manifest", ((self.url, data), (witness, other)))
         return len(self.witnesses)
 
-    def _fetch(self, server: str, path: str, most: int = MAX_BYTES) -> bytes | None:
+    def _fetch(self, server: str, path: str, max_bytes: int = MAX_BYTES) -> bytes | None:
         """The body at this address; None if there is no such thing."""
-        answer = self.http.request("GET", server + path, most=most)
+        answer = self.http.request("GET", server + path, max_bytes=max_bytes)
         if answer.status == 200:
             return answer.body
         if answer.status == 404:

@@ -25,7 +25,7 @@ MAX_BYTES = 1 << 20
 MAX_LIST_BYTES = 32 << 20
 
 _TIMEOUT = 20.0
-_LONGEST = 300.0
+_MAX_SECONDS = 300.0
 """Seconds that a request takes at most, from connecting to the last byte of the answer."""
 
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -107,13 +107,13 @@ class Http:
         body: bytes | None = None,
         media_type: str | None = None,
         token: str | None = None,
-        most: int = MAX_BYTES,
+        max_bytes: int = MAX_BYTES,
     ) -> HttpAnswer:
         """The answer to one request; raises :class:`NetworkError` if there is none."""
         headers = {"Content-Type": media_type} if media_type else {}
         if token is not None:
             headers["Authorization"] = f"Bearer {token}"
-        client, end = self._client, self._monotonic() + _LONGEST
+        client, end = self._client, self._monotonic() + _MAX_SECONDS
         client.cookies.clear()
         if self._deadline is not None:
             self._deadline.end_at(end)
@@ -121,14 +121,16 @@ class Http:
             with client.stream(method, url, content=body, headers=headers) as response:
                 if response.headers.get("content-encoding", "identity") != "identity":
                     raise RefusedError("document", f"{url} sent a compressed answer, which was not asked for.")
-                held = bytearray()
+                received = bytearray()
                 for chunk in response.iter_bytes():
-                    held += chunk
-                    if len(held) > most:
-                        raise RefusedError("document", f"{url} sent more than {most} bytes: nothing of it is used.")
+                    received += chunk
+                    if len(received) > max_bytes:
+                        raise RefusedError(
+                            "document", f"{url} sent more than {max_bytes} bytes: nothing of it is used."
+                        )
                     if self._monotonic() > end:
                         raise _too_slow(url)
-                return HttpAnswer(response.status_code, dict(response.headers), bytes(held))
+                return HttpAnswer(response.status_code, dict(response.headers), bytes(received))
         except _failures() as error:
             if (why := distrust(error)) is not None:
                 raise NetworkError(f"{url} is not used: {why}.") from None
@@ -144,7 +146,7 @@ class Http:
 
 
 def _too_slow(url: str) -> NetworkError:
-    return NetworkError(f"{url} took longer than {_LONGEST:g} seconds to answer: try again later.")
+    return NetworkError(f"{url} took longer than {_MAX_SECONDS:g} seconds to answer: try again later.")
 
 
 def _failures() -> tuple[type[Exception], ...]:
@@ -164,8 +166,8 @@ def trusted_authorities() -> ssl.SSLContext:
     try:
         context.load_verify_locations(file)
     except OSError as error:
-        told = "It holds none" if isinstance(error, ssl.SSLError) else error.strerror or str(error)
-        raise ParameterError(AUTHORITY, file, "a file of certificates in PEM form", f"{told}.") from None
+        reason = "It holds none" if isinstance(error, ssl.SSLError) else error.strerror or str(error)
+        raise ParameterError(AUTHORITY, file, "a file of certificates in PEM form", f"{reason}.") from None
     return context
 
 

@@ -106,8 +106,8 @@ class Outbox:
                 self._try(item)
         fates = [item.state for item in self._store.items() if item.id in before]
         waiting = [item.due for item in self._waiting() if item.kind in kinds]
-        told = {state: fates.count(state) for state in ("sent", "refused", "dropped")}
-        return Summary(**told, waiting=len(waiting), next_due=min(waiting, default=None))
+        counts = {state: fates.count(state) for state in ("sent", "refused", "dropped")}
+        return Summary(**counts, waiting=len(waiting), next_due=min(waiting, default=None))
 
     def _drop_if_old(self, item: Item, now: float) -> None:
         """Drop what is too old, if it was already found to be a day ago: a clock may be wrong for a while."""

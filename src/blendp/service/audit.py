@@ -109,11 +109,15 @@ class Trail:
                 self.note_now(actor, act, campaign, outcome="invalid-parameter", detail=error.parameter)
             raise
 
-    def entries(self, campaign: str | None = None, *, before: int | None = None, most: int = 100) -> list[AuditEntry]:
+    def entries(
+        self, campaign: str | None = None, *, before: int | None = None, max_entries: int = 100
+    ) -> list[AuditEntry]:
         """The latest entries, the latest first: of one campaign if it is named, before a number if one is given."""
-        if type(most) is not int or not 1 <= most <= MAX_ENTRIES:
-            raise ParameterError("most", most, f"from 1 to {MAX_ENTRIES}", "Ask for further pages with before.")
-        query = sa.select(audit).order_by(audit.c.number.desc()).limit(most)
+        if type(max_entries) is not int or not 1 <= max_entries <= MAX_ENTRIES:
+            raise ParameterError(
+                "max_entries", max_entries, f"from 1 to {MAX_ENTRIES}", "Ask for further pages with before."
+            )
+        query = sa.select(audit).order_by(audit.c.number.desc()).limit(max_entries)
         if campaign is not None:
             query = query.where(audit.c.campaign == campaign)
         if before is not None:

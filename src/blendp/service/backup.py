@@ -66,7 +66,7 @@ BACKUP_KEY = "backup.key"
 
 _CARD, _DUMP, _KEYS = "backup.json", "database", "keys/"
 _KEY_NAME = re.compile(r"(signing-[0-9a-f]{16}|campaign-[a-z0-9-]{1,64}\.(opt-in|pseudonym))\.key")
-_LARGEST_CARD, _LARGEST_KEY, _PIECE = 32 << 20, 1 << 10, 1 << 20
+_MAX_CARD_BYTES, _MAX_KEY_BYTES, _PIECE = 32 << 20, 1 << 10, 1 << 20
 _BUSY_SECONDS = 1.0
 _REMEDY = "restore elsewhere, or ask to overwrite (--overwrite)."
 _VERSION = "alembic_version"
@@ -81,7 +81,7 @@ class Backup:
     blendp: str
     """The version that made it."""
 
-    made: str
+    day: str
     """The day on which it was made."""
 
     schema: str
@@ -111,7 +111,7 @@ class Backup:
             card = cls(**{**value, "keys": tuple(value["keys"]), "sha256": dict(value["sha256"])})
         except (TypeError, KeyError, ValueError) as error:
             raise ValueError("its card is not complete") from error
-        texts = (card.blendp, card.made, card.schema, card.database, *card.sha256.values(), *card.keys)
+        texts = (card.blendp, card.day, card.schema, card.database, *card.sha256.values(), *card.keys)
         if not all(isinstance(text, str) for text in texts):
             raise ValueError("its card is not complete")
         return card
@@ -124,9 +124,9 @@ def make_backup(
     refuse_existing(out, overwrite=False)
     files = _files(settings)
     signing = SigningKey.of_raw(files.ensure(BACKUP_KEY))
-    with whole(out, overwrite=False) as made:
+    with whole(out, overwrite=False) as unfinished:
         keys = _read_keys(files)
-        dump = made.with_name(f"{made.name}.dump")
+        dump = unfinished.with_name(f"{unfinished.name}.dump")
         touch_private(dump)
         schema = _dump_sqlite(settings, dump) if settings.database is None else _dump_postgresql(settings, dump)
         keys = {**_read_keys(files), **keys}
@@ -136,7 +136,7 @@ def make_backup(
             digests[_DUMP] = hashlib.file_digest(dumped, "sha256").hexdigest()
         names = tuple(sorted(keys))
         card = Backup(__version__, clock().isoformat(), schema, _kind(settings), digests, with_keys, names)
-        descriptor = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "wb") as file, tarfile.open(fileobj=file, mode="w") as archive:
             _add(archive, _CARD, Envelope.sealed(BACKUP_TYPE, card.to_bytes(), [signing]).to_bytes())
             for name, content in entries.items():
@@ -179,12 +179,12 @@ def _verifier(files: PrivateFiles, key: VerifyKey | None) -> VerifyKey:
     """The key that must have signed a backup."""
     if key is not None:
         return key
-    held = files.get(BACKUP_KEY)
-    if held is None:
+    secret = files.get(BACKUP_KEY)
+    if secret is None:
         legal = f"given where {files.folder} has no {BACKUP_KEY}"
         remedy = "It is the public backup key that blendp backup told: without it anybody could have made the backup."
         raise ParameterError("key", None, legal, remedy)
-    return SigningKey.of_raw(held).public
+    return SigningKey.of_raw(secret).public
 
 
 def _copy_verified(dumped: IO[bytes], target: IO[bytes] | None, card: Backup, path: Path) -> None:
@@ -285,7 +285,7 @@ def _is_key(name: str) -> bool:
 def _read_card(archive: tarfile.TarFile, path: Path, key: VerifyKey) -> Backup:
     """What the backup says of itself, read only after its signature was verified."""
     try:
-        signed = Envelope.from_bytes(_read(archive, _CARD, _LARGEST_CARD))
+        signed = Envelope.from_bytes(_read(archive, _CARD, _MAX_CARD_BYTES))
         return Backup.from_bytes(signed.verified(BACKUP_TYPE, [key]))
     except SignatureError as error:
         raise SignatureError(
@@ -298,7 +298,7 @@ def _read_card(archive: tarfile.TarFile, path: Path, key: VerifyKey) -> Backup:
 
 def _archived_keys(archive: tarfile.TarFile, card: Backup, path: Path) -> dict[str, bytes]:
     """The keys that were signed; every member of the archive must have been."""
-    entries = {name: _read(archive, name, _LARGEST_KEY) for name in archive.getnames() if _is_key(name)}
+    entries = {name: _read(archive, name, _MAX_KEY_BYTES) for name in archive.getnames() if _is_key(name)}
     digests = {name: hashlib.sha256(content).hexdigest() for name, content in entries.items()}
     if {**digests, _DUMP: card.sha256.get(_DUMP)} != card.sha256:
         raise _no_backup(path, "One of its keys is damaged, or was changed after it was signed.")
@@ -308,10 +308,10 @@ def _archived_keys(archive: tarfile.TarFile, card: Backup, path: Path) -> dict[s
         raise _no_backup(path, "One of its keys is damaged.") from None
 
 
-def _read(archive: tarfile.TarFile, name: str, most: int) -> bytes:
+def _read(archive: tarfile.TarFile, name: str, max_bytes: int) -> bytes:
     file = archive.extractfile(name)
     assert file is not None
-    return file.read(most)
+    return file.read(max_bytes)
 
 
 def _no_backup(path: Path, why: str) -> ParameterError:
@@ -342,8 +342,8 @@ def _restore_sqlite(copy_to: Callable[[IO[bytes]], None], settings: Settings, ov
     refuse_existing(target, overwrite=overwrite)
     if target.exists():
         _require_unused(target)
-    with whole(target, overwrite=overwrite) as made:
-        with os.fdopen(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+    with whole(target, overwrite=overwrite) as unfinished:
+        with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             copy_to(file)
         for left in SIDE_FILES:
             target.with_name(target.name + left).unlink(missing_ok=True)
@@ -363,8 +363,8 @@ def _require_unused(database: Path) -> None:
 def _restore_postgresql(copy_to: Callable[[IO[bytes]], None], settings: Settings, overwrite: bool) -> None:
     """Into a database without a collector; or in place of one, in one transaction."""
     with _engine(settings) as engine, tempfile.TemporaryFile() as dump:
-        held = [name for name in sa.inspect(engine).get_table_names() if name in _TABLES]
-        if held and not overwrite:
+        tables = [name for name in sa.inspect(engine).get_table_names() if name in _TABLES]
+        if tables and not overwrite:
             raise OutputExistsError(f"The database holds a collector: {_REMEDY}")
         copy_to(dump)
         dump.seek(0)
@@ -381,24 +381,24 @@ def _replace_tables(dump: IO[bytes], settings: Settings) -> None:
     """
     options = ("--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", *_access(settings))
     environment = _environment(_password(settings))
-    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as told:
-        streams: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL, "stderr": told}
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as complaints:
+        streams: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL, "stderr": complaints}
         with subprocess.Popen([_program("psql"), *options], env=environment, **streams) as psql:
             assert psql.stdin is not None
-            complete = _send_script(dump, psql.stdin, told)
+            complete = _send_script(dump, psql.stdin, complaints)
         if psql.returncode or not complete:
-            told.seek(0)
-            raise _failure("psql", told.read())
+            complaints.seek(0)
+            raise _failure("psql", complaints.read())
 
 
-def _send_script(dump: IO[bytes], to: IO[bytes], told: IO[str]) -> bool:
+def _send_script(dump: IO[bytes], to: IO[bytes], complaints: IO[str]) -> bool:
     """Whether psql was given all that it needs; without the last word it changes nothing."""
     command = [_program("pg_restore"), "--no-owner", "--no-privileges", "--file=-"]
     first = f"SET client_min_messages = warning; BEGIN; DROP TABLE IF EXISTS {', '.join(_TABLES)};\n"
     with suppress(BrokenPipeError), to:
         to.write(first.encode("ascii"))
         to.flush()
-        if not subprocess.run(command, stdin=dump, stdout=to, stderr=told, check=False).returncode:
+        if not subprocess.run(command, stdin=dump, stdout=to, stderr=complaints, check=False).returncode:
             to.write(b"COMMIT;\n")
             to.flush()
             return True
@@ -449,10 +449,10 @@ def _run_program(program: str, *options: str, stdin: IO[bytes] | None = None, pa
 def _program(program: str) -> str:
     """Where one of PostgreSQL's programs is: on the path, or where Debian keeps them."""
     elsewhere = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{program}"), key=lambda path: int(path.parts[4]))
-    found = shutil.which(program) or (str(elsewhere[-1]) if elsewhere else None)
-    if found is None:
+    executable = shutil.which(program) or (str(elsewhere[-1]) if elsewhere else None)
+    if executable is None:
         raise EngineError(f"{program} is missing: install the client programs of PostgreSQL.")
-    return found
+    return executable
 
 
 def _environment(password: str | None) -> dict[str, str]:

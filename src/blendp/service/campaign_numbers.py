@@ -86,8 +86,8 @@ def _states(states: dict[str, str]) -> Metric:
 
 def _days_left(known: list[DueCampaign], today: datetime.date) -> Metric:
     """Days until the last one, which is 0; negative afterwards."""
-    told = "Days left until the last day of a deadline; negative after it."
-    family = GaugeMetricFamily("blendp_campaign_days_left", told, labels=["campaign", "deadline"])
+    description = "Days left until the last day of a deadline; negative after it."
+    family = GaugeMetricFamily("blendp_campaign_days_left", description, labels=["campaign", "deadline"])
     for one in known:
         for name in _DEADLINES[one.deadline.act]:
             left = require_day(name, getattr(one.terms, name)) - today
@@ -96,8 +96,8 @@ def _days_left(known: list[DueCampaign], today: datetime.date) -> Metric:
 
 
 def _missing(connection: Connection, known: list[DueCampaign]) -> Metric:
-    told = "People missing to the minimum of the group that is being asked."
-    family = GaugeMetricFamily("blendp_campaign_missing_people", told, labels=["campaign", "group"])
+    description = "People missing to the minimum of the group that is being asked."
+    family = GaugeMetricFamily("blendp_campaign_missing_people", description, labels=["campaign", "group"])
     for one in known:
         if one.deadline.act == RELEASE:
             rows = sa.select(report.c.report_id).where(report.c.campaign == one.number, report.c.data.is_not(None))
@@ -109,14 +109,14 @@ def _missing(connection: Connection, known: list[DueCampaign]) -> Metric:
     return family
 
 
-def _at_most(connection: Connection, rows: sa.Select[Any], most: int) -> int:
+def _at_most(connection: Connection, rows: sa.Select[Any], max_rows: int) -> int:
     """How many rows there are; counting ends where it is enough to know that there are so many."""
-    return int(connection.execute(sa.select(sa.func.count()).select_from(rows.limit(most).subquery())).scalar_one())
+    return int(connection.execute(sa.select(sa.func.count()).select_from(rows.limit(max_rows).subquery())).scalar_one())
 
 
 def _reports(connection: Connection, names: dict[int, str]) -> Metric:
-    told = "Reports by what became of them: accepted, duplicate, or why they were refused."
-    family = CounterMetricFamily("blendp_campaign_reports", told, labels=["campaign", "outcome"])
+    description = "Reports by what became of them: accepted, duplicate, or why they were refused."
+    family = CounterMetricFamily("blendp_campaign_reports", description, labels=["campaign", "outcome"])
     query = (
         sa.select(intake.c.campaign, intake.c.outcome, sa.func.sum(intake.c.count))
         .where(intake.c.campaign.in_(names))

@@ -89,5 +89,5 @@ def past(clock: Clock, last: datetime.date) -> bool:
 
 def in_doubt(now: Reading) -> Refused:
     """The refusal to do what the doubt about the day forbids."""
-    told = f"The collector's clock is in doubt ({now.day} or {now.system}): try again."
-    return Refused("busy", told, retry_after=_RETRY_SECONDS)
+    sentence = f"The collector's clock is in doubt ({now.day} or {now.system}): try again."
+    return Refused("busy", sentence, retry_after=_RETRY_SECONDS)

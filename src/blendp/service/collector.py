@@ -144,19 +144,19 @@ class CollectorService:
         if past(self.clock, reporting.until):
             self.intake.note(reporting.number, "late", len(upload.rows))
             raise Refused("late", f"Reports were taken until {reporting.terms.reports_until}.")
-        outcomes, rows, places = [""] * len(upload.rows), [], []
-        for place, row in enumerate(upload.rows):
+        outcomes, rows, indices = [""] * len(upload.rows), [], []
+        for index, row in enumerate(upload.rows):
             if not reporting.scheme.possible(QUESTIONS[row[2]], row[3]):
-                outcomes[place] = "impossible"
+                outcomes[index] = "impossible"
             else:
-                places.append(place)
+                indices.append(index)
                 rows.append((row[0], keyed(row[1], reporting.pseudonym_key), row[2], row[3]))
         if len(rows) == len(outcomes):
             return await self._submit(reporting.number, rows)
         self.intake.note(reporting.number, "impossible", len(outcomes) - len(rows))
         if rows:
-            for place, outcome in zip(places, await self._submit(reporting.number, rows), strict=True):
-                outcomes[place] = outcome
+            for index, outcome in zip(indices, await self._submit(reporting.number, rows), strict=True):
+                outcomes[index] = outcome
         return outcomes
 
     async def _submit(self, number: int, rows: list[Row]) -> list[str]:
@@ -173,14 +173,14 @@ class CollectorService:
         """Delete the report of the install that holds this key, also one that is still on its way; False if none was
         held."""
         with self.store.writing() as connection:
-            found = find(connection, name, self.store)
-            if found.state == "signing":
-                raise being_made(found)
-            if found.state not in ("reporting", "closing"):
+            current = find(connection, name, self.store)
+            if current.state == "signing":
+                raise being_made(current)
+            if current.state not in ("reporting", "closing"):
                 return False
             key = require_key(self.files, pseudonym_key(name))
-            forget = defer_deletion if found.state == "closing" else delete_report
-            deleted = forget(connection, found.number, keyed(pseudonym(deletion_key), key))
+            forget = defer_deletion if current.state == "closing" else delete_report
+            deleted = forget(connection, current.number, keyed(pseudonym(deletion_key), key))
         if deleted:
             self.store.note_deletion()
         return deleted

@@ -40,8 +40,8 @@ def expected_error(terms: Terms, like: str = LIKE) -> RankError | None:
 def forecast_of_campaign(store: Store, opt_in: OptIn, name: str, like: str) -> ListForecast:
     """The forecast for the people who have opted in by now."""
     with store.reading() as connection:
-        found = find(connection, name)
-        if found.state not in ("opt-in", "listing"):
-            raise Refused("wrong-state", f"The campaign {name!r} is {found.state}: its list has been made.")
-        terms, people = terms_of(connection, found.number), opt_in.people(connection, found.number)
+        current = find(connection, name)
+        if current.state not in ("opt-in", "listing"):
+            raise Refused("wrong-state", f"The campaign {name!r} is {current.state}: its list has been made.")
+        terms, people = terms_of(connection, current.number), opt_in.people(connection, current.number)
     return forecast_of(terms, people, like)

@@ -24,10 +24,10 @@ class _Lines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """One line of JSON."""
         time = datetime.datetime.fromtimestamp(record.created, datetime.UTC).isoformat(timespec="seconds")
-        event, told = record.getMessage(), getattr(record, "told", {})
+        event, members = record.getMessage(), getattr(record, "members", {})
         if record.name not in _OWN:
-            event, told = "a library complains", {"library": record.name}
-        line = {"time": time, "level": record.levelname.lower(), "event": event, **told}
+            event, members = "a library complains", {"library": record.name}
+        line = {"time": time, "level": record.levelname.lower(), "event": event, **members}
         return json.dumps(line, ensure_ascii=False)
 
 
@@ -67,16 +67,16 @@ def journal() -> Iterator[None]:
 
 def tell(event: str, **members: Any) -> None:
     """An event."""
-    _logger.info(event, extra={"told": members})
+    _logger.info(event, extra={"members": members})
 
 
 def warn(event: str, **members: Any) -> None:
     """Something that operators should look at."""
-    _logger.warning(event, extra={"told": members})
+    _logger.warning(event, extra={"members": members})
 
 
 def tell_failure(event: str, error: BaseException, **members: Any) -> None:
     """A failure, by its kind and place."""
     frames = traceback.extract_tb(error.__traceback__)
-    place = f"{frames[-1].name}:{frames[-1].lineno}" if frames else "?"
-    _logger.error(event, extra={"told": {"error": type(error).__name__, "at": place, **members}})
+    position = f"{frames[-1].name}:{frames[-1].lineno}" if frames else "?"
+    _logger.error(event, extra={"members": {"error": type(error).__name__, "at": position, **members}})

@@ -123,8 +123,8 @@ class KeyRing:
     def _private(self, known: KnownKey) -> SigningKey:
         key = self._held(known)
         if key is None:
-            told = f"The private part of signing key {known.id} is missing: put the keys folder back."
-            raise Refused("internal", told)
+            sentence = f"The private part of signing key {known.id} is missing: put the keys folder back."
+            raise Refused("internal", sentence)
         return key
 
     def _rows(self, connection: Connection) -> list[KnownKey]:

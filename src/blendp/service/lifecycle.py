@@ -123,11 +123,11 @@ class Lifecycle:
     def publish(self, name: str, by: Actor = LOCAL) -> Manifest:
         """Make the list of the opt-in people's records, sign it, and delete the records."""
         with self._turn(name):
-            found = self._begin_list(name)
+            current = self._begin_list(name)
             try:
-                manifest = self._publish(found, by)
+                manifest = self._publish(current, by)
             except BaseException:
-                self._reopen(found)
+                self._reopen(current)
                 raise
         self._destroy(opt_in_key(name))
         self._forget()
@@ -136,11 +136,11 @@ class Lifecycle:
     def release(self, name: str, by: Actor = LOCAL) -> tuple[bytes, Release]:
         """Compute the result from the reports, sign it, and delete reports and pseudonyms."""
         with self._turn(name):
-            found = self._begin_result(name)
+            current = self._begin_result(name)
             try:
-                document_bytes, release = self._release(found, by)
+                document_bytes, release = self._release(current, by)
             except BaseException:
-                self._reopen(found)
+                self._reopen(current)
                 raise
         self._destroy(pseudonym_key(name))
         self._forget_reports()
@@ -160,13 +160,13 @@ class Lifecycle:
 
     def _preview(self, name: str) -> tuple[bytes, Release]:
         with self.store.reading() as connection:
-            found = find(connection, name)
-            _require_state(found, ("reporting", "closing", "signing"), "released")
-        count = self._counted(found)
-        if found.state != "reporting":  # else what is noted now may be the deletion of a report that was not counted
+            current = find(connection, name)
+            _require_state(current, ("reporting", "closing", "signing"), "released")
+        count = self._counted(current)
+        if current.state != "reporting":  # else what is noted now may be the deletion of a report that was not counted
             with self.store.reading() as connection:
-                count.take_away(pending_reports(connection, found.number))
-        manifest, release = self._computed(found, count)
+                count.take_away(pending_reports(connection, current.number))
+        manifest, release = self._computed(current, count)
         return self._release_document(manifest, release), release
 
     def reopen_abandoned(self, wait_seconds: float = 0.0) -> None:
@@ -183,104 +183,104 @@ class Lifecycle:
     def _turn(self, name: str) -> Iterator[None]:
         """Nobody else makes a list or result of this campaign meanwhile; a process that dies leaves its turn."""
         with self.store.reading() as connection:
-            found = find(connection, name)
-        with self.store.turn(found.number) as ours:
+            current = find(connection, name)
+        with self.store.turn(current.number) as ours:
             if not ours:
-                raise being_made(found)
+                raise being_made(current)
             yield
 
     def _begin_list(self, name: str) -> FoundCampaign:
         """Let nobody come or go before the list is made; refused if there are too few people."""
         with self.store.writing() as connection:
-            found = find(connection, name, self.store)
-            _require_state(found, ("opt-in", "listing"), "published")
-            minimum = terms_of(connection, found.number).min_opt_in
-            people = self.opt_in.people(connection, found.number)
+            current = find(connection, name, self.store)
+            _require_state(current, ("opt-in", "listing"), "published")
+            minimum = terms_of(connection, current.number).min_opt_in
+            people = self.opt_in.people(connection, current.number)
             if people >= minimum:
-                return begin(connection, found, "listing")
-            set_state(connection, found.number, "opt-in")
+                return begin(connection, current, "listing")
+            set_state(connection, current.number, "opt-in")
         raise _too_few("opt-in people", people, minimum)
 
-    def _publish(self, found: FoundCampaign, by: Actor) -> Manifest:
+    def _publish(self, current: FoundCampaign, by: Actor) -> Manifest:
         with self.store.reading() as connection:
-            terms = terms_of(connection, found.number)
-            people = self.opt_in.gathered(connection, found)
-        random = self.random(self.opt_in.noise_key(found.name), "list", terms.to_bytes(), bytes_of_people(people))
+            terms = terms_of(connection, current.number)
+            people = self.opt_in.gathered(connection, current)
+        random = self.random(self.opt_in.noise_key(current.name), "list", terms.to_bytes(), bytes_of_people(people))
         marks = np.ones(len(people), dtype=np.bool_)
         listed = make_list(log_of_people(people, terms), parameters_of(terms), opt_in=marks, random=random)
         manifest = self._manifest(terms, listed)
         with self.store.writing() as connection:
-            self._require_same(connection, found)
-            self._keep_signed(connection, found.number, "manifest", manifest.to_bytes())
-            self._keep(connection, found.number, "list", listed.head_list.to_bytes())
-            self._keep(connection, found.number, "listed", listed.to_bytes())
-            connection.execute(enrolment.update().where(enrolment.c.campaign == found.number).values(sealed=None))
-            set_state(connection, found.number, "reporting")
-            self._note(connection, by, "publish", found.name)
+            self._require_same(connection, current)
+            self._keep_signed(connection, current.number, "manifest", manifest.to_bytes())
+            self._keep(connection, current.number, "list", listed.head_list.to_bytes())
+            self._keep(connection, current.number, "listed", listed.to_bytes())
+            connection.execute(enrolment.update().where(enrolment.c.campaign == current.number).values(sealed=None))
+            set_state(connection, current.number, "reporting")
+            self._note(connection, by, "publish", current.name)
         return manifest
 
     def _begin_result(self, name: str) -> FoundCampaign:
         """Take no reports before the result is computed; refused, and nothing closed, if there are too few."""
         with self.store.reading() as connection:
-            found = find(connection, name)
-            _require_state(found, ("reporting", "closing", "signing"), "released")
-            minimum = terms_of(connection, found.number).min_clients
-            clients = count_reports(connection, found.number)
-        if clients < minimum and found.state == "reporting":
+            current = find(connection, name)
+            _require_state(current, ("reporting", "closing", "signing"), "released")
+            minimum = terms_of(connection, current.number).min_clients
+            clients = count_reports(connection, current.number)
+        if clients < minimum and current.state == "reporting":
             raise _too_few("clients", clients, minimum)
         with self.store.writing() as connection:
-            close_door(connection, found.number)
-            found = find(connection, name, self.store)
-            _require_state(found, ("reporting", "closing", "signing"), "released")
-            carry_out_deletions(connection, found.number)
-            return begin(connection, found, "closing")
+            close_door(connection, current.number)
+            current = find(connection, name, self.store)
+            _require_state(current, ("reporting", "closing", "signing"), "released")
+            carry_out_deletions(connection, current.number)
+            return begin(connection, current, "closing")
 
-    def _release(self, found: FoundCampaign, by: Actor) -> tuple[bytes, Release]:
+    def _release(self, current: FoundCampaign, by: Actor) -> tuple[bytes, Release]:
         """Count once, while deletions are noted; then take those away and sign, while they are asked to come back."""
-        count = self._counted(found)
+        count = self._counted(current)
         with self.store.writing() as connection:
-            self._require_same(connection, found)
-            set_state(connection, found.number, "signing")
-            deleted = pending_reports(connection, found.number)
+            self._require_same(connection, current)
+            set_state(connection, current.number, "signing")
+            deleted = pending_reports(connection, current.number)
         count.take_away(deleted)
-        manifest, release = self._computed(found, count)
+        manifest, release = self._computed(current, count)
         document_bytes = self._release_document(manifest, release)
         with self.store.writing() as connection:
-            self._require_same(connection, replace(found, state="signing"))
-            self._keep_signed(connection, found.number, "release", document_bytes)
-            _delete(connection, found.number, (pending_deletion, enrolment))
-            set_state(connection, found.number, "released")
-            self._note(connection, by, "release", found.name)
-            empty_partition(connection, found.number)
+            self._require_same(connection, replace(current, state="signing"))
+            self._keep_signed(connection, current.number, "release", document_bytes)
+            _delete(connection, current.number, (pending_deletion, enrolment))
+            set_state(connection, current.number, "released")
+            self._note(connection, by, "release", current.name)
+            empty_partition(connection, current.number)
         return document_bytes, release
 
-    def _counted(self, found: FoundCampaign) -> ReportCount:
+    def _counted(self, current: FoundCampaign) -> ReportCount:
         """All reports, added up, in no transaction that others would wait for."""
         with self.store.reading() as connection:
-            count = ReportCount(self._scheme(connection, found))
-        for some in read_reports(self.store, found.number):
+            count = ReportCount(self._scheme(connection, current))
+        for some in read_reports(self.store, current.number):
             count.add(some)
         return count
 
     @staticmethod
-    def _scheme(connection: Connection, found: FoundCampaign) -> ListScheme:
+    def _scheme(connection: Connection, current: FoundCampaign) -> ListScheme:
         """How the campaign's clients report."""
-        manifest = Manifest.from_bytes(payload(connection, found.number, "manifest") or b"")
-        return manifest.scheme(HeadList.from_bytes(payload(connection, found.number, "list") or b""))
+        manifest = Manifest.from_bytes(payload(connection, current.number, "manifest") or b"")
+        return manifest.scheme(HeadList.from_bytes(payload(connection, current.number, "list") or b""))
 
     @staticmethod
-    def _listed(connection: Connection, found: FoundCampaign) -> Listed:
-        return Listed.from_bytes(payload(connection, found.number, "listed") or b"")
+    def _listed(connection: Connection, current: FoundCampaign) -> Listed:
+        return Listed.from_bytes(payload(connection, current.number, "listed") or b"")
 
-    def _computed(self, found: FoundCampaign, count: ReportCount) -> tuple[Manifest, Release]:
+    def _computed(self, current: FoundCampaign, count: ReportCount) -> tuple[Manifest, Release]:
         """The result of these reports, and the manifest that they are bound to; nothing is kept."""
         with self.store.reading() as connection:
-            manifest = Manifest.from_bytes(payload(connection, found.number, "manifest") or b"")
-            listed = self._listed(connection, found)
+            manifest = Manifest.from_bytes(payload(connection, current.number, "manifest") or b"")
+            listed = self._listed(connection, current)
         if count.users < manifest.terms.min_clients:
             raise _too_few("clients", count.users, manifest.terms.min_clients)
         share = manifest.query_share if listed.parameters.reports_split else None
-        random = self._release_random(found.name, listed, count)
+        random = self._release_random(current.name, listed, count)
         return manifest, conclude(listed, count.reports, query_share=share, random=random)
 
     def _release_random(self, name: str, listed: Listed, count: ReportCount) -> ReleaseRandom:
@@ -302,13 +302,13 @@ class Lifecycle:
         """Delete everything of a campaign but its name; only in some states, if they are given."""
         with self.store.writing() as connection:
             close_door(connection, find(connection, name).number)
-            found = find(connection, name, self.store)
+            current = find(connection, name, self.store)
             if states is not None:
-                _require_state(found, states, "deleted")
-            _delete(connection, found.number, (pending_deletion, enrolment, intake, signature, document))
-            set_state(connection, found.number, "deleted")
+                _require_state(current, states, "deleted")
+            _delete(connection, current.number, (pending_deletion, enrolment, intake, signature, document))
+            set_state(connection, current.number, "deleted")
             self._note(connection, by, "delete", name, why)
-            empty_partition(connection, found.number)
+            empty_partition(connection, current.number)
         for key in (opt_in_key(name), pseudonym_key(name)):
             self._destroy(key)
         self._forget_reports()
@@ -320,11 +320,11 @@ class Lifecycle:
         with self.store.writing() as connection:
             known, key = self.keys.rotate(connection, overlap_days)
             connection.execute(signature.delete().where(signature.c.key.not_in(self.keys.good(connection))))
-            held = sa.select(document).where(document.c.kind.in_(SIGNED))
-            for row in connection.execute(held).all():
-                made = key.sign(SIGNED[row.kind], bytes(row.payload))
+            signed = sa.select(document).where(document.c.kind.in_(SIGNED))
+            for row in connection.execute(signed).all():
+                own = key.sign(SIGNED[row.kind], bytes(row.payload))
                 where = {"campaign": row.campaign, "kind": row.kind}
-                connection.execute(signature.insert().values(**where, key=made.key, value=made.value))
+                connection.execute(signature.insert().values(**where, key=own.key, value=own.value))
             self._note(connection, by, "rotate-key", None, f"the new key is {known.id}")
         return known
 
@@ -427,8 +427,8 @@ class Lifecycle:
 
     def _keep_signed(self, connection: Connection, number: int, kind: str, data: bytes) -> None:
         self._keep(connection, number, kind, data)
-        made = self.keys.sign(connection, SIGNED[kind], data)
-        rows = [{"campaign": number, "kind": kind, "key": one.key, "value": one.value} for one in made]
+        signatures = self.keys.sign(connection, SIGNED[kind], data)
+        rows = [{"campaign": number, "kind": kind, "key": one.key, "value": one.value} for one in signatures]
         connection.execute(signature.insert(), rows)
 
     @staticmethod
@@ -454,10 +454,12 @@ def query_share(terms: Terms, listed: Listed) -> float:
     return listed.query_share_for(terms.expected_clients)
 
 
-def _require_state(found: FoundCampaign, states: Collection[str], verb: str) -> None:
-    if found.state not in states:
-        again = " again: its result is there (export)" if found.state == "released" == verb else ""
-        raise Refused("wrong-state", f"The campaign {found.name!r} is {found.state}, so it cannot be {verb}{again}.")
+def _require_state(current: FoundCampaign, states: Collection[str], verb: str) -> None:
+    if current.state not in states:
+        again = " again: its result is there (export)" if current.state == "released" == verb else ""
+        raise Refused(
+            "wrong-state", f"The campaign {current.name!r} is {current.state}, so it cannot be {verb}{again}."
+        )
 
 
 def _too_few(who: str, there: int, minimum: int) -> Refused:

@@ -117,9 +117,9 @@ class OperatorClient:
         """The signed documents of a released campaign, and its list."""
         return self._ask("GET", of_campaign(addresses.EXPORT, campaign))
 
-    def audit(self, campaign: str | None, *, before: int | None, most: int) -> list[dict[str, Any]]:
+    def audit(self, campaign: str | None, *, before: int | None, max_entries: int) -> list[dict[str, Any]]:
         """The latest acts of operators, before one if its number is given."""
-        query = {"campaign": campaign, "before": before, "most": most}
+        query = {"campaign": campaign, "before": before, "max_entries": max_entries}
         asked = urlencode({name: value for name, value in query.items() if value is not None})
         return list(self._ask("GET", f"{addresses.AUDIT}?{asked}")["entries"])
 

@@ -57,8 +57,8 @@ class OptIn:
             raise ParameterError("count", count, f"at most {MAX_ENROLMENTS}", "Ask several times.")
         tokens = [new_enrolment_token() for _ in range(count)]
         with self.store.writing() as connection:
-            found = self._open(connection, name)
-            rows = [{"campaign": found.number, "token": enrolment_hash(token), "state": "unused"} for token in tokens]
+            current = self._open(connection, name)
+            rows = [{"campaign": current.number, "token": enrolment_hash(token), "state": "unused"} for token in tokens]
             connection.execute(enrolment.insert(), rows)
             Trail(self.store).note(connection, by, "enrol", name, detail=f"{count} tokens")
         return tokens
@@ -74,29 +74,29 @@ class OptIn:
         except ParameterError as error:
             raise Refused("malformed", f"The body is not a set of records: {error}") from error
         with self.store.writing() as connection:
-            found, held = self._person(connection, name, token)
-            if held.state == "deleted":
+            current, person = self._person(connection, name, token)
+            if person.state == "deleted":
                 raise Refused("deleted", "These records were deleted on request; the token is spent.")
-            if held.state == "used":
-                if hmac.compare_digest(bytes(held.nonce), nonce):
+            if person.state == "used":
+                if hmac.compare_digest(bytes(person.nonce), nonce):
                     return DUPLICATE
                 raise Refused("conflict", "This token was used before, under another nonce.")
-            terms = terms_of(connection, found.number)
+            terms = terms_of(connection, current.number)
             records = _plain(sent, terms)
-            self._require_open(found, terms)
-            sealed = self._sealed(name, held.token, records)
-            connection.execute(_this(found.number, held.token).values(state="used", sealed=sealed, nonce=nonce))
+            self._require_open(current, terms)
+            sealed = self._sealed(name, person.token, records)
+            connection.execute(_this(current.number, person.token).values(state="used", sealed=sealed, nonce=nonce))
         return ACCEPTED
 
     def withdraw(self, name: str, token: str) -> bool:
         """Delete a person's records for good; the token is spent. False if none are held."""
         with self.store.writing() as connection:
-            found, held = self._person(connection, name, token)
-            deleted = held.sealed is not None
-            if found.state == "listing":
-                raise being_made(found)
-            if found.state == "opt-in":
-                connection.execute(_this(found.number, held.token).values(state="deleted", sealed=None, nonce=None))
+            current, person = self._person(connection, name, token)
+            deleted = person.sealed is not None
+            if current.state == "listing":
+                raise being_made(current)
+            if current.state == "opt-in":
+                connection.execute(_this(current.number, person.token).values(state="deleted", sealed=None, nonce=None))
         return deleted
 
     def people(self, connection: Connection, number: int) -> int:
@@ -109,40 +109,40 @@ class OptIn:
         query = sa.select(enrolment.c.state, sa.func.count()).where(enrolment.c.campaign == number)
         return {row[0]: int(row[1]) for row in connection.execute(query.group_by(enrolment.c.state))}
 
-    def gathered(self, connection: Connection, found: FoundCampaign) -> list[list[Record]]:
+    def gathered(self, connection: Connection, current: FoundCampaign) -> list[list[Record]]:
         """Everybody's records, in an order that says nothing of who came when and is the same for the same records."""
-        query = sa.select(enrolment).where(enrolment.c.campaign == found.number, enrolment.c.sealed.is_not(None))
-        return in_order(self._unsealed(found.name, row) for row in connection.execute(query))
+        query = sa.select(enrolment).where(enrolment.c.campaign == current.number, enrolment.c.sealed.is_not(None))
+        return in_order(self._unsealed(current.name, row) for row in connection.execute(query))
 
     def noise_key(self, name: str) -> bytes:
         """The secret that the noise of a campaign's list is derived from: destroyed with the records."""
         return self._key(name)
 
     def _open(self, connection: Connection, name: str) -> FoundCampaign:
-        found = find(connection, name, self.store)
-        self._require_open(found, terms_of(connection, found.number))
-        return found
+        current = find(connection, name, self.store)
+        self._require_open(current, terms_of(connection, current.number))
+        return current
 
-    def _require_open(self, found: FoundCampaign, terms: Terms) -> None:
-        if found.state == "listing":
-            raise being_made(found)
-        if found.state != "opt-in" or past(self.clock, require_day("opt_in_until", terms.opt_in_until)):
-            raise Refused("late", f"The campaign {found.name!r} takes no more opt-in records.")
+    def _require_open(self, current: FoundCampaign, terms: Terms) -> None:
+        if current.state == "listing":
+            raise being_made(current)
+        if current.state != "opt-in" or past(self.clock, require_day("opt_in_until", terms.opt_in_until)):
+            raise Refused("late", f"The campaign {current.name!r} takes no more opt-in records.")
         if not past(self.clock, require_day("opens", terms.opens) - datetime.timedelta(days=1)):
-            raise Refused("wrong-state", f"The campaign {found.name!r} opens on {terms.opens}.")
+            raise Refused("wrong-state", f"The campaign {current.name!r} opens on {terms.opens}.")
 
     def _person(
         self, connection: Connection, name: str, token: str
     ) -> tuple[FoundCampaign, sa.Row[tuple[object, ...]]]:
         """The campaign and the enrolment that this token is for; held for this transaction."""
-        found = find(connection, name, self.store)
+        current = find(connection, name, self.store)
         query = sa.select(enrolment).where(
-            enrolment.c.campaign == found.number, enrolment.c.token == (enrolment_hash(token) or b"")
+            enrolment.c.campaign == current.number, enrolment.c.token == (enrolment_hash(token) or b"")
         )
-        held = connection.execute(query).one_or_none()
-        if held is None:
+        person = connection.execute(query).one_or_none()
+        if person is None:
             raise Refused("unauthorised", "This is no enrolment token of the campaign.")
-        return found, held
+        return current, person
 
     def _sealed(self, name: str, token: bytes, records: list[Record]) -> bytes:
         nonce = secrets.token_bytes(_SEAL_NONCE_BYTES)
@@ -150,10 +150,10 @@ class OptIn:
         padded = plain.ljust(-(-len(plain) // _PAD_BYTES) * _PAD_BYTES)
         return nonce + AESGCM(self._key(name)).encrypt(nonce, padded, bytes(token))
 
-    def _unsealed(self, name: str, held: sa.Row[tuple[object, ...]]) -> list[Record]:
-        sealed = bytes(held.sealed)
+    def _unsealed(self, name: str, person: sa.Row[tuple[object, ...]]) -> list[Record]:
+        sealed = bytes(person.sealed)
         plain = AESGCM(self._key(name)).decrypt(
-            sealed[:_SEAL_NONCE_BYTES], sealed[_SEAL_NONCE_BYTES:], bytes(held.token)
+            sealed[:_SEAL_NONCE_BYTES], sealed[_SEAL_NONCE_BYTES:], bytes(person.token)
         )
         return _records_decoder.decode(plain)
 
@@ -189,9 +189,9 @@ def bytes_of_people(people: list[list[Record]]) -> bytes:
 def log_of_people(people: list[list[Record]], terms: Terms) -> EmbeddedLog:
     """All records as a log, which the library's methods draw from; people are named by their place."""
     columns: dict[str, list[str | None]] = {"user": [], "query": [], "url": []}
-    for place, records in enumerate(people):
+    for number, records in enumerate(people):
         for text, url in records or [("", None)]:
-            columns["user"].append(f"{place:08x}")
+            columns["user"].append(f"{number:08x}")
             columns["query"].append(text)
             columns["url"].append(url)
     table = pa.table({name: pa.array(values, pa.string()) for name, values in columns.items()})
@@ -210,8 +210,8 @@ def _plain(sent: OptInRecords, terms: Terms) -> list[Record]:
         raise Refused("over-quota", f"At most {terms.opt_in_records} records of a person are taken: send fewer.")
     for record in sent.records:
         if (record.url is not None) != (terms.levels == 2):
-            told = "need a URL each" if terms.levels == 2 else "have no URL"
-            raise Refused("malformed", f"Records of this campaign {told}.")
+            rule = "need a URL each" if terms.levels == 2 else "have no URL"
+            raise Refused("malformed", f"Records of this campaign {rule}.")
         if not all(is_usable(text) for text in (record.query, record.url or "")):
             raise Refused("malformed", f"A text has more than {MAX_TEXT_BYTES} bytes, or a NUL character.")
     return [(record.query, record.url) for record in sent.records]

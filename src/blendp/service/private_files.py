@@ -19,7 +19,7 @@ KEY_BYTES = 32
 SIDE_FILES = ("-wal", "-shm", "-journal")
 """What the embedded database keeps beside its file."""
 
-_LARGEST_FILE = 1 << 10
+_MAX_FILE_BYTES = 1 << 10
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _NO_LINKS = getattr(os, "O_NOFOLLOW", 0)
 
@@ -47,8 +47,8 @@ def require_private_folder(folder: Path) -> None:
     """
     if sys.platform == "win32":
         return
-    for held in (folder.lstat(), folder.stat()):
-        _require_owner(folder, held)
+    for status in (folder.lstat(), folder.stat()):
+        _require_owner(folder, status)
     if stat.S_IMODE(folder.stat().st_mode) & _OTHERS:
         mode = f"{stat.S_IMODE(folder.stat().st_mode):04o}"
         legal = f"a folder that its owner alone may look into (mode 0700, and it has {mode})"
@@ -59,24 +59,24 @@ def require_private_folder(folder: Path) -> None:
 def require_own_file(file: Path) -> None:
     """Raise :class:`ParameterError` if there is something of this name that is no file of ours, such as a link."""
     try:
-        held = file.lstat()
+        status = file.lstat()
     except FileNotFoundError:
         return
-    if not stat.S_ISREG(held.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         legal = "a file, neither a symbolic link nor anything else"
         raise ParameterError("file", str(file), legal, "Put the file itself there, if it is yours, or remove this.")
     if sys.platform != "win32":
-        _require_owner(file, held)
+        _require_owner(file, status)
 
 
-def _require_owner(path: Path, held: os.stat_result) -> None:
-    if sys.platform == "win32" or held.st_uid in (os.geteuid(), 0):
+def _require_owner(path: Path, status: os.stat_result) -> None:
+    if sys.platform == "win32" or status.st_uid in (os.geteuid(), 0):
         return
     name = quote(str(path))
     raise ParameterError(
-        "folder" if stat.S_ISDIR(held.st_mode) else "file",
+        "folder" if stat.S_ISDIR(status.st_mode) else "file",
         str(path),
-        f"owned by user {os.geteuid()}, who runs this, or by root (user {held.st_uid} owns it)",
+        f"owned by user {os.geteuid()}, who runs this, or by root (user {status.st_uid} owns it)",
         f"Run this as its owner, or, if you trust what is there: chown -hR {os.geteuid()} {name}",
     )
 
@@ -104,16 +104,16 @@ class PrivateFiles:
         """Write a key beside its target and put it there."""
         self.require_private()
         make_private(self.folder)
-        made = self.folder / f".{name}.{secrets.token_hex(4)}"
-        descriptor = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        partial = self.folder / f".{name}.{secrets.token_hex(4)}"
+        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
             with os.fdopen(descriptor, "w", encoding="ascii") as file:
                 file.write(key.hex() + "\n")
                 file.flush()
                 os.fsync(descriptor)
-            put(made, self.folder / name)
+            put(partial, self.folder / name)
         finally:
-            made.unlink(missing_ok=True)
+            partial.unlink(missing_ok=True)
         self._sync_folder()
 
     def new(self, name: str) -> bytes:
@@ -139,7 +139,7 @@ class PrivateFiles:
         except FileNotFoundError:
             return None
         with os.fdopen(descriptor, encoding="ascii") as file:
-            key = bytes.fromhex(file.read(_LARGEST_FILE))
+            key = bytes.fromhex(file.read(_MAX_FILE_BYTES))
         return key if len(key) == KEY_BYTES else None
 
     def destroy(self, name: str) -> None:

@@ -81,13 +81,13 @@ def _listening(settings: Settings) -> socket.socket:
     """The socket to listen at; the web server's own would end the process without a word where there is none."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:
-        made = socket.create_server((settings.host, settings.port), family=family)
+        listener = socket.create_server((settings.host, settings.port), family=family)
     except OSError as error:
-        told = os.strerror(error.errno) if error.errno and error.errno > 0 else str(error.strerror or error)
-        raise OSError(error.errno, told, f"{settings.host}:{settings.port}") from None
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SENDING_BYTES)  # connections have it from here
-    made.set_inheritable(True)
-    return made
+        reason = os.strerror(error.errno) if error.errno and error.errno > 0 else str(error.strerror or error)
+        raise OSError(error.errno, reason, f"{settings.host}:{settings.port}") from None
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SENDING_BYTES)  # connections have it from here
+    listener.set_inheritable(True)
+    return listener
 
 
 def _run(server: uvicorn.Server, listening: socket.socket) -> None:

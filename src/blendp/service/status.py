@@ -37,18 +37,18 @@ def overview(store: Store) -> list[dict[str, str]]:
 def status(store: Store, clock: Clock, name: str) -> dict[str, Any]:
     """Progress to the minimums, intake by reason, the list and its churn, what was promised and to how many."""
     with store.reading() as connection:
-        found = find(connection, name)
-        terms = terms_of(connection, found.number)
-        documents = {kind: payload(connection, found.number, kind) for kind in SIGNED}
-        people, clients, tokens = _group_sizes(connection, found, documents)
+        current = find(connection, name)
+        terms = terms_of(connection, current.number)
+        documents = {kind: payload(connection, current.number, kind) for kind in SIGNED}
+        people, clients, tokens = _group_sizes(connection, current, documents)
         fates = connection.execute(
             sa.select(intake.c.day, intake.c.outcome, sa.func.sum(intake.c.count))
-            .where(intake.c.campaign == found.number)
+            .where(intake.c.campaign == current.number)
             .group_by(intake.c.day, intake.c.outcome)
             .order_by(intake.c.day, intake.c.outcome)
         ).all()
-        told_list = _list(connection, found)
-        deadline = deadline_of(found.state, terms)
+        list_status = _list(connection, current)
+        deadline = deadline_of(current.state, terms)
         attempt = latest(connection, name, actor=ITSELF.kind)
     totals: Counter[str] = Counter()
     now = reading(clock)
@@ -58,7 +58,7 @@ def status(store: Store, clock: Clock, name: str) -> dict[str, Any]:
     return {
         "campaign": name,
         "title": terms.title,
-        "state": found.state,
+        "state": current.state,
         "today": now.day.isoformat(),
         "clock": {"day": now.day.isoformat(), "system": now.system.isoformat(), "doubt": now.doubt},
         "by_itself": None if deadline is None else _by_itself(deadline, missing[deadline.act] > 0, attempt),
@@ -79,14 +79,14 @@ def status(store: Store, clock: Clock, name: str) -> dict[str, Any]:
         },
         "intake": dict(sorted(totals.items())),
         "intake_by_day": [{"day": day, "outcome": outcome, "count": int(count)} for day, outcome, count in fates],
-        "list": told_list,
+        "list": list_status,
         "budget": {
             "epsilon": terms.epsilon,
             "delta": terms.delta,
             "opt_in_spent": documents["manifest"] is not None,
             "clients_spent": totals["accepted"],
         },
-        "documents": {kind: None if held is None else sha256(held) for kind, held in documents.items()},
+        "documents": {kind: None if data is None else sha256(data) for kind, data in documents.items()},
     }
 
 
@@ -103,35 +103,35 @@ def _by_itself(deadline: CampaignDeadline, too_few: bool, attempt: AuditEntry | 
 def export(store: Store, name: str) -> dict[str, Any]:
     """All signed documents of a released campaign, and its list."""
     with store.reading() as connection:
-        found = find(connection, name)
-        if found.state != "released":
-            raise Refused("wrong-state", f"The campaign {name!r} is {found.state}: there is nothing to export yet.")
-        signed = {kind: json.loads(envelope(connection, found, kind).to_bytes()) for kind in SIGNED}
-        head_list = payload(connection, found.number, "list") or b""
+        current = find(connection, name)
+        if current.state != "released":
+            raise Refused("wrong-state", f"The campaign {name!r} is {current.state}: there is nothing to export yet.")
+        signed = {kind: json.loads(envelope(connection, current, kind).to_bytes()) for kind in SIGNED}
+        head_list = payload(connection, current.number, "list") or b""
     return {**signed, "list": head_list.decode("utf-8")}
 
 
 def _group_sizes(
-    connection: Connection, found: FoundCampaign, documents: Mapping[str, bytes | None]
+    connection: Connection, current: FoundCampaign, documents: Mapping[str, bytes | None]
 ) -> tuple[int, int, Counter[str]]:
     """Opt-in people, clients, and tokens by state; from the documents once the people's own rows are gone."""
-    tokens = Counter(OptIn.counts(connection, found.number))
+    tokens = Counter(OptIn.counts(connection, current.number))
     manifest, released = documents["manifest"], documents["release"]
     people = tokens["used"] if manifest is None else Manifest.from_bytes(manifest).opt_in_people
     if released is not None:
         return people, int(json.loads(released)["card"]["users"]["client"]), tokens
-    return people, count_reports(connection, found.number), tokens
+    return people, count_reports(connection, current.number), tokens
 
 
-def _list(connection: Connection, found: FoundCampaign) -> dict[str, Any] | None:
+def _list(connection: Connection, current: FoundCampaign) -> dict[str, Any] | None:
     """The list, and how it differs from that of the campaign before."""
-    head_list = list_of(connection, found.number)
+    head_list = list_of(connection, current.number)
     if head_list is None:
         return None
     before = connection.execute(
         sa.select(campaign.c.number, campaign.c.name)
         .join(document, sa.and_(document.c.campaign == campaign.c.number, document.c.kind == "list"))
-        .where(campaign.c.number < found.number)
+        .where(campaign.c.number < current.number)
         .order_by(campaign.c.number.desc())
         .limit(1)
     ).one_or_none()
@@ -140,8 +140,8 @@ def _list(connection: Connection, found: FoundCampaign) -> dict[str, Any] | None
         old, new = _records(list_of(connection, before.number)), _records(head_list)
         differences = {"added": len(new - old), "removed": len(old - new), "kept": len(new & old)}
         churn = {"previous": before.name, **differences}
-    told = {"sha256": head_list.sha256, "records": head_list.records, "queries": head_list.queries}
-    return {**told, "churn": churn}
+    numbers = {"sha256": head_list.sha256, "records": head_list.records, "queries": head_list.queries}
+    return {**numbers, "churn": churn}
 
 
 def _records(head_list: HeadList | None) -> set[tuple[str | None, str | None]]:

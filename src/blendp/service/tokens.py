@@ -68,8 +68,8 @@ class OperatorTokens:
         }
         with self.store.writing() as connection:
             connection.execute(operator_token.insert().values(**row))
-            told = f"{token_id} of {name!r}: {row['scopes']}"
-            Trail(self.store).note(connection, LOCAL, "create-token", detail=told)
+            detail = f"{token_id} of {name!r}: {row['scopes']}"
+            Trail(self.store).note(connection, LOCAL, "create-token", detail=detail)
         return f"blendp-op-{token_id}-{secret}"
 
     def revoke(self, token_id: str) -> bool:

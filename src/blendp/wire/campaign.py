@@ -308,8 +308,10 @@ class Manifest:
         if head_list.sha256 != self.list_sha256:
             raise ParameterError("head list", head_list.sha256, self.list_sha256, "Fetch the list again.")
         if head_list.records != self.records or head_list.levels != self.terms.levels:
-            told = f"{self.records} records of {self.terms.levels} levels"
-            raise ParameterError("head list", str(head_list), told, "The manifest contradicts its list: do not use it.")
+            sizes = f"{self.records} records of {self.terms.levels} levels"
+            raise ParameterError(
+                "head list", str(head_list), sizes, "The manifest contradicts its list: do not use it."
+            )
 
 
 def require_campaign_id(value: object) -> None:

@@ -79,19 +79,19 @@ class Trust:
         Statements of strangers change nothing, nor does a second successor of a key that was replaced: who signs one
         has stolen the key, or plays a double game.
         """
-        held = {key.id: (key, until) for key, until in self.keys}
+        trusted = {key.id: (key, until) for key, until in self.keys}
         for envelope in statements:
             try:
                 statement = KeyStatement.from_bytes(envelope.payload)
-                old, old_until = held[statement.replaces]
+                old, old_until = trusted[statement.replaces]
                 new = VerifyKey.of_text(statement.key)
-                if old_until is not None and new.id not in held:
+                if old_until is not None and new.id not in trusted:
                     continue
                 envelope.verified(KEY_TYPE, (old,))
                 envelope.verified(KEY_TYPE, (new,))
             except (KeyError, ParameterError, SignatureError):
                 continue
             until = require_day("replaced_until", statement.replaced_until)
-            held[old.id] = (old, until if old_until is None else min(old_until, until))
-            held.setdefault(new.id, (new, None))
-        return Trust(tuple(held.values()))
+            trusted[old.id] = (old, until if old_until is None else min(old_until, until))
+            trusted.setdefault(new.id, (new, None))
+        return Trust(tuple(trusted.values()))

@@ -92,9 +92,9 @@ def json_form(cls: type, name: str, doc: str) -> type[msgspec.Struct]:
             members.append((form.name, Annotated[form.kind, shown]))
         else:
             members.append((form.name, Annotated[form.kind | UnsetType, shown], UNSET))
-    made = msgspec.defstruct(name, members, forbid_unknown_fields=True, module=cls.__module__)
-    made.__doc__ = doc
-    return made
+    struct = msgspec.defstruct(name, members, forbid_unknown_fields=True, module=cls.__module__)
+    struct.__doc__ = doc
+    return struct
 
 
 def exact_fields(cls: type, value: Mapping[str, Any], what: str) -> dict[str, Any]:

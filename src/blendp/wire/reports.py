@@ -123,8 +123,8 @@ def read_batch(body: bytes) -> Upload:
         at += _SECTION.size
         end = at + count * (ID_BYTES + PSEUDONYM_BYTES + width)
         if question >= len(QUESTIONS) or not width or not count or end > len(body):
-            told = f"question {question}, width {width}, count {count} in {len(body)} bytes"
-            raise ParameterError("section", told, "a known question, a width, a count and their bytes", _REMEDY)
+            numbers = f"question {question}, width {width}, count {count} in {len(body)} bytes"
+            raise ParameterError("section", numbers, "a known question, a width, a count and their bytes", _REMEDY)
         left -= count
         _require_few(MAX_REPORTS - left)
         kind = np.dtype([("id", "V16"), ("pseudonym", "V16"), ("question", "u1"), ("data", f"V{width}")])

@@ -83,7 +83,7 @@ def silent(_: socket.socket, over: threading.Event) -> None:
 
 @pytest.mark.parametrize("talk", [dripping_status, dripping_headers, dripping_hints, dripping_body, silent])
 def test_the_deadline_covers_all_of_an_answer(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_module, "_LONGEST", LIMIT)
+    monkeypatch.setattr(http_module, "_MAX_SECONDS", LIMIT)
     http = Http()
     with serving(talk) as url, pytest.raises(NetworkError, match=r"longer than 0\.4 seconds"):
         http.request("GET", url)
@@ -99,7 +99,7 @@ def test_the_deadline_covers_what_is_sent(monkeypatch: pytest.MonkeyPatch) -> No
             if over.wait(PAUSE) or not connection.recv(1):
                 return
 
-    monkeypatch.setattr(http_module, "_LONGEST", LIMIT)
+    monkeypatch.setattr(http_module, "_MAX_SECONDS", LIMIT)
     http = Http()
     with serving(sipping) as url, pytest.raises(NetworkError, match="longer than"):
         http.request("PUT", url, body=bytes(16 << 20))

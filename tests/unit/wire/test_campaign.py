@@ -47,8 +47,8 @@ def three_days(draw: st.DrawFn) -> dict[str, Any]:
     opt_in = opens + datetime.timedelta(draw(st.integers(0, 1000)))
     grace = draw(st.integers(3, 90))
     reports = opt_in + datetime.timedelta(grace + draw(st.integers(1, 1000)))
-    told = {"opens": opens, "opt_in_until": opt_in, "reports_until": reports}
-    return {**{name: day.isoformat() for name, day in told.items()}, "grace_days": grace}
+    three = {"opens": opens, "opt_in_until": opt_in, "reports_until": reports}
+    return {**{name: day.isoformat() for name, day in three.items()}, "grace_days": grace}
 
 
 any_terms = st.builds(

@@ -38,8 +38,8 @@ def test_vector() -> None:
 
 
 def test_as_json() -> None:
-    told = json.loads(SEALED.to_bytes())
-    assert told == {
+    document = json.loads(SEALED.to_bytes())
+    assert document == {
         "payload": "aGVsbG8gd29ybGQ=",
         "payloadType": KIND,
         "signatures": [

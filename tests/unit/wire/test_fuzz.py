@@ -166,7 +166,7 @@ def _any_text(chance: random.Random, max_length: int) -> str:
 
 def _paths(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return [path, *(deeper for key, held in inner for deeper in _paths(held, (*path, key)))]
+    return [path, *(deeper for key, item in inner for deeper in _paths(item, (*path, key)))]
 
 
 def _replaced(value: Any, path: tuple[Any, ...], new: Any) -> Any:

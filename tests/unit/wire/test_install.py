@@ -24,5 +24,5 @@ def test_vectors(campaign: str, key: str, name: str) -> None:
 
 
 def test_another_install_or_campaign_is_another_pseudonym() -> None:
-    made = {pseudonym(deletion_key(secret, name)) for secret in (SECRET, bytes(32)) for name in ("a", "b")}
-    assert len(made) == 4
+    names = {pseudonym(deletion_key(secret, name)) for secret in (SECRET, bytes(32)) for name in ("a", "b")}
+    assert len(names) == 4

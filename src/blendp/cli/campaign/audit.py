@@ -66,7 +66,7 @@ def _entries(client: OperatorClient, campaign: str | None, max_entries: int) -> 
     entries: list[dict[str, Any]] = []
     before: int | None = None
     for _ in count():
-        page = client.audit(campaign, before=before, most=min(_PAGE, max_entries - len(entries)))
+        page = client.audit(campaign, before=before, max_entries=min(_PAGE, max_entries - len(entries)))
         entries += page
         if not page or len(entries) >= max_entries:
             return entries

@@ -86,7 +86,7 @@ def create(job: NewCampaign, like: Like = LIKE, as_json: AsJson = False) -> None
     terms = job.terms(utc_today())
     require_choice("like", like, NAMES)  # before anything is created
     with job.client() as client:
-        made = client.create(terms)
+        created = client.create(terms)
     from blendp.service.forecast import expected_error, forecast_of
 
     forecast, error = forecast_of(terms, terms.min_opt_in, like), expected_error(terms, like)
@@ -95,7 +95,7 @@ def create(job: NewCampaign, like: Like = LIKE, as_json: AsJson = False) -> None
     warn_of_forecast(forecast)
     if as_json:
         best = None if error is None else {"probability": error.probability, "std_error": error.std_error}
-        print_json({**made, "forecast": forecast.to_dict(), "most_popular": best})
+        print_json({**created, "forecast": forecast.to_dict(), "most_popular": best})
         return
     say(f"{terms.campaign}: opt-in from {terms.opens} to {terms.opt_in_until}, reports until {terms.reports_until}.")
     say(
@@ -106,7 +106,7 @@ def create(job: NewCampaign, like: Like = LIKE, as_json: AsJson = False) -> None
     say(f"At its minimum: {forecast_words(forecast)}")
     if error is not None:
         say(f"With {terms.expected_clients:,} clients: {error_words(error)}")
-    say(f"Terms {made['terms_sha256']}.")
+    say(f"Terms {created['terms_sha256']}.")
     say(f"Next: blendp campaign enrol {terms.campaign} --count {terms.min_opt_in}")
 
 
@@ -124,22 +124,24 @@ def room(terms: Terms) -> str:
 
 def cautions(terms: Terms) -> list[str]:
     """What an operator should think over before people take part."""
-    told = []
+    sentences = []
     if terms.epsilon > YEARLY.epsilon:
-        told.append(
+        sentences.append(
             f"--epsilon {terms.epsilon:g} is above {YEARLY.epsilon:g}, all that a device spends in a year by default: "
             f"devices will refuse to take part."
         )
     if terms.delta * terms.expected_clients >= 1:
-        told.append(
+        sentences.append(
             f"--delta {terms.delta:g} is not below one over the {terms.expected_clients:,} clients expected "
             f"({1 / terms.expected_clients:.2g}): choose a smaller one for real people."
         )
     for name in ("min_opt_in", "min_clients"):
         if getattr(terms, name) < SMALL_GROUP:
             option = name.replace("_", "-")
-            told.append(f"--{option} {getattr(terms, name)} is below {SMALL_GROUP}: single people come into sight.")
-    return told
+            sentences.append(
+                f"--{option} {getattr(terms, name)} is below {SMALL_GROUP}: single people come into sight."
+            )
+    return sentences
 
 
 def _day(parameter: str, text: str, start: datetime.date) -> datetime.date:

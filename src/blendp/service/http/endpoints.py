@@ -252,19 +252,19 @@ class RequestGuard:
             raise Refused("unsupported-media-type", f"Send {' or '.join(endpoint.accepts)}.")
         if headers.get(b"content-encoding", b"identity") != b"identity":
             raise Refused("unsupported-media-type", "Send the body without a content encoding.")
-        most = self._collector.settings.max_body
+        max_bytes = self._collector.settings.max_body
         length = headers.get(b"content-length", b"")
-        if length.isdigit() and int(length) > most:
-            raise Refused("over-size", f"A body may have {most} bytes: send less at a time.")
+        if length.isdigit() and int(length) > max_bytes:
+            raise Refused("over-size", f"A body may have {max_bytes} bytes: send less at a time.")
         if _is_there(request):
-            return await self._whole(request, most, peer), media_type
+            return await self._whole(request, max_bytes, peer), media_type
         try:
             async with asyncio.timeout(self._collector.settings.body_seconds):
-                return await self._whole(request, most, peer), media_type
+                return await self._whole(request, max_bytes, peer), media_type
         except TimeoutError:
             raise Refused("request-timeout", "The body took too long to arrive.", retry_after=5) from None
 
-    async def _whole(self, request: Request, most: int, peer: str) -> bytes:
+    async def _whole(self, request: Request, max_bytes: int, peer: str) -> bytes:
         """All parts of a body; much of what is not whole is counted, so that slow senders cannot fill the memory."""
         parts, size, counted = [], 0, 0
         try:
@@ -274,8 +274,8 @@ class RequestGuard:
                     raise ClientDisconnect
                 parts.append(message.get("body", b""))
                 size += len(parts[-1])
-                if size > most:
-                    raise Refused("over-size", f"A body may have {most} bytes: send less at a time.")
+                if size > max_bytes:
+                    raise Refused("over-size", f"A body may have {max_bytes} bytes: send less at a time.")
                 if not message.get("more_body", False):
                     return b"".join(parts)
                 if size - counted > _SMALL_BODY:

@@ -79,8 +79,8 @@ def _successes(endpoint: Endpoint, of_form: dict[Any, Any]) -> dict[str, Any]:
     kind = endpoint.answer_type.partition(";")[0]
     schema = {"type": "string"} if endpoint.form is None else of_form.get(endpoint.form, {"type": "object"})
     return {
-        str(status): {"description": told, **({} if status == 304 else {"content": {kind: {"schema": schema}}})}
-        for status, told in sorted(endpoint.gives.items())
+        str(status): {"description": meaning, **({} if status == 304 else {"content": {kind: {"schema": schema}}})}
+        for status, meaning in sorted(endpoint.gives.items())
     }
 
 
@@ -94,10 +94,10 @@ def _refusals(endpoint: Endpoint) -> dict[str, Any]:
     content = {PROBLEM_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemDocument"}}}
     refusals: dict[str, Any] = {}
     for status, names in sorted(by_status.items()):
-        told = "; ".join(f"{slug}: {PROBLEMS[slug].title}" for slug in names)
-        refusals[str(status)] = {"description": told, "content": content}
+        meaning = "; ".join(f"{slug}: {PROBLEMS[slug].title}" for slug in names)
+        refusals[str(status)] = {"description": meaning, "content": content}
         if PROBLEMS[names[0]].retryable:
             schema = {"type": "integer", "minimum": 1}
-            told_seconds = {"schema": schema, "required": True, "description": "Seconds to wait"}
-            refusals[str(status)]["headers"] = {"Retry-After": told_seconds}
+            seconds = {"schema": schema, "required": True, "description": "Seconds to wait"}
+            refusals[str(status)]["headers"] = {"Retry-After": seconds}
     return refusals

@@ -30,11 +30,11 @@ from blendp.wire.media_types import JSON_TYPE, METRICS_TYPE
 from blendp.wire.messages import Day, Message
 from blendp.wire.text_forms import require_day
 
-_LARGEST_NUMBER = 2_147_483_647
+_MAX_NUMBER = 2_147_483_647
 _AUDIT_QUERY: dict[str, dict[str, Any]] = {
     "campaign": {"type": "string", "pattern": CAMPAIGN_PATTERN},
-    "before": {"type": "integer", "minimum": 1, "maximum": _LARGEST_NUMBER, "description": "Entries before this one"},
-    "most": {"type": "integer", "minimum": 1, "maximum": MAX_ENTRIES, "default": 100},
+    "before": {"type": "integer", "minimum": 1, "maximum": _MAX_NUMBER, "description": "Entries before this one"},
+    "max_entries": {"type": "integer", "minimum": 1, "maximum": MAX_ENTRIES, "default": 100},
 }
 
 T = TypeVar("T")
@@ -81,20 +81,20 @@ async def forecast(call: Call) -> Response:
     """What the list would probably hold."""
     like = call.request.query_params.get("like", LIKE)
     collector = call.collector
-    made = await in_thread(forecast_of_campaign, collector.store, collector.opt_in, call.campaign, like)
-    return answer(made.to_dict())
+    prediction = await in_thread(forecast_of_campaign, collector.store, collector.opt_in, call.campaign, like)
+    return answer(prediction.to_dict())
 
 
 async def release(call: Call) -> Response:
     """Compute and publish the result."""
-    document, made = await _acted(call, "release", call.campaign, call.collector.lifecycle.release, call.campaign)
+    document, result = await _acted(call, "release", call.campaign, call.collector.lifecycle.release, call.campaign)
     await in_thread(call.collector.book.forget_closed)
-    checks = release_checks(made)
+    checks = release_checks(result)
     tell(
         "released",
         campaign=call.campaign,
         release=sha256(document),
-        clients=made.groups.client,
+        clients=result.groups.client,
         cautions=len(checks["cautions"]),
     )
     return answer({"release_sha256": sha256(document), **checks})
@@ -104,13 +104,13 @@ async def preview(call: Call) -> Response:
     """Show the checks of the result as it would be; sign, keep and close nothing."""
 
     def show(name: str, by: Actor) -> Release:
-        _, made = call.collector.lifecycle.preview(name)
+        _, result = call.collector.lifecycle.preview(name)
         call.collector.trail.note_now(by, "preview", name)
-        return made
+        return result
 
-    made = await _acted(call, "preview", call.campaign, show, call.campaign)
-    tell("result previewed", campaign=call.campaign, clients=made.groups.client)
-    return answer(release_checks(made))
+    result = await _acted(call, "preview", call.campaign, show, call.campaign)
+    tell("result previewed", campaign=call.campaign, clients=result.groups.client)
+    return answer(release_checks(result))
 
 
 async def delete(call: Call) -> Response:
@@ -138,8 +138,8 @@ async def metrics(call: Call) -> Response:
 
 async def show_audit(call: Call) -> Response:
     """Operators' acts."""
-    campaign, before, most = _asked(call)
-    entries = await in_thread(lambda: call.collector.trail.entries(campaign, before=before, most=most))
+    campaign, before, max_entries = _asked(call)
+    entries = await in_thread(lambda: call.collector.trail.entries(campaign, before=before, max_entries=max_entries))
     return answer({"entries": [asdict(entry) for entry in entries]})
 
 
@@ -194,13 +194,13 @@ def _asked(call: Call) -> tuple[str | None, int | None, int]:
             raise ParameterError(name, values[name], f"one of {', '.join(_AUDIT_QUERY)}, once", "Leave it out.")
     if "campaign" in values:
         require_campaign_id(values["campaign"])
-    before = _whole(values["before"], "before", _LARGEST_NUMBER) if "before" in values else None
-    return values.get("campaign"), before, _whole(values.get("most", "100"), "most", MAX_ENTRIES)
+    before = _whole(values["before"], "before", _MAX_NUMBER) if "before" in values else None
+    return values.get("campaign"), before, _whole(values.get("max_entries", "100"), "max_entries", MAX_ENTRIES)
 
 
-def _whole(text: str, name: str, largest: int) -> int:
-    if not text.isascii() or not text.isdigit() or len(text) > len(str(largest)) or not 1 <= int(text) <= largest:
-        raise ParameterError(name, text, f"a whole number from 1 to {largest}", "Write it in decimal digits.")
+def _whole(text: str, name: str, max_value: int) -> int:
+    if not text.isascii() or not text.isdigit() or len(text) > len(str(max_value)) or not 1 <= int(text) <= max_value:
+        raise ParameterError(name, text, f"a whole number from 1 to {max_value}", "Write it in decimal digits.")
     return int(text)
 
 

@@ -89,7 +89,7 @@ class Agreement(Message):
     differ: bool
     p_value: float | None
     kappa: float
-    words: str
+    statement: str
     flagged_records: Number
     flagged: list[FlaggedRecord]
 

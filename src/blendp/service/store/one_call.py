@@ -127,11 +127,11 @@ def keep_in_one_call(
     width, since on arrays a driver would spend most of its time; in sections of neighbours where rows have a
     pseudonym in common, and the first is the one to be kept.
     """
-    places = list(range(len(rows)))
+    indices = list(range(len(rows)))
     if len({row[1] for row in rows}) == len(rows):
-        places.sort(key=lambda place: _kind(rows[place]))
-    sections = [(kind, list(some)) for kind, some in groupby(places, key=lambda place: _kind(rows[place]))]
-    packed = [b"".join(rows[place][0] + rows[place][1] + rows[place][3] for place in some) for _, some in sections]
+        indices.sort(key=lambda index: _kind(rows[index]))
+    sections = [(kind, list(some)) for kind, some in groupby(indices, key=lambda index: _kind(rows[index]))]
+    packed = [b"".join(rows[index][0] + rows[index][1] + rows[index][3] for index in some) for _, some in sections]
     sent = (
         campaign,
         *map(_array, zip(*(kind for kind, _ in sections), strict=True)),
@@ -152,8 +152,8 @@ def keep_in_one_call(
         return None
     outcomes = ["accepted"] * len(rows)
     if fates.count("a") < len(rows):
-        for place, letter in zip(chain.from_iterable(some for _, some in sections), fates, strict=True):
-            outcomes[place] = _OUTCOMES[letter]
+        for index, letter in zip(chain.from_iterable(some for _, some in sections), fates, strict=True):
+            outcomes[index] = _OUTCOMES[letter]
     return outcomes
 
 

@@ -71,24 +71,24 @@ def keep_reports(
     for number, rows in sorted(rows_of.items()):
         if connection.dialect.name == "postgresql":
             last = number == max(rows_of)  # nothing of another campaign is held while one waits at a door
-            told = keep_in_one_call(connection, number, rows, day, uncounted if last else {}, hope=hope)
-            if last and told is not None:
+            fates = keep_in_one_call(connection, number, rows, day, uncounted if last else {}, hope=hope)
+            if last and fates is not None:
                 uncounted.clear()
-        elif told := _keep_sqlite(connection, number, rows):
-            uncounted.update((number, outcome) for outcome in told)
-        if told is None:
-            told = [_reason(connection, number)] * len(rows)
-            if told[0] != COME_BACK:
-                uncounted[number, told[0]] += len(rows)
-        outcomes[number] = told
+        elif fates := _keep_sqlite(connection, number, rows):
+            uncounted.update((number, outcome) for outcome in fates)
+        if fates is None:
+            fates = [_reason(connection, number)] * len(rows)
+            if fates[0] != COME_BACK:
+                uncounted[number, fates[0]] += len(rows)
+        outcomes[number] = fates
     if uncounted:
         count_intake(connection, day, uncounted)
     return outcomes
 
 
 def _state(connection: Connection, campaign: int) -> str | None:
-    found = connection.exec_driver_sql(_STATE.format(_MARK[connection.dialect.name]), (campaign,)).first()
-    return None if found is None else str(found[0])
+    row = connection.exec_driver_sql(_STATE.format(_MARK[connection.dialect.name]), (campaign,)).first()
+    return None if row is None else str(row[0])
 
 
 def _reason(connection: Connection, campaign: int) -> str:
@@ -189,10 +189,10 @@ def defer_deletion(connection: Connection, campaign: int, pseudonym: bytes) -> b
     :data:`MAX_PENDING` wait, so that the end of the counting is not far: who comes too many is asked to come back.
     """
     pending = sa.select(pending_deletion.c.pseudonym).where(pending_deletion.c.campaign == campaign)
-    held = sa.select(report.c.campaign).where(
+    kept = sa.select(report.c.campaign).where(
         report.c.campaign == campaign, report.c.pseudonym == pseudonym, report.c.data.is_not(None)
     )
-    if connection.execute(held).first() is None:
+    if connection.execute(kept).first() is None:
         return delete_report(connection, campaign, pseudonym)
     if connection.execute(pending.where(pending_deletion.c.pseudonym == pseudonym)).first():
         return False

@@ -21,8 +21,8 @@ _PAUSE_SECONDS = 0.05
 @contextmanager
 def turn(engine: Engine, number: int, wait_seconds: float) -> Iterator[bool]:
     """Whether the turn of a campaign is ours until the block is left; another may have it, also of another process."""
-    held = _on_file if engine.dialect.name == "sqlite" else _on_server
-    with held(engine, number, time.monotonic() + wait_seconds) as ours:
+    turn_of = _on_file if engine.dialect.name == "sqlite" else _on_server
+    with turn_of(engine, number, time.monotonic() + wait_seconds) as ours:
         yield ours
 
 
