@@ -22,6 +22,9 @@ WHO: dict[str, Any] = {
 
 WHO_OPTIONS = tuple(word for name, text in WHO.items() for word in (f"--{name}", text))
 
+SHORT_LIVED = "spark.driver.defaultJavaOptions=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""Spark's configuration for a Java that lives for seconds: it compiles quickly, not well."""
+
 
 class KnownKey(ReleaseRandom):
     """The released stream under a key that the test chooses, so that a test never flickers."""

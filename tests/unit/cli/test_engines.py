@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from blendp.cli.app import app
 from blendp.logs.synthetic import population
+from tests.support import SHORT_LIVED
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +29,7 @@ def test_a_run_on_spark_needs_nothing_but_the_package(folder: Path) -> None:
     shell = {"PATH": "/bin", "COLUMNS": "160", "HOME": os.environ.get("HOME", "/")}
     command = [sys.executable, "-m", "blendp", "run", "log.parquet", "--engine", "spark", "--master", "local[2]"]
     options = ["--spark-conf", "spark.sql.shuffle.partitions=3", "--memory-limit", "1GB", "--seed", "4"]
-    options += ["--opt-in", "0.2", "--size", "10", "--out", "spark", "--json"]
+    options += ["--spark-conf", SHORT_LIVED, "--opt-in", "0.2", "--size", "10", "--out", "spark", "--json"]
     done = subprocess.run(
         [*command, *options], cwd=folder, env=shell, capture_output=True, text=True, timeout=180, check=False
     )

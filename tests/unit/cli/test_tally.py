@@ -17,7 +17,7 @@ from blendp.mechanisms import TwoStage
 from blendp.privacy import Budget
 from blendp.reports import subset_randomisers
 from tests.forked import run as blendp
-from tests.support import KnownKey
+from tests.support import SHORT_LIVED, KnownKey
 
 LIST = HeadList.of_records([("cats", "http://cats.org"), ("cats", "http://meow.com"), ("*", "http://stars.net")])
 TRUTH = np.array([0.1, 0.05, 0.3, 0.2, 0.05, 0.3])
@@ -179,9 +179,8 @@ def test_help_has_examples_and_the_plain_truth(folder: Path) -> None:
 @pytest.mark.xdist_group("spark")
 def test_spark_counts_as_the_embedded_engine_does(folder: Path) -> None:
     alone = blendp(*TALLY, "spool", "--json", cwd=folder)
-    done = blendp(
-        *TALLY, "spool", "--json", "--engine", "spark", "--master", "local[1]", "--memory-limit", "1GB", cwd=folder
-    )
+    spark = ("--engine", "spark", "--master", "local[1]", "--memory-limit", "1GB", "--spark-conf", SHORT_LIVED)
+    done = blendp(*TALLY, "spool", "--json", *spark, cwd=folder)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == json.loads(alone.stdout)
     assert "8000 rows, 6000 reports counted, 2000 duplicates" in done.stderr

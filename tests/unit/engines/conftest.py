@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from blendp.engines.spark import SparkSettings, spark_session
+from tests.support import SHORT_LIVED
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -15,12 +16,8 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    short_lived = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-    conf = {
-        "spark.sql.shuffle.partitions": "4",
-        "spark.default.parallelism": "4",
-        "spark.driver.defaultJavaOptions": short_lived,
-    }
+    name, _, options = SHORT_LIVED.partition("=")
+    conf = {"spark.sql.shuffle.partitions": "4", "spark.default.parallelism": "4", name: options}
     session = spark_session(SparkSettings("local[2]", conf=conf))
     yield session
     session.stop()
