@@ -39,6 +39,15 @@ def test_a_door_loads_what_stands_behind_it_and_nothing_heavy(door: str, max_mod
     assert not HEAVY & loaded
 
 
+def test_the_service_needs_no_page_and_no_picture() -> None:
+    assert not {"jinja2", "matplotlib", "scipy", "rich", "typer"} & modules_of("import blendp.service.server")
+
+
+def test_the_page_of_a_command_loads_what_its_options_mean_and_no_picture() -> None:
+    assert not {"jinja2", "matplotlib", "sqlalchemy", "starlette", "httpx"} & modules_of_command("serve", "--help")
+    assert not {"matplotlib", "sqlalchemy", "starlette", "httpx"} & modules_of_command("run", "--help")
+
+
 COMMAND_LINE = """
 sys.argv = {arguments!r}
 import blendp.cli
