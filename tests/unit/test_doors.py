@@ -7,10 +7,12 @@ import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import blendp
+from blendp import mechanisms
 from blendp.cli.table import GROUPS
 
 HEAVY = {"duckdb", "jinja2", "matplotlib", "pyarrow", "scipy"}
@@ -96,10 +98,10 @@ def asked_by_shell(shell: str, typed: str) -> dict[str, str]:
     }
 
 
-def typed_names() -> dict[str, str]:
+def typed_names(package: ModuleType = blendp) -> dict[str, str]:
     """Where type checkers and editors find each public name: the imports that only they see."""
     (block,) = [
-        node for node in ast.parse(Path(blendp.__file__).read_text()).body
+        node for node in ast.parse(Path(str(package.__file__)).read_text()).body
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name)
     ]  # fmt: skip
     imports = [node for node in block.body if isinstance(node, ast.ImportFrom)]
@@ -113,6 +115,14 @@ def test_names_are_loaded_from_where_type_checkers_find_them() -> None:
     rooms = {name for name, home in typed.items() if home == "blendp"}
     assert {name: home for name, home in typed.items() if name not in rooms} == lazy
     assert {*typed, "__version__"} == set(blendp.__all__)
+
+
+def test_mechanisms_are_loaded_from_where_type_checkers_find_them() -> None:
+    lazy = {name: home for home, names in mechanisms._HOMES.items() for name in names}
+    assert lazy == typed_names(mechanisms)
+    assert set(lazy) == set(mechanisms.__all__) <= set(dir(mechanisms))
+    for name, home in lazy.items():
+        assert getattr(mechanisms, name) is getattr(import_module(home), name)
 
 
 @pytest.mark.parametrize("name", blendp.__all__)

@@ -3,16 +3,19 @@
 :mod:`blendp.mechanisms.protocol` says what each of them can do.
 """
 
-from blendp.mechanisms.asymmetric_laplace import AsymmetricLaplace
-from blendp.mechanisms.asymmetric_list import AsymmetricList
-from blendp.mechanisms.discrete_laplace import DiscreteLaplace
-from blendp.mechanisms.hidden_sampling import HiddenSampling
-from blendp.mechanisms.protocol import LocalRandomiser, Mechanism, NoiseLaw, PartitionSelection
-from blendp.mechanisms.rounded_gaussian import RoundedGaussian
-from blendp.mechanisms.set_union import WeightedUnion
-from blendp.mechanisms.subset_selection import SubsetSelection
-from blendp.mechanisms.threshold import ThresholdList
-from blendp.mechanisms.two_stage import TwoStage
+TYPE_CHECKING = False  # checkers take it for true
+
+if TYPE_CHECKING:
+    from blendp.mechanisms.asymmetric_laplace import AsymmetricLaplace
+    from blendp.mechanisms.asymmetric_list import AsymmetricList
+    from blendp.mechanisms.discrete_laplace import DiscreteLaplace
+    from blendp.mechanisms.hidden_sampling import HiddenSampling
+    from blendp.mechanisms.protocol import LocalRandomiser, Mechanism, NoiseLaw, PartitionSelection
+    from blendp.mechanisms.rounded_gaussian import RoundedGaussian
+    from blendp.mechanisms.set_union import WeightedUnion
+    from blendp.mechanisms.subset_selection import SubsetSelection
+    from blendp.mechanisms.threshold import ThresholdList
+    from blendp.mechanisms.two_stage import TwoStage
 
 __all__ = [
     "AsymmetricLaplace",
@@ -29,3 +32,33 @@ __all__ = [
     "TwoStage",
     "WeightedUnion",
 ]
+
+_HOMES = {
+    "blendp.mechanisms.asymmetric_laplace": ("AsymmetricLaplace",),
+    "blendp.mechanisms.asymmetric_list": ("AsymmetricList",),
+    "blendp.mechanisms.discrete_laplace": ("DiscreteLaplace",),
+    "blendp.mechanisms.hidden_sampling": ("HiddenSampling",),
+    "blendp.mechanisms.protocol": ("LocalRandomiser", "Mechanism", "NoiseLaw", "PartitionSelection"),
+    "blendp.mechanisms.rounded_gaussian": ("RoundedGaussian",),
+    "blendp.mechanisms.set_union": ("WeightedUnion",),
+    "blendp.mechanisms.subset_selection": ("SubsetSelection",),
+    "blendp.mechanisms.threshold": ("ThresholdList",),
+    "blendp.mechanisms.two_stage": ("TwoStage",),
+}
+"""Where each name lives: a device loads the mechanisms that it uses (PEP 562)."""
+
+if not TYPE_CHECKING:  # a checker that saw this function would believe in any name
+
+    def __getattr__(name: str) -> object:
+        """Import a name from its home at its first use."""
+        from importlib import import_module
+
+        home = next((home for home, names in _HOMES.items() if name in names), None)
+        if home is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+        globals()[name] = getattr(import_module(home), name)
+        return globals()[name]
+
+    def __dir__() -> list[str]:
+        """Every public name, used or not."""
+        return sorted({*globals(), *__all__})
