@@ -91,10 +91,10 @@ def _why_not(connection: Connection, name: str) -> str:
     return f"The campaign {name!r} was deleted on {day}, as its terms say: {deletion.detail}."
 
 
-def being_made(found: FoundCampaign) -> Refused:
+def being_made(current: FoundCampaign) -> Refused:
     """Come back later: what is being made may fail, and then the campaign goes on as before."""
-    what = "list" if found.state == "listing" else "result"
-    return Refused("busy", f"The {what} of campaign {found.name!r} is being made: try again.", retry_after=30)
+    what = "list" if current.state == "listing" else "result"
+    return Refused("busy", f"The {what} of campaign {current.name!r} is being made: try again.", retry_after=30)
 
 
 def set_state(connection: Connection, number: int, state: str) -> None:
@@ -102,29 +102,29 @@ def set_state(connection: Connection, number: int, state: str) -> None:
     connection.execute(campaign.update().where(campaign.c.number == number).values(state=state))
 
 
-def begin(connection: Connection, found: FoundCampaign, state: str) -> FoundCampaign:
+def begin(connection: Connection, current: FoundCampaign, state: str) -> FoundCampaign:
     """Move a campaign on to a state in which something is made, so that whoever made it before can tell."""
-    begun = replace(found, state=state, revision=found.revision + 1)
+    begun = replace(current, state=state, revision=current.revision + 1)
     values = {"state": begun.state, "revision": begun.revision}
-    connection.execute(campaign.update().where(campaign.c.number == found.number).values(**values))
+    connection.execute(campaign.update().where(campaign.c.number == current.number).values(**values))
     return begun
 
 
 def payload(connection: Connection, number: int, kind: str) -> bytes | None:
     """The bytes of a campaign's document, if it has one of this kind."""
     query = sa.select(document.c.payload).where(document.c.campaign == number, document.c.kind == kind)
-    found = connection.execute(query).scalar_one_or_none()
-    return None if found is None else bytes(found)
+    data = connection.execute(query).scalar_one_or_none()
+    return None if data is None else bytes(data)
 
 
-def envelope(connection: Connection, found: FoundCampaign, kind: str) -> Envelope:
+def envelope(connection: Connection, current: FoundCampaign, kind: str) -> Envelope:
     """A signed document of a campaign."""
-    held = payload(connection, found.number, kind)
-    if held is None:
-        raise Refused("not-found", f"The campaign {found.name!r} has no {kind} yet: it is in state {found.state}.")
-    query = sa.select(signature).where(signature.c.campaign == found.number, signature.c.kind == kind)
+    data = payload(connection, current.number, kind)
+    if data is None:
+        raise Refused("not-found", f"The campaign {current.name!r} has no {kind} yet: it is in state {current.state}.")
+    query = sa.select(signature).where(signature.c.campaign == current.number, signature.c.kind == kind)
     rows = connection.execute(query.order_by(signature.c.key)).all()
-    return Envelope(SIGNED[kind], held, tuple(Signature(row.key, bytes(row.value)) for row in rows))
+    return Envelope(SIGNED[kind], data, tuple(Signature(row.key, bytes(row.value)) for row in rows))
 
 
 def terms_of(connection: Connection, number: int) -> Terms:
@@ -134,8 +134,8 @@ def terms_of(connection: Connection, number: int) -> Terms:
 
 def list_of(connection: Connection, number: int) -> HeadList | None:
     """A campaign's list, once it is published."""
-    held = payload(connection, number, "list")
-    return None if held is None else HeadList.from_bytes(held)
+    data = payload(connection, number, "list")
+    return None if data is None else HeadList.from_bytes(data)
 
 
 @dataclass(frozen=True)
@@ -165,18 +165,18 @@ class Book:
         if name in self._open:
             return self._open[name]
         with self.store.reading() as connection:
-            found = find(connection, name)
-            if found.state == "released":
+            current = find(connection, name)
+            if current.state == "released":
                 raise Refused("late", f"The campaign {name!r} takes no more reports.")
-            if found.state in ("closing", "signing"):
-                raise being_made(found)
-            manifest_bytes = payload(connection, found.number, "manifest")
-            head_list = list_of(connection, found.number)
+            if current.state in ("closing", "signing"):
+                raise being_made(current)
+            manifest_bytes = payload(connection, current.number, "manifest")
+            head_list = list_of(connection, current.number)
         if manifest_bytes is None or head_list is None:
             raise Refused("wrong-state", f"The list of campaign {name!r} is not published yet.")
         key = require_key(self.files, pseudonym_key(name))
         manifest = Manifest.from_bytes(manifest_bytes)
         scheme = manifest.scheme(head_list)
         until = require_day("reports_until", manifest.terms.reports_until)
-        self._open[name] = Reporting(found.number, manifest.terms, manifest.sha256, scheme, key, until)
+        self._open[name] = Reporting(current.number, manifest.terms, manifest.sha256, scheme, key, until)
         return self._open[name]
