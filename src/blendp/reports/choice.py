@@ -64,4 +64,4 @@ class ListQuestions:
     @cached_property
     def questions(self) -> Mapping[str, Question]:
         """All of them, by name, in the order of their numbers."""
-        return subset_questions(self.epsilon, self.head_list) | cell_questions(self.head_list)
+        return {**subset_questions(self.epsilon, self.head_list), **cell_questions(self.head_list)}

@@ -108,6 +108,8 @@ class Question:
     """How many bytes every report takes."""
 
     _bounds: tuple[tuple[int, int, int], ...] = field(init=False, repr=False, compare=False)
+    _last: bytes = field(init=False, repr=False, compare=False)
+    """The largest possible report where there is one answer; else nothing."""
 
     def __post_init__(self) -> None:
         """Find where each answer begins and ends."""
@@ -119,6 +121,8 @@ class Question:
             start += answer.report_bytes
         object.__setattr__(self, "_bounds", tuple(bounds))
         object.__setattr__(self, "width", start)
+        last = (bounds[0][2] - 1).to_bytes(start, "big") if len(bounds) == 1 else b""
+        object.__setattr__(self, "_last", last)
 
     @property
     def items(self) -> int:
@@ -139,10 +143,12 @@ class Question:
         return count
 
     def possible(self, data: bytes) -> bool:
-        """Whether a device can have made this."""
-        return len(data) == self.width and all(
-            int.from_bytes(data[start:end], "big") < limit for start, end, limit in self._bounds
-        )
+        """Whether a device can have made this; bytes of one length are in the order of their numbers."""
+        if len(data) != self.width:
+            return False
+        if self._last:
+            return data <= self._last
+        return all(int.from_bytes(data[start:end], "big") < limit for start, end, limit in self._bounds)
 
     def require(self, data: bytes) -> None:
         """Raise unless a device can have made this."""

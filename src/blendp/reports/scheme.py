@@ -133,10 +133,12 @@ class ReportScheme(ABC, Generic[Holding]):
         """Add up the bytes of many reports about this list, by question, all of a question at once."""
         for name in data:
             self._question(name)
-        none = ReportSums.none(self.list_sha256, self.questions)
-        supports = {name: self.questions[name].count(some) for name, some in data.items() if some}
         reports = {name: len(data.get(name, ())) for name in self.questions}
-        return ReportSums(self.list_sha256, self.questions, reports, {**none.supports, **supports})
+        supports = {
+            name: question.count(data[name]) if reports[name] else np.zeros(question.items, dtype=np.int64)
+            for name, question in self.questions.items()
+        }
+        return ReportSums(self.list_sha256, self.questions, reports, supports)
 
     def nothing(self) -> ReportSums:
         """The sums of no reports."""

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,10 +43,15 @@ def subset_randomisers(epsilon: float, head_list: HeadList) -> tuple[SubsetSelec
     return subset_randomiser(epsilon, head_list.queries + 1), subset_randomiser(epsilon, head_list.cells)
 
 
-def subset_questions(epsilon: float, head_list: HeadList) -> dict[str, Question]:
+def subset_questions(epsilon: float, head_list: HeadList) -> Mapping[str, Question]:
     """What the blendp method asks about a list."""
-    names = zip(("query", "record"), subset_randomisers(epsilon, head_list), strict=True)
-    return {name: Question(name, (randomiser,)) for name, randomiser in names}
+    return _questions(epsilon, head_list.queries + 1, head_list.cells)
+
+
+@lru_cache(maxsize=16)
+def _questions(epsilon: float, queries: int, cells: int) -> Mapping[str, Question]:
+    items = {"query": queries, "record": cells}
+    return MappingProxyType({name: Question(name, (subset_randomiser(epsilon, n),)) for name, n in items.items()})
 
 
 @dataclass(frozen=True)
@@ -94,7 +100,7 @@ class SubsetScheme(ListScheme):
     def encoded(self, question: str, cell: int, random: ReleaseRandom) -> bytes:
         """The rank of a subset that may hold the cell's item."""
         randomiser = self.randomisers[question]
-        item = int(self._item_of_cell(question)[cell])
+        item = int(self.head_list.query_of_cell[cell]) if question == "query" else cell
         return randomiser.encode(np.flatnonzero(randomiser.release([item], random)[0]).tolist())
 
     def _item_of_cell(self, question: str) -> NDArray[np.int64]:
