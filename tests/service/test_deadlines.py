@@ -269,9 +269,9 @@ from tests.service.faults import Control, install
 folder = Path(sys.argv[1])
 control = Control(folder / "control")
 install(control)
-from blendp.service.collector import Collector
+from blendp.service.collector import CollectorService
 from blendp.service.settings import Settings
-collector = Collector.open(Settings(folder / "data"), control.clock)
+collector = CollectorService.open(Settings(folder / "data"), control.clock)
 control.die(sys.argv[2], int(sys.argv[3]))
 collector.meet_deadlines()
 """
