@@ -1,0 +1,26 @@
+"""Where a randomiser meets a list."""
+
+from __future__ import annotations
+
+import ast
+
+from tests.house.source import PACKAGE, parsed, python_files, short
+
+RANDOMISERS = frozenset({"SubsetSelection", "TwoStage"})
+ROOMS = ("src/blendp/mechanisms/", "src/blendp/reports/")
+
+
+def test_only_report_schemes_bind_a_randomiser_to_a_list() -> None:
+    elsewhere = [
+        f"{short(path)}:{node.lineno}"
+        for path in python_files(PACKAGE)
+        if not short(path).startswith(ROOMS)
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.Call) and any(name in RANDOMISERS for name in _names(node))
+    ]
+    assert elsewhere == []
+
+
+def _names(call: ast.Call) -> list[str]:
+    """The name that is called, and those that are handed on to be called."""
+    return [node.id for node in (call.func, *call.args) if isinstance(node, ast.Name)]
