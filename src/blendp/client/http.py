@@ -79,25 +79,25 @@ class Http:
     ) -> None:
         """Over the network, or over another transport in tests."""
         self._transport, self._monotonic = transport, monotonic
-        self._held: httpx.Client | None = None
+        self._opened: httpx.Client | None = None
         self._deadline: Deadline | None = None
 
     @property
     def _client(self) -> httpx.Client:
-        if self._held is None:
+        if self._opened is None:
             import httpx  # takes a moment to load, which only those who send have to wait for
 
             from blendp.client.deadline import BoundedTransport, Deadline
 
             self._deadline = Deadline(self._monotonic)
-            self._held = httpx.Client(
+            self._opened = httpx.Client(
                 transport=self._transport or BoundedTransport(self._deadline, trusted_authorities()),
                 timeout=_TIMEOUT,
                 follow_redirects=False,
                 trust_env=False,
                 headers={"User-Agent": USER_AGENT, "Accept": "*/*", "Accept-Encoding": "identity"},
             )
-        return self._held
+        return self._opened
 
     def request(
         self,
@@ -140,9 +140,9 @@ class Http:
 
     def close(self) -> None:
         """Close the connections; a later request opens new ones."""
-        if self._held is not None:
-            self._held.close()
-            self._held = None
+        if self._opened is not None:
+            self._opened.close()
+            self._opened = None
 
 
 def _too_slow(url: str) -> NetworkError:

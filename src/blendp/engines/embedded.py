@@ -15,7 +15,7 @@ from blendp.engines.records import RecordTable
 from blendp.engines.truth import Truth
 from blendp.headlist import HeadList
 
-PLACE = "user_id, place"
+POSITION = "user_id, place"
 """What the choice among a user's occurrences hashes; ``place`` numbers them within the user.
 
 It depends on nothing but the key, the user, and how many occurrences the user has: what one user contributes
@@ -72,7 +72,7 @@ class EmbeddedLog:
         the caller draws at random. With ``different`` the choice is among the user's different records.
         """
         require_draw(per_user, key)
-        order = number_of_place(PLACE, key)
+        order = number_of_place(POSITION, key)
         rows = _ONCE if different else "occurrences"
         if per_user == 1:
             chosen = self._table.numbers(

@@ -44,7 +44,7 @@ SCHEMA = pa.schema(
 )
 
 _TYPES = {"report_id": "BLOB", "list_sha256": "VARCHAR", "question": "VARCHAR", "items": "INTEGER[]"}
-_WORDS = ["list_sha256", "question"]
+_REPEATED_COLUMNS = ["list_sha256", "question"]
 _ROW_GROUP = 1 << 17
 _NO_ITEM = np.iinfo(np.int32).max
 
@@ -327,4 +327,4 @@ def write_spool(path: str | PathLike[str], reports: pa.Table, *, overwrite: bool
             "reports", reports.schema.names, f"a table with the columns {SCHEMA.names}", "Use spool_of_reports."
         )
     with whole(Path(path), overwrite=overwrite) as output:
-        pq.write_table(reports, output, compression="zstd", use_dictionary=_WORDS, row_group_size=_ROW_GROUP)
+        pq.write_table(reports, output, compression="zstd", use_dictionary=_REPEATED_COLUMNS, row_group_size=_ROW_GROUP)

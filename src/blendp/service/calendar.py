@@ -67,7 +67,7 @@ class Calendar(DoubtingClock):
     system: Clock = utc_today
     stopwatch: Stopwatch = seconds_passed
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
-    _told: bool = field(default=False, repr=False)
+    _doubt_reported: bool = field(default=False, repr=False)
 
     def __post_init__(self) -> None:
         """Compare the system's clock with the day that is kept."""
@@ -163,11 +163,11 @@ class Calendar(DoubtingClock):
             _write(connection, day, _FORWARD)
 
     def _tell(self, now: Reading) -> None:
-        if now.sure and self._told:
+        if now.sure and self._doubt_reported:
             tell("the clock is right again", day=now.day.isoformat())
-        elif not now.sure and not self._told:
+        elif not now.sure and not self._doubt_reported:
             warn("the clock is in doubt", day=now.day.isoformat(), system=now.system.isoformat(), doubt=now.doubt)
-        self._told = not now.sure
+        self._doubt_reported = not now.sure
 
 
 def _write(connection: Connection, day: datetime.date, condition: str) -> None:

@@ -462,9 +462,9 @@ def _require_state(current: FoundCampaign, states: Collection[str], verb: str) -
         )
 
 
-def _too_few(who: str, there: int, minimum: int) -> Refused:
-    missing = minimum - there
-    return Refused("too-few", f"{missing} more {who} are needed: {there} of {minimum} are there.", missing=missing)
+def _too_few(who: str, there: int, min_people: int) -> Refused:
+    missing = min_people - there
+    return Refused("too-few", f"{missing} more {who} are needed: {there} of {min_people} are there.", missing=missing)
 
 
 def _delete(connection: Connection, number: int, tables: Collection[sa.Table]) -> None:

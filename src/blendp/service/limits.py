@@ -68,15 +68,15 @@ class RateLimit:
 class Shares:
     """Something that there is so much of at a time: each peer may have an eighth of it."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, capacity: int) -> None:
         """Nobody has any."""
-        self._most = most
+        self._capacity = capacity
         self._all = 0
         self._of_peer: Counter[str] = Counter()
 
     def take(self, peer: str, amount: int) -> bool:
         """Have so much more of it, if there is as much for this peer."""
-        if self._all + amount > self._most or self._of_peer[peer] + amount > self._most // _PEER_SHARE:
+        if self._all + amount > self._capacity or self._of_peer[peer] + amount > self._capacity // _PEER_SHARE:
             return False
         self._all += amount
         self._of_peer[peer] += amount

@@ -114,10 +114,10 @@ def _by_itself(due: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "", f"tried since {last['time']}, could not {last['act']}: {last['outcome']}: {last['detail']}"
 
 
-def _progress(there: int, minimum: int, one: str, many: str) -> str:
-    filled = min(_BAR, _BAR * there // minimum)
-    missing = f", {minimum - there:,} missing" if there < minimum else ""
-    return f"{'█' * filled}{'░' * (_BAR - filled)} {counted(there, one, many)} of at least {minimum:,}{missing}"
+def _progress(there: int, min_people: int, one: str, many: str) -> str:
+    filled = min(_BAR, _BAR * there // min_people)
+    missing = f", {min_people - there:,} missing" if there < min_people else ""
+    return f"{'█' * filled}{'░' * (_BAR - filled)} {counted(there, one, many)} of at least {min_people:,}{missing}"
 
 
 def _left(answer: dict[str, Any], name: str) -> str:

@@ -25,13 +25,13 @@ _LIMB_BYTES, _LIMB_BITS, _LIMB = 2, 16, 65536.0
 _MAX_LIMBS = 36
 _GROUP = 1 << 23
 _BLOCK = 1 << 13
-_WORDS = 1 << 15
+_WORDS_AT_ONCE = 1 << 15
 _SEARCH = 12
 _UNCOVERED = 1 << 40
 _NEAR_STEP = 1e-9
 _NEAR_WHOLE = 1e-6
 
-Words = NDArray[np.uint64]
+Uint64s = NDArray[np.uint64]
 Numbers = NDArray[np.int64]
 Limbs = NDArray[np.float64]
 Bytes = NDArray[np.uint8]
@@ -42,7 +42,7 @@ def count_items(data: Bytes, items: int, size: int) -> Numbers:
     totals = np.zeros(items, dtype=np.int64)
     if math.comb(items, size) < ranks.WORD:
         columns = _columns(items, size)
-        for block in _blocks(data, _WORDS):
+        for block in _blocks(data, _WORDS_AT_ONCE):
             _count_words(_words(block), np.full(len(block), size), columns, totals)
         return totals
     for group in _blocks(data, max(1, _GROUP // data.shape[1])):
@@ -69,7 +69,7 @@ def _blocks(data: Bytes, length: int) -> Iterator[Bytes]:
         yield data[start : start + length]
 
 
-def _words(data: Bytes) -> Words:
+def _words(data: Bytes) -> Uint64s:
     """Rows of at most 8 bytes, the most significant first, as words."""
     padded = np.zeros((len(data), _WORD_BYTES), dtype=np.uint8)
     padded[:, _WORD_BYTES - data.shape[1] :] = data
@@ -107,7 +107,7 @@ class _Part:
         at = np.flatnonzero(chosen)
         return _Part(self.start, self.items, self.sizes[at], self.ranks.take(at, axis=1))
 
-    def word_ranks(self) -> Words:
+    def word_ranks(self) -> Uint64s:
         """The ranks, all of them words."""
         word_ranks = np.zeros(len(self.sizes), dtype=np.uint64)
         for limb in self.ranks[: _WORD_BYTES // _LIMB_BYTES][::-1]:
@@ -336,7 +336,7 @@ class _Splitter:
         return front, back, (shares_of_whole > _NEAR_WHOLE) & (shares_of_whole < 1 - _NEAR_WHOLE)
 
 
-def _count_words(word_ranks: Words, sizes: Numbers, columns: Words, totals: Numbers) -> None:
+def _count_words(word_ranks: Uint64s, sizes: Numbers, columns: Uint64s, totals: Numbers) -> None:
     """Add the sets of these ranks, all of them words, to the totals."""
     if _SEARCH * int(sizes.max()) < len(totals):
         _count_by_search(word_ranks, sizes, columns, totals)
@@ -344,7 +344,7 @@ def _count_words(word_ranks: Words, sizes: Numbers, columns: Words, totals: Numb
         _count_by_walk(word_ranks, sizes, columns, totals)
 
 
-def _count_by_search(word_ranks: Words, sizes: Numbers, columns: Words, totals: Numbers) -> None:
+def _count_by_search(word_ranks: Uint64s, sizes: Numbers, columns: Uint64s, totals: Numbers) -> None:
     """The largest item of a report is the last c with C(c, left) <= rank, and so on below it: for few items."""
     reached = np.cumsum(np.bincount(sizes)[::-1])[::-1]
     word_ranks = word_ranks.copy() if reached[0] == reached[-1] else word_ranks.take(np.argsort(-sizes))
@@ -355,7 +355,7 @@ def _count_by_search(word_ranks: Words, sizes: Numbers, columns: Words, totals: 
         active -= columns[left][largest]
 
 
-def _count_by_walk(word_ranks: Words, sizes: Numbers, columns: Words, totals: Numbers) -> None:
+def _count_by_walk(word_ranks: Uint64s, sizes: Numbers, columns: Uint64s, totals: Numbers) -> None:
     """From the last item down: with so many ``left``, the next is ``item`` when rank >= C(item, left)."""
     word_ranks, left = word_ranks.copy(), sizes.copy()
     for item, steps in reversed(list(enumerate(np.ascontiguousarray(columns.T)))):
@@ -366,7 +366,7 @@ def _count_by_walk(word_ranks: Words, sizes: Numbers, columns: Words, totals: Nu
         left -= inside
 
 
-def _columns(items: int, size: int) -> Words:
+def _columns(items: int, size: int) -> Uint64s:
     """C(c, left) for c = 0 .. items-1, a row for every left up to ``size``; what is no word is the largest word."""
     columns = np.ones((size + 1, items), dtype=np.uint64)
     for before, column in pairwise(columns):

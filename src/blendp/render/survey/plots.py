@@ -19,7 +19,7 @@ from blendp.survey import SurveyOutcome
 ROWS = 14
 """How many values one plot shows."""
 
-MOST = 4
+MAX_PLOTS = 4
 """How many plots there are at most."""
 
 _ROOM = 1.3
@@ -76,7 +76,7 @@ def _parts(sizes: Sequence[int]) -> list[tuple[int, int]]:
     wanted = ROWS if ends[-1] > 2 * ROWS else math.ceil(ends[-1] / 2)
     parts: list[tuple[int, int]] = []
     start = 0
-    while start < ends[-1] and len(parts) < MOST:
+    while start < ends[-1] and len(parts) < MAX_PLOTS:
         fitting = [end for end in ends if start < end <= start + ROWS]
         middle = start + wanted
         end = min(fitting, key=lambda end: abs(end - middle)) if fitting else min(start + ROWS, ends[-1])
