@@ -24,6 +24,7 @@ import re
 import secrets
 import socket
 import sqlite3
+import textwrap
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -276,17 +277,18 @@ def main() -> None:
     parser.add_argument("--reports", type=int, default=400_000, help="reports of the campaign that is released")
     parser.add_argument("--seconds", type=float, default=10.0, help="how long senders of deletions are waited for")
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument("--docs", type=Path, help="put the table into this page, between its marks")
+    parser.add_argument("--docs", type=Path, help="put the list into this page, between its marks")
     given = parser.parse_args()
     findings = run(given.reports, given.seconds)
     if given.json:
         print(json.dumps([vars(finding) for finding in findings], indent=2))
         return
-    table = "\n".join(["| attack | what it did |", "|---|---|", *(f"| {f.attack} | {f.effect} |" for f in findings)])
-    print(table)
+    lines = [textwrap.fill(f"- **{one.attack}**: {one.effect}", 100, subsequent_indent="  ") for one in findings]
+    effects = "\n".join(lines)
+    print(effects)
     if given.docs is not None:
         page = given.docs.read_text(encoding="utf-8")
-        given.docs.write_text(_MEASURED.sub(rf"\g<1>{table}\n\g<2>", page), encoding="utf-8")
+        given.docs.write_text(_MEASURED.sub(rf"\g<1>{effects}\n\g<2>", page), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -26,7 +26,6 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 from sqlalchemy.exc import IntegrityError
 
-from blendp.canonical import canonical_json
 from blendp.errors import ParameterError
 from blendp.headlist import HeadList
 from blendp.methods import Listed, Parameters, Release, conclude, make_list
@@ -66,9 +65,8 @@ from blendp.service.store.reports import (
 from blendp.service.store.schema import campaign, document, enrolment, intake, pending_deletion, signature
 from blendp.service.store.store import Store
 from blendp.wire.campaign import Manifest, Terms
+from blendp.wire.releases import write_release
 from blendp.wire.text_forms import require_day
-
-RELEASE_FORMAT = "blendp/release/1"
 
 _BEFORE = {"listing": "opt-in", "closing": "reporting", "signing": "reporting"}
 """States in which something is made, and where a campaign returns to if that fails."""
@@ -406,17 +404,14 @@ class Lifecycle:
 
     def _release_document(self, manifest: Manifest, release: Release) -> bytes:
         """The result, its card, and what it is bound to."""
-        return canonical_json(
-            {
-                "format": RELEASE_FORMAT,
-                "campaign": manifest.terms.campaign,
-                "manifest_sha256": manifest.sha256,
-                "released": self.clock().isoformat(),
-                "card": release_card(release),
-                "estimates": rows_for_json(release.records()),
-                "trends": rows_for_json(release.trends()),
-                "groups": groups_for_json(release),
-            }
+        return write_release(
+            campaign=manifest.terms.campaign,
+            manifest_sha256=manifest.sha256,
+            released=self.clock().isoformat(),
+            card=release_card(release),
+            estimates=rows_for_json(release.records()),
+            trends=rows_for_json(release.trends()),
+            groups=groups_for_json(release),
         )
 
     def _require_same(self, connection: Connection, begun: FoundCampaign) -> None:

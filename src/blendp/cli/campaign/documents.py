@@ -8,15 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from blendp.canonical import read_canonical
 from blendp.errors import ParameterError
 from blendp.headlist import HeadList
 from blendp.wire import Envelope, Manifest, Terms, VerifyKey
 from blendp.wire.envelope import SignatureError
 from blendp.wire.keys import Trust
 from blendp.wire.media_types import MANIFEST_TYPE, RELEASE_TYPE, TERMS_TYPE
-
-RELEASE_FORMAT = "blendp/release/1"
+from blendp.wire.releases import read_release
 
 
 @dataclass(frozen=True)
@@ -46,7 +44,7 @@ class Documents:
         """The release, if all documents are of this campaign and name one another; raises otherwise."""
         try:
             manifest, terms = Manifest.from_bytes(self.manifest.payload), Terms.from_bytes(self.terms.payload)
-            released = read_canonical(self.release.payload, "release", RELEASE_FORMAT)
+            released = read_release(self.release.payload)
             manifest.require_list(HeadList.from_bytes(self.head_list))
         except ParameterError as error:
             raise SignatureError(f"The documents of {campaign} cannot be used: {error}") from error
