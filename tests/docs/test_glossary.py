@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 GLOSSARY = (ROOT / "docs/glossary.md").read_text(encoding="utf-8")
-WORDS = GLOSSARY[GLOSSARY.index("\n## Words\n") :]
+VOCABULARY = GLOSSARY[GLOSSARY.index("\n## Words\n") :]
 FIELD = (
     "accounting",
     "adjacency",
@@ -36,7 +36,7 @@ SYMBOL = re.compile(r"`(blendp(?:\.[A-Za-z_]\w*)+)(?:\([^`]*\))?`")
 
 
 def terms() -> list[str]:
-    return re.findall(r"^- \*\*(.+?)\*\*", WORDS, flags=re.MULTILINE)
+    return re.findall(r"^- \*\*(.+?)\*\*", VOCABULARY, flags=re.MULTILINE)
 
 
 def resolve(name: str) -> object:
@@ -69,7 +69,7 @@ def test_every_name_of_the_code_resolves(page: Path) -> None:
 
 
 def test_the_glossary_says_where_to_look_in_the_code() -> None:
-    assert len(SYMBOL.findall(WORDS)) >= 20
+    assert len(SYMBOL.findall(VOCABULARY)) >= 20
 
 
 def test_the_glossary_is_linked() -> None:

@@ -63,7 +63,7 @@ TRACES = {
     "origin": "https://distinctive-origin.example",
     "x-request-id": "distinctive-request-id",
 }
-WORDS = [b"istinctive", b"203.0.113.77", b"198.51.100.99", b"127.0.0.1", b"localhost"]
+IDENTIFYING = [b"istinctive", b"203.0.113.77", b"198.51.100.99", b"127.0.0.1", b"localhost"]
 SECRET_QUERY, SECRET_URL = "a query of one person alone 7f3a", "https://only-me.example/7f3a"
 UPLOADS = 100
 
@@ -191,13 +191,13 @@ def test_a_campaign_leaves_no_traces_of_people(tmp_path: Path) -> None:
             assert sent.status_code == 201, sent.text
         assert len(lines_of(log)) == before
         alone = [SECRET_QUERY.encode(), SECRET_URL.encode(), b"only-me"]
-        require_absent(data, [*WORDS, *address, *secrets, *alone, b"http://u0.example", b'"q0"'])
+        require_absent(data, [*IDENTIFYING, *address, *secrets, *alone, b"http://u0.example", b'"q0"'])
         require_private(data)
 
         assert client.post("/v1/campaigns/c1/publish", headers=bearer(operator)).status_code == 200
         manifest = Manifest.from_bytes(Envelope.from_bytes(client.get("/v1/campaigns/c1/manifest").content).payload)
         head_list = HeadList.from_bytes(client.get("/v1/campaigns/c1/list").content)
-        require_absent(data, [*WORDS, *address, *secrets, *alone])
+        require_absent(data, [*IDENTIFYING, *address, *secrets, *alone])
         assert not list((data / "keys").glob("*.opt-in.key"))
 
         keys = [deletion_key(os.urandom(32), "c1") for _ in range(UPLOADS)]
@@ -236,25 +236,25 @@ def test_a_campaign_leaves_no_traces_of_people(tmp_path: Path) -> None:
         assert stored(data / DATABASE_FILE) == {keyed(report.pseudonym, key) for report in uploads}
         pseudonyms = both(*(report.pseudonym for report in uploads))
         deletion_keys = both(*keys)
-        require_absent(data, [*WORDS, *address, *secrets, *alone, *pseudonyms, *deletion_keys])
+        require_absent(data, [*IDENTIFYING, *address, *secrets, *alone, *pseudonyms, *deletion_keys])
         require_private(data)
         require_no_times(data / DATABASE_FILE)
 
         assert client.post("/v1/campaigns/c1/release", headers=bearer(operator)).status_code == 200
         gone = both(*(report.report_id for report in uploads))
         keyed_and_sent = [*pseudonyms, *deletion_keys, *gone]
-        require_absent(data, [*WORDS, *address, *secrets, *alone, *keyed_and_sent])
+        require_absent(data, [*IDENTIFYING, *address, *secrets, *alone, *keyed_and_sent])
         assert not list((data / "keys").glob("campaign-*"))
         require_private(data)
         require_no_times(data / DATABASE_FILE)
 
-    require_absent(data, [*WORDS, *address, *secrets, *alone, *keyed_and_sent])
+    require_absent(data, [*IDENTIFYING, *address, *secrets, *alone, *keyed_and_sent])
     lines = [line for line in lines_of(log) if line["event"] != "serving"]
     assert {"campaign created", "enrolment tokens made", "list published", "released"} <= {
         line["event"] for line in lines
     }
     text = "\n".join(json.dumps(line) for line in lines).encode()
-    for needle in [*WORDS, *address, *secrets, *alone, *keyed_and_sent, b"q0", b"Traceback"]:
+    for needle in [*IDENTIFYING, *address, *secrets, *alone, *keyed_and_sent, b"q0", b"Traceback"]:
         assert needle not in text, needle
 
 

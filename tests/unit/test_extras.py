@@ -89,8 +89,8 @@ def test_everything_but_the_collector_is_imported_without_it(tmp_path: Path) -> 
 
 
 def test_a_log_is_made_and_released_without_the_extra(tmp_path: Path) -> None:
-    made = without_server(COMMAND, "synthesise", "aol", "--users", "3000", "--out", "log.csv", cwd=tmp_path)
-    assert made.returncode == 0, made.stderr
+    synthesised = without_server(COMMAND, "synthesise", "aol", "--users", "3000", "--out", "log.csv", cwd=tmp_path)
+    assert synthesised.returncode == 0, synthesised.stderr
     done = without_server(COMMAND, "run", "log.csv", "--opt-in", "0.3", "--size", "5", "--out", "release", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "release" / "report.html").is_file()

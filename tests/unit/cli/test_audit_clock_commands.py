@@ -17,7 +17,7 @@ WHO = ("--organisation", "Example", "--purpose", "to see that it works", "--cont
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+def operator_env(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     """The environment of an operator, who has created and deleted a campaign, and made a backup."""
     folder = tmp_path_factory.mktemp("collector")
     data = ("--data", str(folder / "data"))
@@ -36,8 +36,8 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
         yield environment
 
 
-def test_audit_shows_who_did_what(told: dict[str, str]) -> None:
-    code, shown, _ = blendp("campaign", "audit", **told)
+def test_audit_shows_who_did_what(operator_env: dict[str, str]) -> None:
+    code, shown, _ = blendp("campaign", "audit", **operator_env)
     assert code == 0
     header, *rows = shown.splitlines()
     assert header.split() == ["time", "who", "act", "campaign", "outcome", "detail"]
@@ -45,11 +45,11 @@ def test_audit_shows_who_did_what(told: dict[str, str]) -> None:
     assert acts == ["delete", "create", "create"]
     assert "backup" in rows[0]
     assert "local" in rows[0]
-    assert told["BLENDP_TOKEN"] not in shown
+    assert operator_env["BLENDP_TOKEN"] not in shown
 
 
-def test_audit_of_one_campaign_for_programs(told: dict[str, str]) -> None:
-    code, shown, _ = blendp("campaign", "audit", "trends", "--json", **told)
+def test_audit_of_one_campaign_for_programs(operator_env: dict[str, str]) -> None:
+    code, shown, _ = blendp("campaign", "audit", "trends", "--json", **operator_env)
     assert code == 0
     entries = json.loads(shown)["entries"]
     assert [(one["act"], one["name"], one["outcome"]) for one in entries] == [
@@ -58,31 +58,35 @@ def test_audit_of_one_campaign_for_programs(told: dict[str, str]) -> None:
     ]
 
 
-def test_audit_is_exported_without_formulas(told: dict[str, str], tmp_path: Path) -> None:
+def test_audit_is_exported_without_formulas(operator_env: dict[str, str], tmp_path: Path) -> None:
     file = tmp_path / "audit.csv"
-    code, shown, _ = blendp("campaign", "audit", "--csv", str(file), **told)
+    code, shown, _ = blendp("campaign", "audit", "--csv", str(file), **operator_env)
     assert (code, shown) == (0, f"5 acts in {file}.\n")
     with file.open(encoding="utf-8", newline="") as opened:
         rows = list(csv.DictReader(opened))
     assert [row["act"] for row in rows] == ["backup", "delete", "create", "create", "create-token"]
     assert rows[1]["name"] == "'=alice"
-    assert blendp("campaign", "audit", "--csv", str(file), **told)[0] == 4
-    assert blendp("campaign", "audit", "--csv", str(file), "--max-entries", "2", "--overwrite", **told)[0] == 0
+    assert blendp("campaign", "audit", "--csv", str(file), **operator_env)[0] == 4
+    assert blendp("campaign", "audit", "--csv", str(file), "--max-entries", "2", "--overwrite", **operator_env)[0] == 0
     assert len(file.read_text(encoding="utf-8").splitlines()) == 3
 
 
-def test_audit_refuses_what_cannot_be(told: dict[str, str]) -> None:
-    assert blendp("campaign", "audit", "--max-entries", "0", **told)[0] == 2
-    assert blendp("campaign", "audit", "NOT A NAME", **told)[0] == 2
-    code, _, errors = blendp("campaign", "audit", "never-was", **told)
+def test_audit_refuses_what_cannot_be(operator_env: dict[str, str]) -> None:
+    assert blendp("campaign", "audit", "--max-entries", "0", **operator_env)[0] == 2
+    assert blendp("campaign", "audit", "NOT A NAME", **operator_env)[0] == 2
+    code, _, errors = blendp("campaign", "audit", "never-was", **operator_env)
     assert (code, errors) == (6, "Error: There is no campaign 'never-was', nor was there one.\n")
 
 
-def test_clock_is_shown_and_confirmed(told: dict[str, str]) -> None:
+def test_clock_is_shown_and_confirmed(operator_env: dict[str, str]) -> None:
     today = utc_today().isoformat()
-    assert blendp("clock", "show", **told) == (0, f"The collector goes by {today}.\n", "")
-    assert json.loads(blendp("clock", "show", "--json", **told)[1]) == {"day": today, "system": today, "doubt": None}
-    assert blendp("clock", "accept", today, **told) == (0, f"The collector goes by {today}.\n", "")
-    code, _, errors = blendp("clock", "accept", "2001-01-01", **told)
+    assert blendp("clock", "show", **operator_env) == (0, f"The collector goes by {today}.\n", "")
+    assert json.loads(blendp("clock", "show", "--json", **operator_env)[1]) == {
+        "day": today,
+        "system": today,
+        "doubt": None,
+    }
+    assert blendp("clock", "accept", today, **operator_env) == (0, f"The collector goes by {today}.\n", "")
+    code, _, errors = blendp("clock", "accept", "2001-01-01", **operator_env)
     assert code == 6
     assert "not 2001-01-01" in errors

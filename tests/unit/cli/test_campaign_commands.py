@@ -45,15 +45,15 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 
 @pytest.fixture(scope="module")
-def told(service: Service) -> dict[str, str]:
+def operator_env(service: Service) -> dict[str, str]:
     """The environment of an operator."""
     code, token, _ = blendp("token", "create", "--name", "me", "--data", str(service.data))
     assert code == 0
     return {"BLENDP_SERVER": service.url, "BLENDP_TOKEN": token.strip()}
 
 
-def succeed(told: dict[str, str], *arguments: str) -> str:
-    code, shown, errors = blendp("campaign", *arguments, **told)
+def succeed(operator_env: dict[str, str], *arguments: str) -> str:
+    code, shown, errors = blendp("campaign", *arguments, **operator_env)
     assert code == 0, errors
     return shown
 
@@ -73,7 +73,7 @@ def report(service: Service, name: str, count: int, query: str = "weather") -> N
     with httpx.Client(base_url=f"{service.url}/v1/campaigns/{name}") as client:
         manifest = Manifest.from_bytes(Envelope.from_bytes(client.get("/manifest").content).payload)
         head_list = HeadList.from_bytes(client.get("/list").content)
-        made = []
+        uploads = []
         for number in range(count):
             one = make_report(
                 [(query, f"http://{query}.org")],
@@ -83,21 +83,21 @@ def report(service: Service, name: str, count: int, query: str = "weather") -> N
                 ReleaseRandom(),
             )
             name_of = number.to_bytes(16, "big")
-            made.append(UploadedReport(name_of, name_of, QUESTION_NUMBER[one.question], one.data))
-        body = write_batch(manifest.sha256, made)
+            uploads.append(UploadedReport(name_of, name_of, QUESTION_NUMBER[one.question], one.data))
+        body = write_batch(manifest.sha256, uploads)
         for outcome in ("accepted", "duplicate"):
             answer = client.post("/reports", content=body, headers={"Content-Type": BATCH_TYPE})
             assert answer.json() == {"outcomes": [outcome] * count}
 
 
 @pytest.fixture(scope="module")
-def released(service: Service, told: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> str:
+def released(service: Service, operator_env: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> str:
     """A campaign that went the whole way, looked at on every step."""
     name, folder = "trends-1", tmp_path_factory.mktemp("way")
     strong = ("--epsilon", "6", "--delta", "1e-4", "--expected-clients", "5000", "--size", "5")
     code, shown, errors = blendp(
         "campaign", "create", name, "--title", "What [people] ask", *DATES, *strong, "--min-opt-in", "30",
-        "--min-clients", "40", **told,
+        "--min-clients", "40", **operator_env,
     )  # fmt: skip
     assert code == 0, errors
     today = datetime.datetime.now(datetime.UTC).date()
@@ -109,20 +109,20 @@ def released(service: Service, told: dict[str, str], tmp_path_factory: pytest.Te
     assert "--epsilon" not in errors
 
     out = folder / "tokens.txt"
-    succeed(told, "enrol", name, "--count", str(OPT_IN), "--out", str(out))
+    succeed(operator_env, "enrol", name, "--count", str(OPT_IN), "--out", str(out))
     assert out.stat().st_mode & 0o777 == 0o600
     tokens = out.read_text().splitlines()
     assert len(set(tokens)) == OPT_IN
-    assert blendp("campaign", "enrol", name, "--count", "1", "--out", str(out), **told)[0] == 4
-    (extra,) = succeed(told, "enrol", name, "--count", "1").splitlines()
+    assert blendp("campaign", "enrol", name, "--count", "1", "--out", str(out), **operator_env)[0] == 4
+    (extra,) = succeed(operator_env, "enrol", name, "--count", "1").splitlines()
     assert extra.startswith("blendp-in-")
 
     opt_in(service, name, tokens[:-1])
-    code, shown, errors = blendp("campaign", "publish", name, "--yes", **told)
+    code, shown, errors = blendp("campaign", "publish", name, "--yes", **operator_env)
     assert (code, shown) == (6, "")
     assert errors.endswith("Error: 1 more opt-in people are needed: 29 of 30 are there.\n")
     opt_in(service, name, tokens[-1:])
-    shown = " ".join(succeed(told, "status", name).split())
+    shown = " ".join(succeed(operator_env, "status", name).split())
     assert "What [people] ask" in shown
     assert f"{'█' * 24} 30 people of at least 30; until {today + datetime.timedelta(3)}, 3 days left" in shown
     assert "31 tokens, 1 not used yet" in shown
@@ -132,41 +132,41 @@ def released(service: Service, told: dict[str, str], tmp_path_factory: pytest.Te
     assert "No number of people is enough." in shown
     state = httpx.get(f"{service.url}/v1/campaigns").json()
     for options, code in (((), 2), (("--preview",), 0), (("--preview", "--json"), 0), (("--like", "log", "--yes"), 2)):
-        assert blendp("campaign", "publish", name, *options, **told)[0] == code
+        assert blendp("campaign", "publish", name, *options, **operator_env)[0] == code
     assert httpx.get(f"{service.url}/v1/campaigns").json() == state
 
-    code, shown, errors = blendp("campaign", "publish", name, "--yes", **told)
+    code, shown, errors = blendp("campaign", "publish", name, "--yes", **operator_env)
     assert code == 0
     assert "30 opt-in people like those of aol make a list of about 0.0 records" in errors
     assert "The list will probably be too short" in errors
     assert "30 opt-in people made a list of 2 records" in shown
     assert "The list has 2 records: devices refuse fewer than 10 unless they are told otherwise" in errors
     assert "30 people made the list: devices refuse fewer than 100 unless they are told otherwise" in errors
-    shown = " ".join(succeed(told, "status", name).split())
+    shown = " ".join(succeed(operator_env, "status", name).split())
     assert "missing" in shown
     assert "30 people of at least 30; closed" in shown
     assert shown.count("days left") == 1
-    assert blendp("campaign", "release", name, "--yes", **told)[0] == 6
-    assert blendp("campaign", "export", name, "--out", str(folder / "early"), **told)[0] == 6
+    assert blendp("campaign", "release", name, "--yes", **operator_env)[0] == 6
+    assert blendp("campaign", "export", name, "--out", str(folder / "early"), **operator_env)[0] == 6
     report(service, name, CLIENTS)
-    shown = " ".join(succeed(told, "status", name).split())
+    shown = " ".join(succeed(operator_env, "status", name).split())
     assert "reporting: the list is public" in shown
     assert "accepted 40" in shown
     assert shown.count("50.0 %") == 2
     assert "2 records of 2 queries" in shown
     assert "spent by the opt-in people and 40 clients" in shown
 
-    assert blendp("campaign", "release", name, **told)[0] == 2
-    preview = succeed(told, "release", name, "--preview")
+    assert blendp("campaign", "release", name, **operator_env)[0] == 2
+    preview = succeed(operator_env, "release", name, "--preview")
     assert "30 opt-in people, 40 clients; a list of 2 records" in preview
     assert "Opt-in users and clients" in preview
-    assert json.loads(succeed(told, "release", name, "--preview", "--json"))["clients"] == 40
+    assert json.loads(succeed(operator_env, "release", name, "--preview", "--json"))["clients"] == 40
     assert httpx.get(f"{service.url}/v1/campaigns/{name}/release").status_code == 404
-    assert "reporting: the list is public" in " ".join(succeed(told, "status", name).split())
-    code, shown, errors = blendp("campaign", "release", name, "--yes", **told)
+    assert "reporting: the list is public" in " ".join(succeed(operator_env, "status", name).split())
+    code, shown, errors = blendp("campaign", "release", name, "--yes", **operator_env)
     assert (code, "30 opt-in people, 40 clients; a list of 2 records" in errors) == (0, True)
     assert "the result of 40 clients is public" in shown
-    shown = " ".join(succeed(told, "status", name).split())
+    shown = " ".join(succeed(operator_env, "status", name).split())
     assert "released" in shown
     assert "left" not in shown
     assert "deleted" not in shown
@@ -178,9 +178,11 @@ def public_key(service: Service) -> str:
     return str(httpx.get(f"{service.url}/v1/keys").json()["keys"][-1]["key"])
 
 
-def test_an_export_is_verified_and_whole(service: Service, told: dict[str, str], released: str, tmp_path: Path) -> None:
+def test_an_export_is_verified_and_whole(
+    service: Service, operator_env: dict[str, str], released: str, tmp_path: Path
+) -> None:
     out, key = tmp_path / "out", public_key(service)
-    code, shown, errors = blendp("campaign", "export", released, "--key", key, "--out", str(out), **told)
+    code, shown, errors = blendp("campaign", "export", released, "--key", key, "--out", str(out), **operator_env)
     assert code == 0
     assert "not verified" not in errors
     first, next_step = shown.splitlines()
@@ -202,23 +204,29 @@ def test_an_export_is_verified_and_whole(service: Service, told: dict[str, str],
     assert (rows[0]["query"], rows[-1]["query"], rows[-1]["url"]) == ("weather", "*", "*")
     assert float(rows[0]["probability"]) == release["estimates"][0]["probability"]
     assert (out / "trends.csv").read_text().splitlines()[0] == "query,probability,std_error,low,high"
-    assert blendp("campaign", "export", released, "--out", str(out), **told)[0] == 4
-    code, _, errors = blendp("campaign", "export", released, "--out", str(out), "--overwrite", **told)
+    assert blendp("campaign", "export", released, "--out", str(out), **operator_env)[0] == 4
+    code, _, errors = blendp("campaign", "export", released, "--out", str(out), "--overwrite", **operator_env)
     assert code == 0
     assert "not verified" in errors
 
 
-def test_an_export_that_no_known_key_signed_is_refused(told: dict[str, str], released: str, tmp_path: Path) -> None:
+def test_an_export_that_no_known_key_signed_is_refused(
+    operator_env: dict[str, str], released: str, tmp_path: Path
+) -> None:
     strange = SigningKey.new().public.text
-    code, _, errors = blendp("campaign", "export", released, "--key", strange, "--out", str(tmp_path / "out"), **told)
+    code, _, errors = blendp(
+        "campaign", "export", released, "--key", strange, "--out", str(tmp_path / "out"), **operator_env
+    )
     assert code == 6
     assert "No trusted key signed" in errors
-    assert blendp("campaign", "export", released, "--key", "8f0c", "--out", str(tmp_path / "out"), **told)[0] == 2
+    assert (
+        blendp("campaign", "export", released, "--key", "8f0c", "--out", str(tmp_path / "out"), **operator_env)[0] == 2
+    )
     assert list(tmp_path.iterdir()) == []
 
 
-def test_documents_that_do_not_fit_are_refused(told: dict[str, str], released: str) -> None:
-    with OperatorClient(told["BLENDP_SERVER"], told["BLENDP_TOKEN"]) as client:
+def test_documents_that_do_not_fit_are_refused(operator_env: dict[str, str], released: str) -> None:
+    with OperatorClient(operator_env["BLENDP_SERVER"], operator_env["BLENDP_TOKEN"]) as client:
         export = client.export(released)
     good = Documents.of_export(export)
     assert good.result(released)["campaign"] == released
@@ -236,59 +244,69 @@ def test_documents_that_do_not_fit_are_refused(told: dict[str, str], released: s
 
 
 def test_after_rotation_the_old_key_leads_to_the_new(
-    service: Service, told: dict[str, str], released: str, tmp_path: Path
+    service: Service, operator_env: dict[str, str], released: str, tmp_path: Path
 ) -> None:
     old = public_key(service)
     code, new, _ = blendp("key", "rotate", "--data", str(service.data))
     assert code == 0
     assert new.strip() == public_key(service) != old
     for key in (old, new.strip()):
-        done = blendp("campaign", "export", released, "--key", key, "--out", str(tmp_path / key[:4]), **told)
+        done = blendp("campaign", "export", released, "--key", key, "--out", str(tmp_path / key[:4]), **operator_env)
         assert done[0] == 0, done
 
 
-def test_refusals_have_exit_codes_of_their_own(service: Service, told: dict[str, str], tmp_path: Path) -> None:
+def test_refusals_have_exit_codes_of_their_own(service: Service, operator_env: dict[str, str], tmp_path: Path) -> None:
     _, reader, _ = blendp("token", "create", "--name", "r", "--scope", "read", "--data", str(service.data))
     file = tmp_path / "token"
     file.write_text(reader)
     new = ("create", "refused", "--title", "x")
-    wrong = {**told, "BLENDP_TOKEN": "blendp-op-000000000000-" + "0" * 64}
-    closed = {**told, "BLENDP_SERVER": "http://127.0.0.1:9"}
-    for arguments, environment, code, words in (
-        (("status", "nothing"), told, 6, "There is no campaign 'nothing'."),
+    wrong = {**operator_env, "BLENDP_TOKEN": "blendp-op-000000000000-" + "0" * 64}
+    closed = {**operator_env, "BLENDP_SERVER": "http://127.0.0.1:9"}
+    for arguments, environment, code, message in (
+        (("status", "nothing"), operator_env, 6, "There is no campaign 'nothing'."),
         ((*new, *DATES), wrong, 6, "not valid"),
-        ((*new, *DATES, "--token-file", str(file)), told, 6, "'manage'"),
-        ((*new, *DATES, "--token-file", str(tmp_path / "none")), told, 2, "none does not exist (--token-file)."),
-        ((*new, *DATES), {**told, "BLENDP_TOKEN": ""}, 2, "--token-file is missing: it must be given where"),
-        ((*new, *DATES), {**told, "BLENDP_TOKEN": "two words"}, 2, "(not shown)"),
+        ((*new, *DATES, "--token-file", str(file)), operator_env, 6, "'manage'"),
+        (
+            (*new, *DATES, "--token-file", str(tmp_path / "none")),
+            operator_env,
+            2,
+            "none does not exist (--token-file).",
+        ),
+        ((*new, *DATES), {**operator_env, "BLENDP_TOKEN": ""}, 2, "--token-file is missing: it must be given where"),
+        ((*new, *DATES), {**operator_env, "BLENDP_TOKEN": "two words"}, 2, "(not shown)"),
         ((*new, *DATES), closed, 5, "cannot be reached"),
-        ((*new, *DATES, "--server", "http://collector.example.org"), told, 2, "token must not travel unencrypted"),
-        (("enrol", "nothing", "--count", "0"), told, 2, "--count = 0 is not allowed"),
-        ((*new, *DATES, "--epsilon", "-1"), told, 2, "--epsilon"),
-        ((*new, *WHO_OPTIONS, "--opt-in-until", "soon", "--reports-until", "+3d"), told, 2, "--opt-in-until"),
-        ((*new, *WHO_OPTIONS, "--opt-in-until", "+3d", "--reports-until", "+2d"), told, 2, "--reports-until"),
-        ((*new, "--opens", "2020-01-01", *DATES), told, 2, "--opt-in-until = "),
-        (("status", "../keys"), told, 2, "campaign"),
-        (("delete", "nothing"), told, 2, "--yes is missing: it must be given where nobody can be asked."),
-        (("delete", "nothing", "--yes"), told, 6, "There is no campaign"),
-        (("publish", "nothing"), told, 2, "--yes is missing: it must be given where nobody can be asked."),
-        (("release", "nothing"), told, 2, "--preview shows the checks alone."),
-        (("release", "nothing", "--preview"), told, 6, "There is no campaign"),
-        ((*new, *DATES, "--like", "log.csv"), told, 2, "--like = 'log.csv'"),
+        (
+            (*new, *DATES, "--server", "http://collector.example.org"),
+            operator_env,
+            2,
+            "token must not travel unencrypted",
+        ),
+        (("enrol", "nothing", "--count", "0"), operator_env, 2, "--count = 0 is not allowed"),
+        ((*new, *DATES, "--epsilon", "-1"), operator_env, 2, "--epsilon"),
+        ((*new, *WHO_OPTIONS, "--opt-in-until", "soon", "--reports-until", "+3d"), operator_env, 2, "--opt-in-until"),
+        ((*new, *WHO_OPTIONS, "--opt-in-until", "+3d", "--reports-until", "+2d"), operator_env, 2, "--reports-until"),
+        ((*new, "--opens", "2020-01-01", *DATES), operator_env, 2, "--opt-in-until = "),
+        (("status", "../keys"), operator_env, 2, "campaign"),
+        (("delete", "nothing"), operator_env, 2, "--yes is missing: it must be given where nobody can be asked."),
+        (("delete", "nothing", "--yes"), operator_env, 6, "There is no campaign"),
+        (("publish", "nothing"), operator_env, 2, "--yes is missing: it must be given where nobody can be asked."),
+        (("release", "nothing"), operator_env, 2, "--preview shows the checks alone."),
+        (("release", "nothing", "--preview"), operator_env, 6, "There is no campaign"),
+        ((*new, *DATES, "--like", "log.csv"), operator_env, 2, "--like = 'log.csv'"),
     ):
         ended, shown, errors = blendp("campaign", *arguments, **environment)
         assert (ended, shown) == (code, ""), (arguments, errors)
         *_, last = errors.splitlines()
-        assert words in last
+        assert message in last
         assert last.startswith("Error: ")
 
 
 def test_a_careless_campaign_is_cautioned_compared_and_deleted(
-    service: Service, told: dict[str, str], released: str
+    service: Service, operator_env: dict[str, str], released: str
 ) -> None:
     code, shown, errors = blendp(
         "campaign", "create", "careless", "--title", "x", *DATES, *SMALL, "--epsilon", "13", "--delta", "1e-3",
-        "--json", **told,
+        "--json", **operator_env,
     )  # fmt: skip
     assert code == 0
     assert len(json.loads(shown)["terms_sha256"]) == 64
@@ -296,33 +314,35 @@ def test_a_careless_campaign_is_cautioned_compared_and_deleted(
     assert cautioned == ["--epsilon", "--delta", "--min-opt-in", "--min-clients", "Forecast:"]
     assert json.loads(shown)["forecast"]["people"] == 1
     assert "--epsilon 13 is above 12, all that a device spends in a year by default" in errors
-    opt_in(service, "careless", succeed(told, "enrol", "careless", "--count", "1").splitlines())
-    code, shown, errors = blendp("campaign", "publish", "careless", "--json", "--yes", **told)
+    opt_in(service, "careless", succeed(operator_env, "enrol", "careless", "--count", "1").splitlines())
+    code, shown, errors = blendp("campaign", "publish", "careless", "--json", "--yes", **operator_env)
     assert json.loads(shown)["records"] == 0
     assert json.loads(shown)["forecast"]["too_short"]
     assert "No record passed" in errors
     assert "1 person made the list" in errors
-    assert f"since {released}: 0 added, 2 removed, 0 kept" in succeed(told, "status", "careless")
-    stands = json.loads(succeed(told, "status", "careless", "--json"))
+    assert f"since {released}: 0 added, 2 removed, 0 kept" in succeed(operator_env, "status", "careless")
+    stands = json.loads(succeed(operator_env, "status", "careless", "--json"))
     assert (stands["state"], stands["forecast"]) == ("reporting", None)
     assert list((service.data / "keys").glob("campaign-careless.*"))
-    assert succeed(told, "delete", "careless", "--yes") == "careless is deleted.\n"
-    assert blendp("campaign", "status", "careless", **told)[0] == 6
+    assert succeed(operator_env, "delete", "careless", "--yes") == "careless is deleted.\n"
+    assert blendp("campaign", "status", "careless", **operator_env)[0] == 6
     assert not list((service.data / "keys").glob("campaign-careless.*"))
 
 
-def test_the_campaigns_are_listed_without_a_token(service: Service, told: dict[str, str], released: str) -> None:
+def test_the_campaigns_are_listed_without_a_token(
+    service: Service, operator_env: dict[str, str], released: str
+) -> None:
     code, shown, errors = blendp("campaign", "list", BLENDP_SERVER=service.url, BLENDP_TOKEN="")
     assert (code, errors) == (0, "")
     header, *rows = shown.splitlines()
     assert header.split() == ["name", "title", "state"]
     assert f"{released} What [people] ask released" in [" ".join(row.split()) for row in rows]
-    listed = json.loads(succeed(told, "list", "--json"))["campaigns"]
+    listed = json.loads(succeed(operator_env, "list", "--json"))["campaigns"]
     assert {"campaign": released, "title": "What [people] ask", "state": "released"} in listed
 
 
 def test_single_people_and_deleted_reports_are_told() -> None:
-    told = {
+    status = {
         "campaign": "x", "title": "X", "state": "reporting", "today": "2026-11-16",
         "opt_in": {"people": 1, "minimum": 1, "until": "2026-11-20", "enrolments": 1, "unused": 0},
         "clients": {"reports": 1, "minimum": 1, "until": "2026-11-17", "expected": 10},
@@ -331,9 +351,9 @@ def test_single_people_and_deleted_reports_are_told() -> None:
         "budget": {"epsilon": 1.0, "delta": 0.0, "opt_in_spent": False, "clients_spent": 1},
         "documents": {}, "clock": {"doubt": None}, "by_itself": None,
     }  # fmt: skip
-    rows = list(_rows(told))
-    text = "\n".join(" ".join(words.split()) for _, words in rows)
-    for words in (
+    rows = list(_rows(status))
+    text = "\n".join(" ".join(phrase.split()) for _, phrase in rows)
+    for phrase in (
         "1 person of at least 1; closed",
         "1 token, 0",
         "1 client of at least 1",
@@ -342,62 +362,64 @@ def test_single_people_and_deleted_reports_are_told() -> None:
         "1 record of 1 query",
         "spent by 1 client",
     ):
-        assert words in text
-    assert "deleted" not in "".join(words for _, words in _rows({**told, "state": "released"}))
+        assert phrase in text
+    assert "deleted" not in "".join(phrase for _, phrase in _rows({**status, "state": "released"}))
 
 
-def test_deleting_asks_first(told: dict[str, str]) -> None:
-    succeed(told, "create", "doomed", "--title", "x", *DATES)
+def test_deleting_asks_first(operator_env: dict[str, str]) -> None:
+    succeed(operator_env, "create", "doomed", "--title", "x", *DATES)
     for answer, state in (("n", 200), ("y", 404)):
         theirs, ours = pty.openpty()
         command = [sys.executable, "-m", "blendp", "campaign", "delete", "doomed"]
         os.write(theirs, f"{answer}\n".encode())
-        done = subprocess.run(command, env=PATH | told, stdin=ours, capture_output=True, text=True, check=True)
+        done = subprocess.run(command, env=PATH | operator_env, stdin=ours, capture_output=True, text=True, check=True)
         os.close(theirs)
         os.close(ours)
         assert "Delete everything of doomed for good?" in done.stderr
         assert done.stdout.strip() == ("Nothing was deleted." if answer == "n" else "doomed is deleted.")
-        assert httpx.get(f"{told['BLENDP_SERVER']}/v1/campaigns/doomed/terms").status_code == state
-    code, _, errors = blendp("campaign", "create", "doomed", "--title", "x", *DATES, **told)
+        assert httpx.get(f"{operator_env['BLENDP_SERVER']}/v1/campaigns/doomed/terms").status_code == state
+    code, _, errors = blendp("campaign", "create", "doomed", "--title", "x", *DATES, **operator_env)
     assert code == 6
     assert "name another" in errors
 
 
-def answered(told: dict[str, str], reply: str, *arguments: str) -> tuple[str, str]:
+def answered(operator_env: dict[str, str], reply: str, *arguments: str) -> tuple[str, str]:
     """What a command says to somebody at a terminal who gives this answer."""
     theirs, ours = pty.openpty()
     os.write(theirs, f"{reply}\n".encode())
     command = [sys.executable, "-m", "blendp", "campaign", *arguments]
-    done = subprocess.run(command, env=PATH | told, stdin=ours, capture_output=True, text=True, check=True)
+    done = subprocess.run(command, env=PATH | operator_env, stdin=ours, capture_output=True, text=True, check=True)
     os.close(theirs)
     os.close(ours)
     return done.stdout, done.stderr
 
 
-def test_publishing_and_releasing_show_and_ask_first(service: Service, told: dict[str, str], tmp_path: Path) -> None:
+def test_publishing_and_releasing_show_and_ask_first(
+    service: Service, operator_env: dict[str, str], tmp_path: Path
+) -> None:
     """Clients all claim what few of the opt-in people have: that is said before anything is signed."""
     name = "liars"
     strong = ("--epsilon", "6", "--delta", "1e-4", "--min-opt-in", "30", "--min-clients", "400")
-    succeed(told, "create", name, "--title", "x", *DATES, *strong)
-    opt_in(service, name, succeed(told, "enrol", name, "--count", "30").splitlines())
-    shown, errors = answered(told, "n", "publish", name)
+    succeed(operator_env, "create", name, "--title", "x", *DATES, *strong)
+    opt_in(service, name, succeed(operator_env, "enrol", name, "--count", "30").splitlines())
+    shown, errors = answered(operator_env, "n", "publish", name)
     assert shown.strip() == "Nothing was drawn."
     assert errors.index("will probably be too short") < errors.index("Draw and publish the list of liars for good?")
-    shown, errors = answered(told, "y", "publish", name)
+    shown, errors = answered(operator_env, "y", "publish", name)
     assert "30 opt-in people made a list of 2 records" in shown
 
     report(service, name, 400, "news")
-    shown, errors = answered(told, "n", "release", name)
+    shown, errors = answered(operator_env, "n", "release", name)
     assert shown.strip() == "Nothing was released."
     question = errors.index("Sign and publish the result of liars for good?")
-    for words in ("do not tell the same story", "flagged", "news", "lying together", "Caution: "):
-        assert errors.index(words) < question
+    for phrase in ("do not tell the same story", "flagged", "news", "lying together", "Caution: "):
+        assert errors.index(phrase) < question
     assert httpx.get(f"{service.url}/v1/campaigns/{name}/release").status_code == 404
-    shown, _ = answered(told, "y", "release", name)
+    shown, _ = answered(operator_env, "y", "release", name)
     assert "the result of 400 clients is public" in shown
-    code, _, errors = blendp("campaign", "export", name, "--out", str(tmp_path / "out"), **told)
+    code, _, errors = blendp("campaign", "export", name, "--out", str(tmp_path / "out"), **operator_env)
     assert (code, "do not tell the same story" in errors) == (0, True)
-    code, shown, _ = blendp("campaign", "release", name, "--preview", **told)
+    code, shown, _ = blendp("campaign", "release", name, "--preview", **operator_env)
     assert (code, shown) == (6, "")
 
 
@@ -416,7 +438,7 @@ def test_checks_of_a_method_that_makes_none_are_told() -> None:
     assert rows["cautions"] == "none"
     flagged = {"query": "a\x1b[31mb", "url": None, "opt_in": None, "client": 0.5, "z": None}
     agreement = {"statement": "They differ.", "flagged": [flagged], "flagged_records": 3}
-    text = "\n".join(words for _, words in check_rows({**checks, "agreement": agreement}))
+    text = "\n".join(value for _, value in check_rows({**checks, "agreement": agreement}))
     assert "opt-in people say nothing, clients 50.00 % (z = unknown)" in text
     assert "and 2 more" in text
     assert "\x1b" not in text

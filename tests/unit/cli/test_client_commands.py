@@ -45,8 +45,8 @@ class Person:
         return done.exit_code, " ".join(done.stdout.split()), done.stderr
 
     def json(self, *arguments: str) -> Any:
-        code, shown, told = self.blendp(*arguments, "--json")
-        assert (code, told) == (0, "")
+        code, shown, errors = self.blendp(*arguments, "--json")
+        assert (code, errors) == (0, "")
         return json.loads(shown)
 
 
@@ -56,8 +56,8 @@ def person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Person:
     monkeypatch.setattr(options, "Http", lambda: Http(httpx.MockTransport(fake._answer)))
     init, now = device_module.Device.__init__, [NOW]
 
-    def at_noon(self: Any, *arguments: Any, **told: Any) -> None:
-        init(self, *arguments, **told, clock=lambda: now[0])
+    def at_noon(self: Any, *arguments: Any, **keywords: Any) -> None:
+        init(self, *arguments, **keywords, clock=lambda: now[0])
 
     monkeypatch.setattr(device_module.Device, "__init__", at_noon)
     return Person(tmp_path, fake, now)
@@ -65,15 +65,15 @@ def person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Person:
 
 def test_a_whole_life(person: Person) -> None:
     assert person.blendp("consent") == (0, "Consent: off (nothing is made or sent).", "")
-    code, _, told = person.blendp("take-part", CAMPAIGN, *person.where, "--no-records")
+    code, _, errors = person.blendp("take-part", CAMPAIGN, *person.where, "--no-records")
     assert code == 2
-    assert "consent = 'off' is not allowed: it must be local or opt-in" in told
+    assert "consent = 'off' is not allowed: it must be local or opt-in" in errors
     assert not person.fake.requests
     assert person.json("consent", "local")["consent"] == "local"
 
     code, shown, _ = person.blendp("look", CAMPAIGN, *person.where)
     assert code == 0
-    for words in (
+    for phrase in (
         "What is searched for", "(ε = 4, δ = 0)", "12 records, made by 200", "witnesses 0", "No witness",
         "ε = 12, δ = 1e-05 left of (ε = 12, δ = 1e-05) this year; ε = 48, δ = 4e-05 left of (ε = 48, δ = 4e-05)",
         "asked by Example Search", "what for A list of popular searches", "contact privacy@example.org",
@@ -82,7 +82,7 @@ def test_a_whole_life(person: Person) -> None:
         "The curator sees the records that you send.", "can bring them to 35.5 % at most",
         "costs ε = 4, δ = 0; after it there is room for 2 more campaigns like this this year, 11 in all",
     ):  # fmt: skip
-        assert words in shown
+        assert phrase in shown
     code, shown, _ = person.blendp("take-part", CAMPAIGN, "--records", str(person.records))
     assert code == 0
     assert "one of your records, drawn on 2026-11-06. See what will be sent" in shown
@@ -103,9 +103,9 @@ def test_a_whole_life(person: Person) -> None:
     assert code == 0
     assert "sends exactly this report with a probability of" in shown
     assert "Named:" in shown
-    told = person.json("explain", CAMPAIGN)
-    assert told["within_epsilon"] is True
-    assert sum(len(group["cells"]) for group in told["likelihoods"]) == person.fake.head_list.cells
+    explanation = person.json("explain", CAMPAIGN)
+    assert explanation["within_epsilon"] is True
+    assert sum(len(group["cells"]) for group in explanation["likelihoods"]) == person.fake.head_list.cells
 
     ledger = person.json("ledger")
     assert ledger["spent"] == {"epsilon": 4.0, "delta": 0.0}
@@ -113,18 +113,18 @@ def test_a_whole_life(person: Person) -> None:
     shown = person.blendp("look", CAMPAIGN)[1]
     assert "costs ε = 4, δ = 0, spent already" in shown
     shown = person.blendp("ledger", "--lower-cap", "5")[1]
-    for words in (
+    for phrase in (
         "Spent ε = 4, δ = 0 of (ε = 12, δ = 1e-05) in the last 365 days.",
         "Spent ε = 4, δ = 0 of (ε = 5, δ = 4e-05) for life.",
         "Remaining: ε = 1, δ = 1e-05 this year, ε = 1, δ = 4e-05 for life.",
     ):
-        assert words in shown
+        assert phrase in shown
     kept = person.json("ledger", "--lower-year", "3", "--lower-year-delta", "1e-6")
     assert kept["yearly"] == {"epsilon": 3.0, "delta": 1e-6}
     assert kept["remaining_this_year"] == {"epsilon": 0.0, "delta": 1e-6}
-    code, _, told = person.blendp("ledger", "--lower-cap", "6")
+    code, _, errors = person.blendp("ledger", "--lower-cap", "6")
     assert code == 2
-    assert "never raised" in told
+    assert "never raised" in errors
 
     code, shown, _ = person.blendp("forget", CAMPAIGN)
     assert code == 0
@@ -149,8 +149,8 @@ def test_opt_in_people_enrol_with_a_token_from_a_file(person: Person) -> None:
     assert person.json("look", CAMPAIGN)["published"] is None
     odds = person.json("look", CAMPAIGN)["odds"]
     assert (odds["exact"], odds["prior"], round(odds["posterior"], 4)) == (False, 0.01, 0.3555)
-    code, shown, told = person.blendp(*arguments)
-    assert (code, told) == (0, "")
+    code, shown, errors = person.blendp(*arguments)
+    assert (code, errors) == (0, "")
     assert "enrolled on 2026-11-06. See what will be sent" in shown
     assert person.json(*arguments)["group"] == "opt-in"
     shown = person.blendp(*arguments)[1]
@@ -224,16 +224,16 @@ def test_records_come_from_standard_input_too(person: Person) -> None:
 
 def test_a_refusal_has_a_code_of_its_own_and_bad_files_another(person: Person) -> None:
     stranger = FakeCollector().key.public.text
-    code, _, told = person.blendp("look", CAMPAIGN, "--server", URL, "--key", stranger)
+    code, _, errors = person.blendp("look", CAMPAIGN, "--server", URL, "--key", stranger)
     assert code == 6
-    assert "do not use it" in told
+    assert "do not use it" in errors
     assert person.blendp("look", CAMPAIGN, *person.where, "--min-records", "13")[0] == 6
     assert person.blendp("look", CAMPAIGN, *person.where, "--max-records", "11")[0] == 6
     person.blendp("consent", "local")
     assert person.blendp("take-part", CAMPAIGN, *person.where, "--records", str(person.folder))[0] == 3
     arguments = ("enrol", CAMPAIGN, *person.where, "--records", "-", "--token-file")
-    code, _, told = person.blendp(*arguments, str(person.folder / "none"), given="")
-    assert (code, told) == (2, f"Error: {person.folder / 'none'} does not exist (--token-file).\n")
+    code, _, errors = person.blendp(*arguments, str(person.folder / "none"), given="")
+    assert (code, errors) == (2, f"Error: {person.folder / 'none'} does not exist (--token-file).\n")
     token = person.folder / "token"
     token.write_text(TOKEN)
     person.blendp("consent", "opt-in")
@@ -241,7 +241,7 @@ def test_a_refusal_has_a_code_of_its_own_and_bad_files_another(person: Person) -
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "message"),
     [
         (("look", CAMPAIGN), "--server is missing: it must be given on the first visit"),
         (("look", CAMPAIGN, "--server", "http://far.example"), "--server = 'http://far.example'"),
@@ -262,10 +262,10 @@ def test_a_refusal_has_a_code_of_its_own_and_bad_files_another(person: Person) -
         (("consent", "maybe"), "maybe"),
     ],
 )
-def test_wrong_parameters_are_told(person: Person, arguments: tuple[str, ...], words: str) -> None:
-    code, _, told = person.blendp(*arguments)
+def test_wrong_parameters_are_told(person: Person, arguments: tuple[str, ...], message: str) -> None:
+    code, _, errors = person.blendp(*arguments)
     assert code == 2
-    assert words in told
+    assert message in errors
 
 
 def test_what_the_system_does_not_give(person: Person, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -275,13 +275,13 @@ def test_what_the_system_does_not_give(person: Person, monkeypatch: pytest.Monke
     device = person.folder / "broken"
     device.mkdir()
     (device / "device.sqlite").write_text("no database " * 100)
-    code, _, told = person.blendp("show", "--device", str(device))
+    code, _, errors = person.blendp("show", "--device", str(device))
     assert code == 5
-    assert "cannot be used" in told
+    assert "cannot be used" in errors
     monkeypatch.setattr(options, "Http", lambda: Http(httpx.MockTransport(away)))
-    code, _, told = person.blendp("look", CAMPAIGN, *person.where)
+    code, _, errors = person.blendp("look", CAMPAIGN, *person.where)
     assert code == 5
-    assert "cannot be reached" in told
+    assert "cannot be reached" in errors
 
 
 def test_a_second_report_is_not_drawn_and_what_was_dropped_is_not_sent(person: Person) -> None:
@@ -302,8 +302,8 @@ def test_the_published_method_asks_about_a_record(person: Person) -> None:
     fake.terms = dataclasses.replace(fake.terms, method="published", opt_in_records=1)
     fake.change_manifest(terms=fake.terms)
     person.blendp("consent", "local")
-    code, shown, told = person.blendp("take-part", CAMPAIGN, *person.where, "--records", str(person.records))
-    assert (code, told) == (0, "")
+    code, shown, errors = person.blendp("take-part", CAMPAIGN, *person.where, "--records", str(person.records))
+    assert (code, errors) == (0, "")
     assert "one report about one of your records, drawn" in shown
     assert "cell" not in shown
 
@@ -315,8 +315,8 @@ def test_what_waits_or_was_refused_is_told_with_a_code(person: Person) -> None:
 
     taken_part()
     person.fake.failures = [httpx.ConnectError("away"), problem("late"), problem("late")]
-    code, shown, told = person.blendp("send")
-    assert (code, told) == (5, "")
+    code, shown, errors = person.blendp("send")
+    assert (code, errors) == (5, "")
     assert "trends: report waits (its collector cannot be reached); the next try is due 2026-11-0" in shown
     assert shown.endswith("Sent 0, refused 0, dropped 0; 1 still waiting.")
     code, shown, _ = person.blendp("send", "--json")
@@ -347,9 +347,9 @@ def test_a_campaign_that_the_year_has_no_room_for_is_told_before(person: Person)
     )
     assert person.json("look", CAMPAIGN)["campaigns_like_this"] == {"this_year": 0, "for_life": 12}
     person.blendp("consent", "local")
-    code, _, told = person.blendp("take-part", CAMPAIGN, "--no-records")
+    code, _, errors = person.blendp("take-part", CAMPAIGN, "--no-records")
     assert code == 2
-    assert "at most what remains of the cap for a year" in told
+    assert "at most what remains of the cap for a year" in errors
 
 
 def test_the_odds_are_told_before_consent_and_are_those_that_explain_tells_afterwards(person: Person) -> None:
@@ -378,8 +378,8 @@ def test_the_campaigns_of_a_collector_are_listed_with_what_this_device_did(perso
     person.blendp("take-part", CAMPAIGN, "--no-records")
     fake.overview[0]["state"] = "opt-in"
     fake.overview.append({"campaign": "gone", "title": "x", "state": "reporting"})
-    code, shown, told = person.blendp("list")
-    assert (code, told) == (0, "")
+    code, shown, errors = person.blendp("list")
+    assert (code, errors) == (0, "")
     assert {CAMPAIGN, "Example", "opt-in", "until", "you"} <= set(shown.split())
     first = person.json("list")["campaigns"][0]
     assert (first["until"], first["you"]) == (TERMS.opt_in_until, "reported 2026-11-06")

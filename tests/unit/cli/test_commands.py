@@ -24,11 +24,11 @@ def names(folder: Path) -> list[str]:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a small log, made by the command itself."""
-    made = tmp_path_factory.mktemp("cli")
-    done = blendp("synthesise", "aol", "--users", "40000", "--seed", "3", "--out", "log.csv", cwd=made)
+    root = tmp_path_factory.mktemp("cli")
+    done = blendp("synthesise", "aol", "--users", "40000", "--seed", "3", "--out", "log.csv", cwd=root)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "40,000 records of 40,000 people in log.csv\n"
-    return made
+    return root
 
 
 def test_synthesise_is_deterministic_and_keeps_what_is_there(folder: Path) -> None:

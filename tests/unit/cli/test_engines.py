@@ -18,9 +18,9 @@ from tests.support import SHORT_LIVED
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("engines")
-    population("aol", 20_000, 2.0, 5).write(made / "log.parquet")
-    return made
+    root = tmp_path_factory.mktemp("engines")
+    population("aol", 20_000, 2.0, 5).write(root / "log.parquet")
+    return root
 
 
 @pytest.mark.xdist_group("spark")

@@ -22,9 +22,9 @@ def blendp(*arguments: str) -> tuple[int, str, str]:
 def test_both_methods_side_by_side_and_what_to_do_next() -> None:
     code, shown, _ = blendp()
     assert code == 0
-    for words in ("519,371 people", "25,969 opt in (5 %)", "blendp", "published", "L1", "NDCG", "in random order"):
-        assert words in shown
-    for words in (
+    for phrase in ("519,371 people", "25,969 opt in (5 %)", "blendp", "published", "L1", "NDCG", "in random order"):
+        assert phrase in shown
+    for phrase in (
         "57.4 records",
         "record at place 50",
         "clients",
@@ -33,7 +33,7 @@ def test_both_methods_side_by_side_and_what_to_do_next() -> None:
         "0.5 %",
         "10 %",
     ):
-        assert words in shown
+        assert phrase in shown
     assert "Not private" not in shown
 
 
@@ -53,11 +53,11 @@ def test_json_has_everything_and_can_be_repeated() -> None:
     )
     code, shown, _ = blendp(*options)
     assert code == 0
-    made = json.loads(shown)
-    assert set(made) == {"private", "like", "people", "opt_in", "plans", "sweep", "target", "out"}
-    assert (made["private"], made["people"], made["opt_in"], made["out"]) == (True, 100_000, 0.04, None)
-    assert set(made["plans"]) == {"blendp", "published"}
-    assert set(made["plans"]["blendp"]) == {
+    printed = json.loads(shown)
+    assert set(printed) == {"private", "like", "people", "opt_in", "plans", "sweep", "target", "out"}
+    assert (printed["private"], printed["people"], printed["opt_in"], printed["out"]) == (True, 100_000, 0.04, None)
+    assert set(printed["plans"]) == {"blendp", "published"}
+    assert set(printed["plans"]["blendp"]) == {
         "method",
         "epsilon",
         "delta",
@@ -75,23 +75,23 @@ def test_json_has_everything_and_can_be_repeated() -> None:
         "clients_per_opt_in_user",
         "draws",
     }
-    assert [row["opt_in"] for row in made["sweep"]["blendp"]] == [0.005, 0.01, 0.02, 0.03, 0.04, 0.05, 0.1]
-    assert made["plans"]["blendp"]["errors"]["50"] is None
-    assert made["plans"]["blendp"]["errors"]["1"]["relative"] > 0
-    assert made["target"]["records"] == 9
-    assert 0 < made["target"]["blendp"]["smallest_opt_in"] < made["target"]["published"]["smallest_opt_in"]
-    assert made["target"]["blendp"]["smallest_epsilon"] < made["target"]["published"]["smallest_epsilon"]
+    assert [row["opt_in"] for row in printed["sweep"]["blendp"]] == [0.005, 0.01, 0.02, 0.03, 0.04, 0.05, 0.1]
+    assert printed["plans"]["blendp"]["errors"]["50"] is None
+    assert printed["plans"]["blendp"]["errors"]["1"]["relative"] > 0
+    assert printed["target"]["records"] == 9
+    assert 0 < printed["target"]["blendp"]["smallest_opt_in"] < printed["target"]["published"]["smallest_opt_in"]
+    assert printed["target"]["blendp"]["smallest_epsilon"] < printed["target"]["published"]["smallest_epsilon"]
     assert blendp(*options)[1] == shown
 
 
 def test_a_log_is_read_and_its_plan_is_not_private(tmp_path: Path) -> None:
     population("aol", users=30_000, seed=1).write(tmp_path / "log.csv")
-    code, shown, told = blendp("--like", str(tmp_path / "log.csv"), "--method", "blendp", "--opt-in", "0.2")
+    code, shown, errors = blendp("--like", str(tmp_path / "log.csv"), "--method", "blendp", "--opt-in", "0.2")
     assert code == 0
     assert "30,000 people like those of log.csv" in shown
     assert "Not private: computed from the raw log" in shown
     assert "published" not in shown
-    assert "30000 rows" in told
+    assert "30000 rows" in errors
     code, shown, _ = blendp("--like", str(tmp_path / "log.csv"), "--users", "90000", "--json")
     assert json.loads(shown)["private"] is False
     assert json.loads(shown)["people"] == 90_000
@@ -103,9 +103,9 @@ def test_a_page_is_written_whole_and_never_over_another(tmp_path: Path) -> None:
     assert code == 0
     assert f"Plan: open {out / 'plan.html'}" in shown
     assert (out / "plan.html").read_text().startswith("<!DOCTYPE html>")
-    code, _, told = blendp("--users", "50000", "--method", "published", "--out", str(out))
+    code, _, errors = blendp("--users", "50000", "--method", "published", "--out", str(out))
     assert code == 4
-    assert "--overwrite" in told
+    assert "--overwrite" in errors
     assert blendp("--users", "50000", "--method", "published", "--out", str(out), "--overwrite")[0] == 0
 
 
@@ -136,11 +136,11 @@ def test_one_method_may_reach_what_the_other_does_not() -> None:
     ],
 )
 def test_mistakes_get_one_sentence_and_a_code(arguments: tuple[str, ...], code: int, says: str) -> None:
-    got, shown, told = blendp(*arguments)
+    got, shown, errors = blendp(*arguments)
     assert got == code
-    assert says in told
+    assert says in errors
     assert shown == ""
-    assert len(told.strip().splitlines()) == 1
+    assert len(errors.strip().splitlines()) == 1
 
 
 def test_help_has_examples_and_the_plain_truth() -> None:

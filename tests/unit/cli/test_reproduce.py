@@ -19,11 +19,11 @@ TINY = ("--quick", "--runs", "2", "--users", "20000")
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with all figures of tiny populations."""
-    made = tmp_path_factory.mktemp("reproduce")
-    done = blendp("reproduce", *TINY, "--seed", "4", "--out", "all", cwd=made)
+    root = tmp_path_factory.mktemp("reproduce")
+    done = blendp("reproduce", *TINY, "--seed", "4", "--out", "all", cwd=root)
     assert done.returncode == 0, done.stderr
     assert done.stdout == f"{len(RECIPES)} figures in all: open all/index.html\n"
-    return made
+    return root
 
 
 def test_every_figure_has_data_and_pictures(folder: Path) -> None:
@@ -76,8 +76,10 @@ def test_the_same_seed_gives_the_same_figure_alone(folder: Path) -> None:
 
 
 def test_a_log_of_one_s_own(folder: Path) -> None:
-    made = blendp("synthesise", "aol", "--users", "8000", "--records-per-user", "2", "--out", "log.csv", cwd=folder)
-    assert made.returncode == 0, made.stderr
+    synthesised = blendp(
+        "synthesise", "aol", "--users", "8000", "--records-per-user", "2", "--out", "log.csv", cwd=folder
+    )
+    assert synthesised.returncode == 0, synthesised.stderr
     figures = ("9", "12", "17")
     done = blendp("reproduce", *figures, "--quick", "--runs", "2", "--log", "log.csv", "--out", "own", cwd=folder)
     assert done.returncode == 0, done.stderr
@@ -89,7 +91,7 @@ def test_a_log_of_one_s_own(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "words"),
+    ("arguments", "code", "message"),
     [
         (("11",), 2, "figure = '11'"),
         (("--runs", "0"), 2, "--runs = 0"),
@@ -100,10 +102,10 @@ def test_a_log_of_one_s_own(folder: Path) -> None:
         (("--out", "."), 4, "current directory"),
     ],
 )
-def test_mistakes_are_told_in_one_sentence(folder: Path, arguments: tuple[str, ...], code: int, words: str) -> None:
+def test_mistakes_are_told_in_one_sentence(folder: Path, arguments: tuple[str, ...], code: int, message: str) -> None:
     done = blendp("reproduce", *arguments, cwd=folder)
     assert done.returncode == code
-    assert words in done.stderr
+    assert message in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
     assert not (folder / "blendp-figures").exists()
 

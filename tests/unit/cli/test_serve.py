@@ -80,13 +80,13 @@ class Service:
 def test_serve_tells_people_first_and_ends_well(tmp_path: Path, sign: signal.Signals) -> None:
     with Service(tmp_path / "data") as service:
         people = "".join(line for line in service.said if not line.startswith("{"))
-        for words in (
+        for phrase in (
             f"Listens at {service.url};",
             str(tmp_path / "data"),
             "token create",
             f"BLENDP_SERVER={service.url}",
         ):
-            assert words in people
+            assert phrase in people
         assert httpx.get(f"{service.url}/health/ready").json() == {"ready": True}
         assert (tmp_path / "data").stat().st_mode & 0o777 == 0o700
         code, lines = service.stop(sign)
@@ -124,32 +124,32 @@ def test_a_password_on_the_command_line_is_refused_and_not_repeated(tmp_path: Pa
         ("backup", "--out", str(tmp_path / "b.tar")),
         ("restore", str(tmp_path / "b.tar")),
     ):
-        code, shown, told = blendp(*command, "--data", str(tmp_path / "data"), "--database", address)
+        code, shown, errors = blendp(*command, "--data", str(tmp_path / "data"), "--database", address)
         assert (code, shown) == (2, "")
-        assert told.startswith("Error: --database")
-        assert "BLENDP_DATABASE" in told
-        assert ".pgpass" in told
-        assert "sesame" not in told
+        assert errors.startswith("Error: --database")
+        assert "BLENDP_DATABASE" in errors
+        assert ".pgpass" in errors
+        assert "sesame" not in errors
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_database_that_cannot_be_reached_is_one_sentence(tmp_path: Path) -> None:
     address = f"postgresql://me:sesame@/x?host={tmp_path}"
-    code, shown, told = blendp("token", "list", "--data", str(tmp_path / "data"), BLENDP_DATABASE=address)
+    code, shown, errors = blendp("token", "list", "--data", str(tmp_path / "data"), BLENDP_DATABASE=address)
     assert (code, shown) == (5, "")
-    assert told.startswith("Error: The database cannot be used: connection")
-    assert "sesame" not in told
-    code, shown, told = blendp("token", "list", BLENDP_DATABASE="mysql://me:sesame@db/x")
+    assert errors.startswith("Error: The database cannot be used: connection")
+    assert "sesame" not in errors
+    code, shown, errors = blendp("token", "list", BLENDP_DATABASE="mysql://me:sesame@db/x")
     assert code == 2
-    assert "PostgreSQL" in told
-    assert "sesame" not in told
+    assert "PostgreSQL" in errors
+    assert "sesame" not in errors
 
 
 def test_what_is_not_safe_or_cannot_work_is_refused(tmp_path: Path) -> None:
     data = ("--data", str(tmp_path / "data"))
     (tmp_path / "file").write_text("x")
     certificate = ("--tls-certificate", str(tmp_path / "file"), "--tls-key", str(tmp_path / "file"))
-    for options, code, words in (
+    for options, code, message in (
         (("--host", "0.0.0.0", *data), 2, "--host"),
         (("--workers", "2", *data), 2, "--workers"),
         ((*certificate, *data), 2, "--tls-certificate"),
@@ -159,12 +159,12 @@ def test_what_is_not_safe_or_cannot_work_is_refused(tmp_path: Path) -> None:
         (("--behind-proxy", "proxy.internal", *data), 2, "--behind-proxy = 'proxy.internal'"),
         (("--behind-proxy", "*", *data), 2, "an IP address or a network, such as 10.0.0.2"),
     ):
-        ended, shown, told = blendp("serve", *options)
+        ended, shown, errors = blendp("serve", *options)
         assert (ended, shown) == (code, "")
-        assert words in told.splitlines()[-1]
-    code, _, told = blendp("token", "create", "--name", "me", "--data", str(tmp_path / "file" / "below"))
+        assert message in errors.splitlines()[-1]
+    code, _, errors = blendp("token", "create", "--name", "me", "--data", str(tmp_path / "file" / "below"))
     assert code == 5
-    assert "file/below: Not a directory" in told
+    assert "file/below: Not a directory" in errors
     (tmp_path / "collector.db").write_text("this is no database, whatever its name says")
     assert blendp("token", "list", "--data", str(tmp_path)) == (
         5,
@@ -226,42 +226,42 @@ def test_an_authority_of_ones_own_is_named_in_the_environment(tmp_path: Path) ->
     with Service(tmp_path / "data", *tls) as service:
         look = ("client", "look", "trends", "--trust-on-first-use", "--device", str(tmp_path / "device"))
         for command in (("campaign", "list"), look):
-            code, shown, told = blendp(*command, "--server", service.url, BLENDP_CA="")
+            code, shown, errors = blendp(*command, "--server", service.url, BLENDP_CA="")
             assert (code, shown) == (5, "")
-            assert "its certificate is not trusted by this machine (self-signed certificate" in told
-            assert told.endswith("): name the authority's PEM file in BLENDP_CA.\n")
-            code, _, told = blendp(*command, "--server", service.url, BLENDP_CA=str(key))
+            assert "its certificate is not trusted by this machine (self-signed certificate" in errors
+            assert errors.endswith("): name the authority's PEM file in BLENDP_CA.\n")
+            code, _, errors = blendp(*command, "--server", service.url, BLENDP_CA=str(key))
             assert code == 2
-            assert "BLENDP_CA = " in told
-            code, _, told = blendp(*command, "--server", service.url, BLENDP_CA=str(tmp_path / "none"))
-            assert (code, "No such file" in told) == (2, True)
+            assert "BLENDP_CA = " in errors
+            code, _, errors = blendp(*command, "--server", service.url, BLENDP_CA=str(tmp_path / "none"))
+            assert (code, "No such file" in errors) == (2, True)
         told_nothing = (0, "There is no campaign yet.\n", "")
         assert blendp("campaign", "list", "--server", service.url, BLENDP_CA=str(certificate)) == told_nothing
-        code, _, told = blendp(*look, "--server", service.url, BLENDP_CA=str(certificate))
+        code, _, errors = blendp(*look, "--server", service.url, BLENDP_CA=str(certificate))
         assert code == 2
-        assert "campaign = 'trends'" in told
+        assert "campaign = 'trends'" in errors
 
 
 def test_a_certificate_of_another_address_is_no_matter_of_authorities(tmp_path: Path) -> None:
     certificate, key = certified(tmp_path, "127.0.0.2")
     with Service(tmp_path / "data", "--tls-certificate", str(certificate), "--tls-key", str(key)) as service:
-        code, _, told = blendp("campaign", "list", "--server", service.url, BLENDP_CA=str(certificate))
+        code, _, errors = blendp("campaign", "list", "--server", service.url, BLENDP_CA=str(certificate))
     assert code == 5
-    assert "IP address mismatch" in told
-    assert told.endswith("check its address and its certificate.\n")
+    assert "IP address mismatch" in errors
+    assert errors.endswith("check its address and its certificate.\n")
 
 
 def test_a_backup_takes_the_place_of_an_earlier_one_when_told(tmp_path: Path) -> None:
     data, out = ("--data", str(tmp_path / "data")), tmp_path / "b.tar"
     assert blendp("token", "create", "--name", "me", *data)[0] == 0
     out.write_text("an earlier one")
-    code, _, told = blendp("backup", *data, "--out", str(out))
+    code, _, errors = blendp("backup", *data, "--out", str(out))
     assert code == 4
-    assert "--overwrite" in told
+    assert "--overwrite" in errors
     assert out.read_text() == "an earlier one"
     code, shown, _ = blendp("backup", *data, "--out", str(out), "--overwrite")
     assert (code, shown) == (0, f"Backup in {out}.\n")
     assert out.stat().st_mode & 0o777 == 0o600
     assert sorted(path.name for path in tmp_path.iterdir()) == ["b.tar", "data"]
-    code, _, told = blendp("restore", str(tmp_path / "none"), *data)
-    assert (code, told) == (2, f"Error: {tmp_path / 'none'} does not exist (FILE).\n")
+    code, _, errors = blendp("restore", str(tmp_path / "none"), *data)
+    assert (code, errors) == (2, f"Error: {tmp_path / 'none'} does not exist (FILE).\n")

@@ -38,18 +38,18 @@ def names(folder: Path) -> list[str]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("survey")
-    write_fair(made)
-    lines = (made / "answers.csv").read_text().splitlines()
-    (made / "holes.csv").write_text("\n".join([lines[0], *lines[1:5], ",no,little,yes,young", *lines[5:400]]) + "\n")
-    (made / "same.csv").write_text("a,b\n" + "yes,1\n" * 5 + "yes,2\n" * 5)
+    root = tmp_path_factory.mktemp("survey")
+    write_fair(root)
+    lines = (root / "answers.csv").read_text().splitlines()
+    (root / "holes.csv").write_text("\n".join([lines[0], *lines[1:5], ",no,little,yes,young", *lines[5:400]]) + "\n")
+    (root / "same.csv").write_text("a,b\n" + "yes,1\n" * 5 + "yes,2\n" * 5)
     marked = [f"{line},{'yes' if number % 5 == 0 else 'no'}" for number, line in enumerate(lines[1:])]
-    (made / "marked.csv").write_text("\n".join([lines[0] + ",staff", *marked]) + "\n")
+    (root / "marked.csv").write_text("\n".join([lines[0] + ",staff", *marked]) + "\n")
     asked = fair_answers(10).questionnaire
-    (made / "model.json").write_bytes(model_to_bytes(Tree(asked.sizes, ()), asked))
-    (made / "other.json").write_bytes(model_to_bytes(Tree(asked.sizes, ()), asked).replace(b"happy", b"merry"))
-    (made / "broken.json").write_text('{"kind": "tree"}')
-    return made
+    (root / "model.json").write_bytes(model_to_bytes(Tree(asked.sizes, ()), asked))
+    (root / "other.json").write_bytes(model_to_bytes(Tree(asked.sizes, ()), asked).replace(b"happy", b"merry"))
+    (root / "broken.json").write_text('{"kind": "tree"}')
+    return root
 
 
 def answers(folder: Path) -> tuple[str, ...]:
@@ -59,12 +59,12 @@ def answers(folder: Path) -> tuple[str, ...]:
 def test_run_writes_and_shows_both_promises(folder: Path) -> None:
     out = folder / "release"
     strong = ("--opt-in", "0.5", "--epsilon", "4", "--learn", "table")
-    code, shown, told = blendp("run", *answers(folder), *strong, "--out", str(out))
-    assert (code, told) == (0, "")
+    code, shown, errors = blendp("run", *answers(folder), *strong, "--out", str(out))
+    assert (code, errors) == (0, "")
     assert names(out) == ["frequencies.csv", "questionnaire.json", "report.html", "survey.json"]
     text = " ".join(shown.split())
-    for words in ("2,000 opt-in, 2,000 clients", "about any attribute of a client (promised 4)", "whole record", "█"):
-        assert words in text
+    for phrase in ("2,000 opt-in, 2,000 clients", "about any attribute of a client (promised 4)", "whole record", "█"):
+        assert phrase in text
     for name in NAMES:
         assert name in shown
     with (out / "frequencies.csv").open(newline="") as file:
@@ -76,16 +76,16 @@ def test_run_writes_and_shows_both_promises(folder: Path) -> None:
         n for n, size in zip(NAMES, (2, 2, 3, 2, 3), strict=True) for _ in range(size)
     ]
     assert Questionnaire.from_bytes((out / "questionnaire.json").read_bytes()).names == tuple(NAMES)
-    code, shown, told = blendp("run", *answers(folder), "--out", str(out))
+    code, shown, errors = blendp("run", *answers(folder), "--out", str(out))
     assert code == 4
-    assert "--overwrite" in told
+    assert "--overwrite" in errors
     assert blendp("run", *answers(folder), "--method", "sample", "--out", str(out), "--overwrite")[0] == 0
 
 
 def test_the_json_of_a_run_is_the_card_and_the_frequencies(folder: Path) -> None:
     out = folder / "json"
     options = ("--opt-in", "0.3", "--epsilon", "3", "--method", "cbp", "--learn", "tree", "--json", "--out", str(out))
-    code, shown, told = blendp("run", *answers(folder), *options)
+    code, shown, errors = blendp("run", *answers(folder), *options)
     assert code == 0
     printed = json.loads(shown)
     card = json.loads((out / "survey.json").read_text())
@@ -114,7 +114,7 @@ def test_the_json_of_a_run_is_the_card_and_the_frequencies(folder: Path) -> None
     assert card["design"]["groups"][0]["attributes"] == NAMES
     assert card["opt_in_noise"][0]["tables"] == 10
     assert len(card["tree"]["edges"]) == 4
-    assert all(caution in " ".join(told.split()) for caution in card["cautions"])
+    assert all(caution in " ".join(errors.split()) for caution in card["cautions"])
     learnt = model_from_bytes((out / "model.json").read_bytes(), fair_answers(10).questionnaire)
     assert isinstance(learnt, Tree)
     assert [[NAMES[edge.first], NAMES[edge.second]] for edge in learnt.edges] == card["tree"]["edges"]
@@ -177,15 +177,15 @@ def rare(folder: Path) -> Path:
 
 def test_a_unique_answer_is_not_published_unless_that_is_asked_for(folder: Path, rare: Path) -> None:
     out = folder / "unasked"
-    code, shown, told = blendp("run", str(rare), "--opt-in", "0", "--out", str(out))
+    code, shown, errors = blendp("run", str(rare), "--opt-in", "0", "--out", str(out))
     assert (code, shown) == (2, "")
-    assert "--questionnaire = None is not allowed: it must be a file with the possible answers" in told
-    assert "--answers-from-data" in told
-    assert "an answer that only one person gave is published as it is" in told
+    assert "--questionnaire = None is not allowed: it must be a file with the possible answers" in errors
+    assert "--answers-from-data" in errors
+    assert "an answer that only one person gave is published as it is" in errors
     assert not out.exists()
     both = ("--questionnaire", str(folder / "questionnaire.json"), "--answers-from-data")
-    code, _, told = blendp("run", str(rare), *both, "--out", str(out))
-    assert (code, "Give one of the two" in told, out.exists()) == (2, True, False)
+    code, _, errors = blendp("run", str(rare), *both, "--out", str(out))
+    assert (code, "Give one of the two" in errors, out.exists()) == (2, True, False)
 
 
 @pytest.mark.parametrize("opt_in", ["0", "0.1"])
@@ -209,8 +209,8 @@ def test_what_is_read_from_the_data_is_told_wherever_it_stands(folder: Path, rar
     assert any(exception in caution for caution in card["cautions"])
     page = (out / "report.html").read_text()
     assert page.count(exception) == 3  # among the cautions, in the promise's words, and in what is not protected
-    code, shown, told = blendp("run", str(rare), *options, "--json")
-    assert exception in " ".join(told.split())
+    code, shown, errors = blendp("run", str(rare), *options, "--json")
+    assert exception in " ".join(errors.split())
     assert {row["value_from"] for row in json.loads(shown)["frequencies"]} == {"data (not protected)"}
 
 
@@ -234,15 +234,15 @@ def test_both_exceptions_have_their_own_remedy(folder: Path) -> None:
     options = ("--missing", "drop", "--answers-from-data", "--opt-in", "0.1", "--json", "--overwrite")
     code, shown, _ = blendp("run", str(folder / "holes.csv"), *options, "--out", str(folder / "both"))
     assert code == 0
-    told = [caution for caution in json.loads(shown)["cautions"] if caution.startswith("Not protected")]
-    assert ["give a questionnaire" in caution for caution in told] == [True, False]
-    assert ["--missing value" in caution for caution in told] == [False, True]
+    not_protected = [caution for caution in json.loads(shown)["cautions"] if caution.startswith("Not protected")]
+    assert ["give a questionnaire" in caution for caution in not_protected] == [True, False]
+    assert ["--missing value" in caution for caution in not_protected] == [False, True]
 
 
 def test_a_plan_without_data_is_private(tmp_path: Path) -> None:
     options = ("--attributes", "6", "--correlation", "0.3", "--people", "50000")
-    code, shown, told = blendp("plan", *options, "--out", str(tmp_path / "plan"))
-    assert (code, told) == (0, "")
+    code, shown, errors = blendp("plan", *options, "--out", str(tmp_path / "plan"))
+    assert (code, errors) == (0, "")
     text = " ".join(shown.split())
     assert "50,000 people like 6 attributes of 2 equally frequent values" in text
     assert "2,500 opt in, 47,500 clients" in text
@@ -255,16 +255,16 @@ def test_a_plan_without_data_is_private(tmp_path: Path) -> None:
     page = (tmp_path / "plan/plan.html").read_text()
     assert page.startswith("<!DOCTYPE html>")
     assert "Not private" not in page
-    code, _, told = blendp("plan", *options, "--out", str(tmp_path / "plan"))
+    code, _, errors = blendp("plan", *options, "--out", str(tmp_path / "plan"))
     assert code == 4
-    assert "--overwrite" in told
+    assert "--overwrite" in errors
 
 
 def test_the_json_of_a_plan_has_every_method(folder: Path) -> None:
     code, shown, _ = blendp("plan", *answers(folder), "--people", "30000", "--opt-in", "0.1", "--json")
     assert code == 0
-    made = json.loads(shown)
-    assert set(made) == {
+    printed = json.loads(shown)
+    assert set(printed) == {
         "private",
         "like",
         "model",
@@ -278,11 +278,11 @@ def test_the_json_of_a_plan_has_every_method(folder: Path) -> None:
         "methods",
         "out",
     }
-    assert (made["private"], made["people"], made["opt_in_people"]) == (False, 30_000, 3_000)
-    assert [one["method"] for one in made["methods"]] == list(METHODS)
-    errors = {one["method"]: one["rmse"] for one in made["methods"]}
-    assert made["best"] == min(errors, key=lambda name: errors[name])
-    for one in made["methods"]:
+    assert (printed["private"], printed["people"], printed["opt_in_people"]) == (False, 30_000, 3_000)
+    assert [one["method"] for one in printed["methods"]] == list(METHODS)
+    errors = {one["method"]: one["rmse"] for one in printed["methods"]}
+    assert printed["best"] == min(errors, key=lambda name: errors[name])
+    for one in printed["methods"]:
         assert max(one["loss_by_attribute"].values()) <= 1 + 1e-9
         assert sum(group["clients"] for group in one["groups"]) == 27_000
     code, shown, _ = blendp("plan", *answers(folder), "--method", "split", "--opt-in", "0")
@@ -297,9 +297,9 @@ def test_a_group_is_for_cbps_alone_and_may_be_chosen(folder: Path) -> None:
     assert code == 0
     cbps = json.loads(shown)["methods"][0]
     assert [len(group["attributes"]) for group in cbps["groups"]] == [2, 2]
-    code, _, told = blendp(*options, "--method", "cbp")
+    code, _, errors = blendp(*options, "--method", "cbp")
     assert code == 2
-    assert "--group = 2 is not allowed: it must be left to the method, unless it is cbps" in told
+    assert "--group = 2 is not allowed: it must be left to the method, unless it is cbps" in errors
     code, shown, _ = blendp("plan", *answers(folder), "--method", "cbps", "--one-strength", "--group", "5", "--json")
     assert len(set(json.loads(shown)["methods"][0]["groups"][0]["epsilons"])) == 1
 
@@ -415,11 +415,11 @@ def test_mistakes_get_one_sentence_and_a_code(
     folder: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], code: int, says: str
 ) -> None:
     monkeypatch.chdir(folder)
-    got, shown, told = blendp(*arguments)
+    got, shown, errors = blendp(*arguments)
     assert got == code
-    assert says in told
+    assert says in errors
     assert shown == ""
-    assert len(told.strip().splitlines()) == 1
+    assert len(errors.strip().splitlines()) == 1
     assert not (folder / "blendp-survey").exists()
 
 

@@ -15,10 +15,10 @@ from tests.unit.cli.test_serve import blendp
 
 
 def create(data: Path, *options: str) -> str:
-    code, shown, told = blendp("token", "create", "--data", str(data), *options)
-    assert code == 0, told
-    assert "this once" in told
-    assert "Made a new collector in" in told
+    code, shown, errors = blendp("token", "create", "--data", str(data), *options)
+    assert code == 0, errors
+    assert "this once" in errors
+    assert "Made a new collector in" in errors
     return shown
 
 
@@ -28,11 +28,11 @@ def test_a_token_is_shown_once_and_kept_nowhere(tmp_path: Path) -> None:
     match = re.fullmatch(r"blendp-op-([0-9a-f]{12})-([0-9a-f]{64})\n", shown)
     assert match is not None
     token_id, secret = match.groups()
-    held = b"".join(path.read_bytes() for path in data.rglob("*") if path.is_file())
-    assert token_id.encode() in held
-    assert b"$argon2id$" in held
-    assert secret.encode() not in held
-    assert bytes.fromhex(secret) not in held
+    stored = b"".join(path.read_bytes() for path in data.rglob("*") if path.is_file())
+    assert token_id.encode() in stored
+    assert b"$argon2id$" in stored
+    assert secret.encode() not in stored
+    assert bytes.fromhex(secret) not in stored
     _, listed, _ = blendp("token", "list", "--data", str(data))
     assert token_id in listed
     assert secret not in listed
@@ -50,9 +50,9 @@ def test_tokens_are_listed_and_revoked(tmp_path: Path) -> None:
     assert listed["scopes"] == ["read", "release"]
     assert listed["revoked"] is None
     assert blendp("token", "revoke", token_id, *data) == (0, f"Token {token_id} is revoked.\n", "")
-    code, shown, told = blendp("token", "revoke", token_id, *data)
+    code, shown, errors = blendp("token", "revoke", token_id, *data)
     assert (code, shown) == (2, "")
-    assert "not revoked" in told
+    assert "not revoked" in errors
     _, shown, _ = blendp("token", "list", *data)
     header, row = shown.splitlines()
     assert header.split() == ["id", "name", "scopes", "created", "revoked"]
@@ -63,7 +63,7 @@ def test_tokens_are_listed_and_revoked(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("options", "message"),
     [
         (
             ("--name", "x", "--scope", "read", "--scope", "rEAD"),
@@ -73,17 +73,17 @@ def test_tokens_are_listed_and_revoked(tmp_path: Path) -> None:
         (("--name", ""), "name"),
     ],
 )
-def test_a_wrong_scope_or_name_makes_no_token(tmp_path: Path, options: tuple[str, ...], words: str) -> None:
-    code, shown, told = blendp("token", "create", "--data", str(tmp_path / "data"), *options)
+def test_a_wrong_scope_or_name_makes_no_token(tmp_path: Path, options: tuple[str, ...], message: str) -> None:
+    code, shown, errors = blendp("token", "create", "--data", str(tmp_path / "data"), *options)
     assert (code, shown) == (2, "")
-    assert words in told
+    assert message in errors
 
 
 def test_only_a_new_collector_is_told_of(tmp_path: Path) -> None:
     create(tmp_path / "data", "--name", "me")
-    code, _, told = blendp("token", "create", "--data", str(tmp_path / "data"), "--name", "you")
+    code, _, errors = blendp("token", "create", "--data", str(tmp_path / "data"), "--name", "you")
     assert code == 0
-    assert "new collector" not in told
+    assert "new collector" not in errors
 
 
 def test_keys_are_shown_and_rotated(tmp_path: Path) -> None:
@@ -92,9 +92,9 @@ def test_keys_are_shown_and_rotated(tmp_path: Path) -> None:
     (first,) = json.loads(blendp("key", "list", *data, "--json")[1])["keys"]
     assert VerifyKey.of_text(first["key"]).id == first["id"]
     assert first["until"] is None
-    code, shown, told = blendp("key", "rotate", "--overlap-days", "7", *data)
+    code, shown, errors = blendp("key", "rotate", "--overlap-days", "7", *data)
     assert code == 0
-    assert first["key"] in told
+    assert first["key"] in errors
     new = shown.strip()
     old, newest = json.loads(blendp("key", "list", *data, "--json")[1])["keys"]
     assert (old["key"], newest["key"]) == (first["key"], new)
@@ -105,15 +105,15 @@ def test_keys_are_shown_and_rotated(tmp_path: Path) -> None:
     private = [path.read_text().strip() for path in (tmp_path / "data" / "keys").iterdir()]
     assert len(private) == 2
     assert not [key for key in private if key in shown]
-    code, _, told = blendp("key", "rotate", "--overlap-days", "-1", *data)
+    code, _, errors = blendp("key", "rotate", "--overlap-days", "-1", *data)
     assert code == 2
-    assert "--overlap-days" in told
+    assert "--overlap-days" in errors
 
 
 def test_a_folder_without_a_collector_is_refused_and_not_made(tmp_path: Path) -> None:
     data = ("--data", str(tmp_path / "nothing"))
     for command in (("token", "list"), ("token", "revoke", "x"), ("key", "list"), ("key", "rotate")):
-        code, shown, told = blendp(*command, *data)
+        code, shown, errors = blendp(*command, *data)
         assert (code, shown) == (2, "")
-        assert "blendp serve" in told
+        assert "blendp serve" in errors
     assert list(tmp_path.iterdir()) == []

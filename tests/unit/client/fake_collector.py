@@ -52,14 +52,14 @@ class FakeCollector:
     def __init__(self, terms: Terms = TERMS, head_list: HeadList = LIST, **manifest: Any) -> None:
         self.key = SigningKey.new()
         self.terms, self.head_list = terms, head_list
-        told: dict[str, Any] = {
+        defaults: dict[str, Any] = {
             "list_sha256": head_list.sha256,
             "records": head_list.records,
             "opt_in_people": 200,
             "query_share": 0.5,
             "published": "2026-11-05",
         }
-        self.manifest = Manifest(terms, **{**told, **manifest})
+        self.manifest = Manifest(terms, **{**defaults, **manifest})
         self.served: dict[str, bytes | None] = {}
         self.requests: list[httpx.Request] = []
         self.reports: dict[str, bytes] = {}
@@ -99,21 +99,21 @@ class FakeCollector:
         return Http(httpx.MockTransport(self._answer))
 
     def collector(self, **options: Any) -> Collector:
-        told: dict[str, Any] = {"keys": [self.key.public], "http": self.http}
-        return Collector(URL, **{**told, **options})
+        defaults: dict[str, Any] = {"keys": [self.key.public], "http": self.http}
+        return Collector(URL, **{**defaults, **options})
 
     def device(self, folder: Path, clock: Clock, *, consent: Consent | None = Consent.LOCAL, **options: Any) -> Device:
-        told: dict[str, Any] = {
+        defaults: dict[str, Any] = {
             "collector": self.collector(),
             "clock": clock,
             "sleep": clock.sleep,
             "jitter": lambda: 0.5,
             "random": KnownKey(7),
         }
-        made = Device(folder, **{**told, **options})
-        if consent is not None and made.consent != consent:
-            made.set_consent(consent)
-        return made
+        device = Device(folder, **{**defaults, **options})
+        if consent is not None and device.consent != consent:
+            device.set_consent(consent)
+        return device
 
     def _answer(self, request: httpx.Request) -> httpx.Response:
         self.requests.append(request)
@@ -154,11 +154,11 @@ class FakeCollector:
         from blendp.wire.install import pseudonym
 
         name = pseudonym(bytes.fromhex(json.loads(request.content)["deletion_key"])).hex()
-        found = [key for key, body in self.reports.items() if json.loads(body)["pseudonym"] == name]
-        for key in found:
+        report_ids = [key for key, body in self.reports.items() if json.loads(body)["pseudonym"] == name]
+        for key in report_ids:
             del self.reports[key]
         self.deleted.add(name)
-        return httpx.Response(200, json={"deleted": bool(found)})
+        return httpx.Response(200, json={"deleted": bool(report_ids)})
 
     @staticmethod
     def _kept(kept: dict[str, bytes], name: str, body: bytes) -> httpx.Response:
@@ -175,6 +175,6 @@ class FakeCollector:
 
 
 def problem(slug: str, **headers: str) -> httpx.Response:
-    told = PROBLEMS[slug]
-    body = {"type": told.type, "title": told.title, "status": told.status, "detail": "as the test wants"}
-    return httpx.Response(told.status, json=body, headers={name.replace("_", "-"): v for name, v in headers.items()})
+    kind = PROBLEMS[slug]
+    body = {"type": kind.type, "title": kind.title, "status": kind.status, "detail": "as the test wants"}
+    return httpx.Response(kind.status, json=body, headers={name.replace("_", "-"): v for name, v in headers.items()})

@@ -256,9 +256,9 @@ def test_documents_that_anybody_signed_are_not_believed_on_first_use() -> None:
 def equivocating(fake: FakeCollector) -> bytes:
     """Sign another manifest, and give back its envelope."""
     fake.change_manifest(query_share=0.25)
-    told = fake.served[f"{DOCUMENTS}/manifest"]
-    assert told is not None
-    return told
+    envelope = fake.served[f"{DOCUMENTS}/manifest"]
+    assert envelope is not None
+    return envelope
 
 
 def test_another_manifest_of_the_same_campaign_is_evidence_and_refused_for_ever(tmp_path: Path) -> None:
@@ -309,8 +309,8 @@ def test_a_witness_that_was_told_nothing_or_tales_stops_but_proves_nothing(tmp_p
     good = fake.served[where]
     with fake.device(tmp_path, Clock(), collector=fake.collector(witnesses=[MIRROR])) as device:
         stranger = Envelope.sealed(MANIFEST_TYPE, b"{}", [SigningKey.new()]).to_bytes()
-        for told in (None, b"nonsense", stranger):
-            fake.served[where] = told
+        for answer in (None, b"nonsense", stranger):
+            fake.served[where] = answer
             with pytest.raises(RefusedError) as raised:
                 device.look(CAMPAIGN)
             assert raised.value.reason == "witness"
@@ -376,8 +376,8 @@ def test_redirects_large_and_compressed_answers_are_refused() -> None:
     moved = httpx.Response(302, headers={"location": "https://elsewhere.example"})
     large = httpx.Response(200, content=b" " * ((1 << 20) + 1))
     squeezed = httpx.Response(200, headers={"content-encoding": "gzip"}, stream=httpx.ByteStream(b"\x1f\x8b"))
-    for response, words in ((moved, "http-302"), (large, "more than"), (squeezed, "compressed")):
-        with pytest.raises(RefusedError, match=words):
+    for response, message in ((moved, "http-302"), (large, "more than"), (squeezed, "compressed")):
+        with pytest.raises(RefusedError, match=message):
             fake.collector(http=http(lambda _, response=response: response)).look(CAMPAIGN, DAY)  # type: ignore[misc]
 
 

@@ -50,9 +50,9 @@ class Mortal:
 
 def mortal(device: Device, lives: int) -> Mortal:
     """Let this device die after so many statements."""
-    made = Mortal(device._store._connection, lives)
-    device._store._connection = made  # type: ignore[assignment]
-    return made
+    connection = Mortal(device._store._connection, lives)
+    device._store._connection = connection  # type: ignore[assignment]
+    return connection
 
 
 class DyingTransport(httpx.BaseTransport):

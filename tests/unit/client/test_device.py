@@ -126,9 +126,9 @@ def test_the_records_are_nowhere_on_the_device(tmp_path: Path) -> None:
     with fake.device(tmp_path, Clock()) as device:
         device.take_part(CAMPAIGN, [("my very own secret", "http://secret.example")])
         device.send()
-    held = b"".join(path.read_bytes() for path in tmp_path.iterdir())
-    assert b"very own" not in held
-    assert b"secret.example" not in held
+    stored = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    assert b"very own" not in stored
+    assert b"secret.example" not in stored
 
 
 def test_silence_is_drawn_once_and_costs_nothing(tmp_path: Path) -> None:
@@ -507,9 +507,9 @@ def test_servers_are_remembered(tmp_path: Path) -> None:
         assert device.server() is None
         device.look(CAMPAIGN)
     with Device(tmp_path) as device:
-        for found in (device.server(), device.server(URL), device.server(campaign=CAMPAIGN)):
-            assert found is not None
-            assert (found.url, found.trust.keys) == (URL, ((fake.key.public, None),))
+        for server in (device.server(), device.server(URL), device.server(campaign=CAMPAIGN)):
+            assert server is not None
+            assert (server.url, server.trust.keys) == (URL, ((fake.key.public, None),))
         assert device.server("https://unknown.example") is None
 
 

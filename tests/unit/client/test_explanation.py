@@ -26,22 +26,22 @@ EMPTY = HeadList(())
 
 
 def manifest(head_list: HeadList, share: float = 0.3, **terms: object) -> Manifest:
-    told = dataclasses.replace(TERMS, levels=head_list.levels, **terms)  # type: ignore[arg-type]
-    return Manifest(told, head_list.sha256, head_list.records, 200, share, "2026-11-05")
+    changed_terms = dataclasses.replace(TERMS, levels=head_list.levels, **terms)  # type: ignore[arg-type]
+    return Manifest(changed_terms, head_list.sha256, head_list.records, 200, share, "2026-11-05")
 
 
 def report(question: int, data: bytes) -> UploadedReport:
     return UploadedReport(bytes(16), bytes(16), question, data)
 
 
-def every_report(told: Manifest, head_list: HeadList) -> list[UploadedReport]:
-    asked = [(QUESTION_NUMBER[name], one) for name, one in told.scheme(head_list).questions.items()]
+def every_report(document: Manifest, head_list: HeadList) -> list[UploadedReport]:
+    asked = [(QUESTION_NUMBER[name], one) for name, one in document.scheme(head_list).questions.items()]
     return [report(q, n.to_bytes(one.width, "big")) for q, one in asked for n in range(one.reports)]
 
 
-def number(told: UploadedReport) -> int:
+def number(uploaded: UploadedReport) -> int:
     """A report as one number."""
-    return told.question << 64 | int.from_bytes(told.data, "big")
+    return uploaded.question << 64 | int.from_bytes(uploaded.data, "big")
 
 
 @pytest.fixture
@@ -55,24 +55,24 @@ def no_release(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("head_list", [SMALL, FLAT, EMPTY], ids=["two levels", "one level", "empty"])
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
 def test_blendp_equals_every_path_of_the_device(head_list: HeadList, epsilon: float) -> None:
-    told = manifest(head_list, epsilon=epsilon)
+    document = manifest(head_list, epsilon=epsilon)
     channel = []
     for query, url in head_list.labels:
         records = [] if query is None else [(query, "unlisted" if url is None and head_list.levels == 2 else url)]
 
         def draw(random: Random, records: list[tuple[str, str | None]] = records) -> int:
-            made = make_report(records, head_list, epsilon, 0.3, random)  # type: ignore[arg-type]
-            return number(report(QUESTION_NUMBER[made.question], made.data))
+            drawn = make_report(records, head_list, epsilon, 0.3, random)  # type: ignore[arg-type]
+            return number(report(QUESTION_NUMBER[drawn.question], drawn.data))
 
         row: defaultdict[int, Fraction] = defaultdict(Fraction)
         for outcome, probability in branches(draw):
             row[outcome] += probability
         channel.append(row)
-    for one in every_report(told, head_list):
-        found = explain(one, told, head_list)
-        assert list(found.probabilities) == [row[number(one)] for row in channel]
-        assert found.within_epsilon
-        assert 1 <= found.ratio <= Fraction(np.exp(epsilon) * (1 + 1e-15))
+    for one in every_report(document, head_list):
+        explanation = explain(one, document, head_list)
+        assert list(explanation.probabilities) == [row[number(one)] for row in channel]
+        assert explanation.within_epsilon
+        assert 1 <= explanation.ratio <= Fraction(np.exp(epsilon) * (1 + 1e-15))
 
 
 @pytest.mark.parametrize(
@@ -80,40 +80,40 @@ def test_blendp_equals_every_path_of_the_device(head_list: HeadList, epsilon: fl
 )
 def test_published_equals_every_path_of_the_device(head_list: HeadList, delta: float, beyond: bool) -> None:
     """Two stages waste epsilon, so only a list of one level goes beyond it, as delta allows."""
-    told = manifest(head_list, 0.85, method="published", epsilon=2.0, delta=delta)
-    randomiser = TwoStage(told.terms.client_budget, head_list.cells_per_query, 0.85)
+    document = manifest(head_list, 0.85, method="published", epsilon=2.0, delta=delta)
+    randomiser = TwoStage(document.terms.client_budget, head_list.cells_per_query, 0.85)
     channel = []
     for cell in range(head_list.cells):
         row: defaultdict[int, Fraction] = defaultdict(Fraction)
         for outcome, probability in branches(lambda r, cell=cell: int(randomiser.draw(np.array([cell]), r)[0])):  # type: ignore[misc]
             row[outcome] += probability
         channel.append(row)
-    for one in every_report(told, head_list):
-        found = explain(one, told, head_list)
-        assert list(found.probabilities) == [row[int.from_bytes(one.data, "big")] for row in channel]
-        assert found.within_epsilon != beyond
+    for one in every_report(document, head_list):
+        explanation = explain(one, document, head_list)
+        assert list(explanation.probabilities) == [row[int.from_bytes(one.data, "big")] for row in channel]
+        assert explanation.within_epsilon != beyond
 
 
 def test_each_cell_is_in_one_group_and_the_likeliest_come_first() -> None:
-    for told in (manifest(SMALL), manifest(SMALL, 0.85, method="published")):
-        for one in every_report(told, SMALL):
-            found = explain(one, told, SMALL)
-            cells = np.concatenate([group.cells for group in found.likelihoods])
+    for document in (manifest(SMALL), manifest(SMALL, 0.85, method="published")):
+        for one in every_report(document, SMALL):
+            explanation = explain(one, document, SMALL)
+            cells = np.concatenate([group.cells for group in explanation.likelihoods])
             assert sorted(cells.tolist()) == list(range(SMALL.cells))
-            assert found.likelihoods[0].probability == max(found.probabilities)
+            assert explanation.likelihoods[0].probability == max(explanation.probabilities)
 
 
 def test_beliefs_move_no_further_than_the_ratio_allows() -> None:
-    told = manifest(SMALL, epsilon=1.0)
-    found = explain(every_report(told, SMALL)[0], told, SMALL)
+    document = manifest(SMALL, epsilon=1.0)
+    explanation = explain(every_report(document, SMALL)[0], document, SMALL)
     for prior in (Fraction(0), Fraction(1, 100), Fraction(1, 2), Fraction(1)):
-        after = found.posterior(prior)
+        after = explanation.posterior(prior)
         if prior not in (0, 1):
-            assert after / (1 - after) == found.ratio * prior / (1 - prior)
+            assert after / (1 - after) == explanation.ratio * prior / (1 - prior)
         else:
             assert after == prior
     with pytest.raises(ParameterError, match="prior"):
-        found.posterior(1.5)
+        explanation.posterior(1.5)
 
 
 @pytest.mark.parametrize("head_list", [SMALL, FLAT, EMPTY], ids=["two levels", "one level", "empty"])
@@ -149,12 +149,12 @@ def test_the_odds_of_the_terms_alone_are_those_of_the_promise() -> None:
 
 
 def test_words_are_for_the_person() -> None:
-    told = manifest(SMALL)
-    query, *_, record = every_report(told, SMALL)
-    assert "the query of one of your records" in explain(query, told, SMALL).sentences[0]
-    text = " ".join(explain(record, told, SMALL).sentences)
-    for words in ("sends exactly this report with a probability of", "times as likely", "e^4", "1 %", "never proves"):
-        assert words in text
+    document = manifest(SMALL)
+    query, *_, record = every_report(document, SMALL)
+    assert "the query of one of your records" in explain(query, document, SMALL).sentences[0]
+    text = " ".join(explain(record, document, SMALL).sentences)
+    for phrase in ("sends exactly this report with a probability of", "times as likely", "e^4", "1 %", "never proves"):
+        assert phrase in text
     lone = manifest(EMPTY)
     assert "tells nothing" in explain(every_report(lone, EMPTY)[0], lone, EMPTY).sentences[1]
     published = manifest(FLAT, 0.85, method="published", delta=1e-3)
@@ -163,14 +163,14 @@ def test_words_are_for_the_person() -> None:
 
 
 def test_reports_of_other_campaigns_are_refused() -> None:
-    told, published = manifest(SMALL), manifest(SMALL, 0.85, method="published")
+    document, published = manifest(SMALL), manifest(SMALL, 0.85, method="published")
     with pytest.raises(ParameterError, match="head list"):
-        explain(report(0, b"\0"), told, FLAT)
-    for other, one in ((told, report(2, b"\0")), (published, report(0, b"\0")), (published, report(2, b"\xff"))):
+        explain(report(0, b"\0"), document, FLAT)
+    for other, one in ((document, report(2, b"\0")), (published, report(0, b"\0")), (published, report(2, b"\xff"))):
         with pytest.raises(ParameterError):
             explain(one, other, SMALL)
     with pytest.raises(ParameterError, match="question that is asked"):
-        explain(every_report(told, SMALL)[0], manifest(SMALL, 0.0), SMALL)
+        explain(every_report(document, SMALL)[0], manifest(SMALL, 0.0), SMALL)
 
 
 def test_a_device_explains_its_own_report(tmp_path: Path) -> None:
@@ -178,11 +178,11 @@ def test_a_device_explains_its_own_report(tmp_path: Path) -> None:
     with fake.device(tmp_path, Clock()) as device:
         done = device.take_part(CAMPAIGN, RECORDS)
         fake.requests.clear()
-        found = device.explain(CAMPAIGN)
+        explanation = device.explain(CAMPAIGN)
         assert not fake.requests
         assert done.question is not None
         assert done.data is not None
         alone = explain(report(done.question, done.data), fake.manifest, fake.head_list)
-        assert found.probabilities == alone.probabilities
+        assert explanation.probabilities == alone.probabilities
         with pytest.raises(ParameterError, match="made none"):
             device.explain("unknown")

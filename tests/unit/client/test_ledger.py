@@ -59,8 +59,8 @@ def test_the_error_tells_requested_remaining_and_difference() -> None:
     with pytest.raises(OverspentError) as raised:
         ledger.spending(LedgerEntry("second", "client", Budget(4.0), DAY))
     text = str(raised.value)
-    for words in ("Requested: (ε = 4, δ = 0)", "Remaining: (ε = 2.5, δ = 9e-06)", "Difference: (ε = 1.5, δ = 0)"):
-        assert words in text
+    for phrase in ("Requested: (ε = 4, δ = 0)", "Remaining: (ε = 2.5, δ = 9e-06)", "Difference: (ε = 1.5, δ = 0)"):
+        assert phrase in text
     with pytest.raises(OverspentError, match="delta = 2e-05"):
         ledger.spending(LedgerEntry("second", "client", Budget(1.0, 2e-5), DAY))
 

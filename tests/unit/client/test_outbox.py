@@ -32,8 +32,8 @@ AFTER = LAST_MOMENT["report"] + 86_400
     st.floats(min_value=0, max_value=1e6),
 )
 def test_delays_keep_their_bounds(attempts: int, u: float, asked: float) -> None:
-    found = delay(attempts, u, asked)
-    assert asked <= found <= asked + min(MAX_DELAY, FIRST * 2 ** min(attempts - 1, 99))
+    wait = delay(attempts, u, asked)
+    assert asked <= wait <= asked + min(MAX_DELAY, FIRST * 2 ** min(attempts - 1, 99))
 
 
 def test_delays_double_up_to_an_hour_with_full_jitter() -> None:
@@ -95,7 +95,7 @@ def test_retry_after_is_a_lower_bound(tmp_path: Path) -> None:
         assert device.send().sent == 1
 
 
-@pytest.mark.parametrize("slug", [slug for slug, told in PROBLEMS.items() if not told.retryable])
+@pytest.mark.parametrize("slug", [slug for slug, kind in PROBLEMS.items() if not kind.retryable])
 def test_other_answers_are_final(tmp_path: Path, slug: str) -> None:
     fake, clock = FakeCollector(), Clock()
     fake.failures = [problem(slug)]

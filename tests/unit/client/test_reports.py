@@ -26,9 +26,9 @@ def test_a_device_draws_from_the_row_of_its_cell(record: tuple[str, str], cell: 
     assert {report.list_sha256 for report in reports} == {LIST.sha256}
 
 
-@pytest.mark.parametrize("held", [0, 1, 2, 5])
-def test_the_number_of_reports_tells_nothing(held: int) -> None:
-    records = [("a", "1")] * held
+@pytest.mark.parametrize("count", [0, 1, 2, 5])
+def test_the_number_of_reports_tells_nothing(count: int) -> None:
+    records = [("a", "1")] * count
     assert len(make_reports(records, LIST, Budget(4), KnownKey(1), records_per_user=3)) == 3
 
 

@@ -115,11 +115,11 @@ def test_the_clients_cannot_change_the_list(seen: dict[str, list[Any]]) -> None:
             return ids
 
     opted = np.arange(USERS) < 1_000
-    made = [run(log, Parameters(), opt_in=opted, random=KnownKey(3)) for log in (OwnRecords(), Others())]
-    assert made[0].head_list == made[1].head_list
-    assert made[0].query_reporters == made[1].query_reporters
-    assert np.array_equal(made[0].opt_in.cells.probability, made[1].opt_in.cells.probability)
-    assert not np.array_equal(made[0].client.cells.probability, made[1].client.cells.probability)
+    outcomes = [run(log, Parameters(), opt_in=opted, random=KnownKey(3)) for log in (OwnRecords(), Others())]
+    assert outcomes[0].head_list == outcomes[1].head_list
+    assert outcomes[0].query_reporters == outcomes[1].query_reporters
+    assert np.array_equal(outcomes[0].opt_in.cells.probability, outcomes[1].opt_in.cells.probability)
+    assert not np.array_equal(outcomes[0].client.cells.probability, outcomes[1].client.cells.probability)
     assert np.array_equal(seen["list"][0][1], seen["list"][1][1])
 
 
@@ -155,27 +155,27 @@ def test_a_run_finds_what_is_popular() -> None:
 
 def test_published_queries_are_the_sums_of_their_published_records() -> None:
     for project in (True, False):
-        made = simulate(small_log(), Parameters(project=project), opt_in=0.2, random=SimulationRandom(2))
-        sums = np.bincount(made.head_list.query_of_cell, weights=made.cell_probability)
-        assert np.abs(sums - made.query_probability).max() < 1e-12
-        assert (made.cell_probability >= 0).all() or not project
+        outcome = simulate(small_log(), Parameters(project=project), opt_in=0.2, random=SimulationRandom(2))
+        sums = np.bincount(outcome.head_list.query_of_cell, weights=outcome.cell_probability)
+        assert np.abs(sums - outcome.query_probability).max() < 1e-12
+        assert (outcome.cell_probability >= 0).all() or not project
 
 
 def test_a_one_level_log_asks_everybody_for_the_record(seen: dict[str, list[Any]]) -> None:
     random = SimulationRandom(1)
-    made = simulate(small_log(levels=1), Parameters(), opt_in=0.2, random=random)
-    assert made.head_list.levels == 1
-    assert made.query_reporters == 0
+    outcome = simulate(small_log(levels=1), Parameters(), opt_in=0.2, random=random)
+    assert outcome.head_list.levels == 1
+    assert outcome.query_reporters == 0
     (_, rows), (cells, own) = seen["subsets"]
-    assert (len(rows), len(own)) == (0, made.groups.client)
+    assert (len(rows), len(own)) == (0, outcome.groups.client)
     assert cells.items == 6
     assert "wildcards" not in seen
     ((list_maker, _),) = seen["list"]
     assert list_maker.wildcard_noise is None
     assert float(list_maker.noise.falling + list_maker.noise.rising) == pytest.approx(4)
-    assert [row.url for row in made.records()] == [None] * 6
-    assert [row.query for row in made.records()] == [row.query for row in made.trends()]
-    assert np.array_equal(made.cell_probability, made.query_probability)
+    assert [row.url for row in outcome.records()] == [None] * 6
+    assert [row.query for row in outcome.records()] == [row.query for row in outcome.trends()]
+    assert np.array_equal(outcome.cell_probability, outcome.query_probability)
     assert only_stream(seen, random)
 
 
@@ -233,48 +233,48 @@ def test_a_share_that_holds_out_nobody_is_refused() -> None:
 @pytest.mark.parametrize("randomiser", ["two-stage", "two-stage-tight"])
 def test_the_published_randomisers_can_be_chosen(seen: dict[str, list[Any]], randomiser: str) -> None:
     random, parameters = SimulationRandom(1), Parameters(randomiser=randomiser, query_share=0.7)
-    made = simulate(small_log(), parameters, opt_in=0.2, random=random)
+    outcome = simulate(small_log(), parameters, opt_in=0.2, random=random)
     ((used, cells),) = seen["two-stage"]
     assert used.tight == (randomiser == "two-stage-tight")
     assert used.budget.epsilon == 4
     assert used.budget.delta == (0 if used.tight else 1e-5)
     assert used.query_share == 0.7
-    assert len(cells) == made.groups.client
+    assert len(cells) == outcome.groups.client
     assert "subsets" not in seen
-    assert (made.check, made.influence, made.query_reporters) == (None, (), None)
-    assert made.guarantee.client_epsilon_exact <= 4
-    assert made.guarantee.client_delta == 0
+    assert (outcome.check, outcome.influence, outcome.query_reporters) == (None, (), None)
+    assert outcome.guarantee.client_epsilon_exact <= 4
+    assert outcome.guarantee.client_delta == 0
     if used.tight:
-        assert made.guarantee.client_epsilon_exact == pytest.approx(4, rel=1e-9)
-    assert made.identity_gap < 1e-12
-    listed = made.head_list.record_cells
-    assert made.cell_probability[listed] == pytest.approx(np.full(5, 0.15), abs=0.05)
+        assert outcome.guarantee.client_epsilon_exact == pytest.approx(4, rel=1e-9)
+    assert outcome.identity_gap < 1e-12
+    listed = outcome.head_list.record_cells
+    assert outcome.cell_probability[listed] == pytest.approx(np.full(5, 0.15), abs=0.05)
     assert only_stream(seen, random)
 
 
-def sane(made: Outcome) -> None:
-    assert np.isfinite(made.cell_probability).all()
-    assert np.isfinite(made.cells.std_error).all()
-    assert (made.cells.low <= made.cells.high).all()
-    assert ((made.cells.weight_opt_in >= 0) & (made.cells.weight_opt_in <= 1)).all()
-    assert made.cell_probability.sum() == pytest.approx(1)
-    assert made.identity_gap < 1e-12
-    assert str(made)
-    assert made.guarantee.statement
+def sane(outcome: Outcome) -> None:
+    assert np.isfinite(outcome.cell_probability).all()
+    assert np.isfinite(outcome.cells.std_error).all()
+    assert (outcome.cells.low <= outcome.cells.high).all()
+    assert ((outcome.cells.weight_opt_in >= 0) & (outcome.cells.weight_opt_in <= 1)).all()
+    assert outcome.cell_probability.sum() == pytest.approx(1)
+    assert outcome.identity_gap < 1e-12
+    assert str(outcome)
+    assert outcome.guarantee.statement
 
 
 @pytest.mark.parametrize("randomiser", ["split", "two-stage", "two-stage-tight"])
 def test_nobody_opted_in(randomiser: str) -> None:
     log = small_log()
-    made = simulate(log, Parameters(randomiser=randomiser), opt_in=marks(log, 0), random=SimulationRandom(1))
-    assert made.head_list.records == 0
-    assert made.query_probability.tolist() == [1.0]
-    assert made.guarantee.client_epsilon_exact == 0
-    assert made.cautions == ["No record passed the threshold: nobody opted in."]
+    outcome = simulate(log, Parameters(randomiser=randomiser), opt_in=marks(log, 0), random=SimulationRandom(1))
+    assert outcome.head_list.records == 0
+    assert outcome.query_probability.tolist() == [1.0]
+    assert outcome.guarantee.client_epsilon_exact == 0
+    assert outcome.cautions == ["No record passed the threshold: nobody opted in."]
     if randomiser == "split":
-        assert made.check is not None
-        assert made.check.p_value is None
-        assert {said.clients for said in made.influence} == {0.0}
+        assert outcome.check is not None
+        assert outcome.check.p_value is None
+        assert {said.clients for said in outcome.influence} == {0.0}
 
 
 @pytest.mark.parametrize("randomiser", ["split", "two-stage", "two-stage-tight"])
@@ -282,22 +282,22 @@ def test_nobody_opted_in(randomiser: str) -> None:
 def test_few_or_no_clients(randomiser: str, clients: int) -> None:
     log = small_log()
     parameters = Parameters(randomiser=randomiser)
-    made = simulate(log, parameters, opt_in=marks(log, log.users - clients), random=SimulationRandom(1))
-    assert made.groups.client == clients
-    sane(made)
-    assert made.cells.weight_opt_in[:-1].min() > 0.9
+    outcome = simulate(log, parameters, opt_in=marks(log, log.users - clients), random=SimulationRandom(1))
+    assert outcome.groups.client == clients
+    sane(outcome)
+    assert outcome.cells.weight_opt_in[:-1].min() > 0.9
     if not clients:
-        assert (made.cells.weight_opt_in == 1).all()
+        assert (outcome.cells.weight_opt_in == 1).all()
 
 
 def test_one_client_who_is_asked_for_the_query() -> None:
     log = small_log()
     parameters = Parameters(query_share=0.999999)
-    made = simulate(log, parameters, opt_in=marks(log, log.users - 1), random=SimulationRandom(1))
-    assert np.isnan(made.client.cells.probability).all()
-    sane(made)
-    assert made.check is not None
-    assert made.check.p_value is None
+    outcome = simulate(log, parameters, opt_in=marks(log, log.users - 1), random=SimulationRandom(1))
+    assert np.isnan(outcome.client.cells.probability).all()
+    sane(outcome)
+    assert outcome.check is not None
+    assert outcome.check.p_value is None
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 4.0, 20.0, 50.0])
@@ -306,9 +306,9 @@ def test_what_everybody_has_is_certain_enough(epsilon: float) -> None:
     table = pa.table({"user": [str(i) for i in range(400)], "query": ["q"] * 400, "url": ["u"] * 400})
     log = log_of_table(table)
     for seed in range(8):
-        made = simulate(log, Parameters(epsilon=epsilon), opt_in=0.3, random=SimulationRandom(seed))
-        sane(made)
-        assert made.records()[0].probability > 0.85
+        outcome = simulate(log, Parameters(epsilon=epsilon), opt_in=0.3, random=SimulationRandom(seed))
+        sane(outcome)
+        assert outcome.records()[0].probability > 0.85
 
 
 def test_few_opt_in_users_and_very_many_clients() -> None:
@@ -316,9 +316,9 @@ def test_few_opt_in_users_and_very_many_clients() -> None:
     users = 20_000
     names = ["q" if i % 2 else f"own {i}" for i in range(users)]
     log = log_of_table(pa.table({"user": [str(i) for i in range(users)], "query": names, "url": names}))
-    made = simulate(log, Parameters(epsilon=8), opt_in=marks(log, 60), random=SimulationRandom(1))
-    sane(made)
-    row = made.records()[0]
+    outcome = simulate(log, Parameters(epsilon=8), opt_in=marks(log, 60), random=SimulationRandom(1))
+    sane(outcome)
+    row = outcome.records()[0]
     assert row.query == "q"
     assert row.probability == pytest.approx(0.5, abs=0.015)
     assert 0.003 < row.std_error < 0.006
@@ -358,15 +358,15 @@ def test_options_of_the_other_method_are_refused_in_one_sentence(method: str, op
 @pytest.mark.parametrize(("levels", "prior", "cap"), [(2, "none", None), (1, "none", 2.0), (2, "power-law", 1.0)])
 def test_prior_and_cap_can_be_chosen(levels: int, prior: str, cap: float | None) -> None:
     log: EmbeddedLog = small_log(levels=levels)
-    made = simulate(log, Parameters(prior=prior, influence_cap=cap), opt_in=0.2, random=SimulationRandom(1))
-    sane(made)
-    same = [said.capped == said.blended for said in made.influence]
+    outcome = simulate(log, Parameters(prior=prior, influence_cap=cap), opt_in=0.2, random=SimulationRandom(1))
+    sane(outcome)
+    same = [said.capped == said.blended for said in outcome.influence]
     assert all(same) == (cap is None)
 
 
 @pytest.mark.parametrize("unit", ["record", "query"])
 def test_the_list_is_trimmed_by_what_is_released(unit: str) -> None:
-    made = simulate(small_log(), Parameters(size=2, trim_unit=unit), opt_in=0.2, random=SimulationRandom(1))
-    assert made.candidates == 5
-    assert (made.head_list.records, made.head_list.queries) == (2, 2)
-    sane(made)
+    outcome = simulate(small_log(), Parameters(size=2, trim_unit=unit), opt_in=0.2, random=SimulationRandom(1))
+    assert outcome.candidates == 5
+    assert (outcome.head_list.records, outcome.head_list.queries) == (2, 2)
+    sane(outcome)

@@ -80,10 +80,10 @@ def test_parameters_are_values() -> None:
     assert Parameters(size=None) == Parameters(size=None)
     assert str(Parameters()) == "blendp (ε = 4, δ = 1e-05), list of 50 records"
     assert str(Parameters(opt_in_records=20, size=None)).endswith("list of all records, 20 records of an opt-in user")
-    told = Parameters(method="published").to_dict()
-    assert (told["head_list_share"], told["query_share"]) == (0.95, 0.85)
-    told = Parameters().to_dict()
-    assert (told["head_list_share"], told["query_share"]) == (1.0, None)
+    fields = Parameters(method="published").to_dict()
+    assert (fields["head_list_share"], fields["query_share"]) == (0.95, 0.85)
+    fields = Parameters().to_dict()
+    assert (fields["head_list_share"], fields["query_share"]) == (1.0, None)
 
 
 def test_groups_are_a_partition_of_the_asked_sizes() -> None:

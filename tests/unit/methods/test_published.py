@@ -71,44 +71,44 @@ def test_every_m_and_every_option_runs_and_keeps_the_identity(
         wildcard=wildcard,
         size=8,
     )
-    made = simulate(aol, parameters, opt_in=0.3, random=SimulationRandom(1))
-    assert made.head_list.records == 8
-    assert made.identity_gap < 1e-12
-    assert np.isfinite(made.cell_probability).all()
+    outcome = simulate(aol, parameters, opt_in=0.3, random=SimulationRandom(1))
+    assert outcome.head_list.records == 8
+    assert outcome.identity_gap < 1e-12
+    assert np.isfinite(outcome.cell_probability).all()
     if variance == "mended":
-        assert np.isfinite(made.cells.std_error).all()
-        assert ((made.cells.weight_opt_in >= 0) & (made.cells.weight_opt_in <= 1)).all()
-    assert made.client.users == 42_000
+        assert np.isfinite(outcome.cells.std_error).all()
+        assert ((outcome.cells.weight_opt_in >= 0) & (outcome.cells.weight_opt_in <= 1)).all()
+    assert outcome.client.users == 42_000
     if wildcard == "figure-4":
-        stars = np.setdiff1d(np.arange(made.head_list.cells - 1), made.head_list.record_cells)
-        assert (made.cells.weight_opt_in[stars] == 0).all()
+        stars = np.setdiff1d(np.arange(outcome.head_list.cells - 1), outcome.head_list.record_cells)
+        assert (outcome.cells.weight_opt_in[stars] == 0).all()
 
 
 def test_trimming_by_query_counts_queries(aol: EmbeddedLog) -> None:
-    made = simulate(
+    outcome = simulate(
         aol, Parameters(method="published", size=4, trim_unit="query"), opt_in=0.3, random=SimulationRandom(1)
     )
-    assert made.head_list.queries == 4
+    assert outcome.head_list.queries == 4
 
 
 def test_an_empty_head_list_is_a_result() -> None:
-    made = simulate(
+    outcome = simulate(
         small_log(200), Parameters(method="published", delta=1e-12), opt_in=0.05, random=SimulationRandom(1)
     )
-    assert made.head_list.records == 0
-    assert [(row.query, row.probability) for row in made.records()] == [(None, 1.0)]
-    assert made.trends()[0].std_error == 0
-    assert made.guarantee.client_epsilon_exact == 0
+    assert outcome.head_list.records == 0
+    assert [(row.query, row.probability) for row in outcome.records()] == [(None, 1.0)]
+    assert outcome.trends()[0].std_error == 0
+    assert outcome.guarantee.client_epsilon_exact == 0
 
 
 def test_a_one_level_log_gives_trends() -> None:
-    made = simulate(small_log(levels=1), PUBLISHED, opt_in=0.2, random=SimulationRandom(1))
-    assert made.head_list.levels == 1
-    assert [row.url for row in made.records()] == [None] * 6
-    assert {row.query for row in made.trends()} == {"q0", "q1", "q2", "q3", "q4", None}
-    assert [row.query for row in made.records()] == [row.query for row in made.trends()]
-    assert made.guarantee.client_epsilon_exact == pytest.approx(4, abs=1e-3)
-    assert "e^4, plus at most 5e-06" in made.guarantee.statement
+    outcome = simulate(small_log(levels=1), PUBLISHED, opt_in=0.2, random=SimulationRandom(1))
+    assert outcome.head_list.levels == 1
+    assert [row.url for row in outcome.records()] == [None] * 6
+    assert {row.query for row in outcome.trends()} == {"q0", "q1", "q2", "q3", "q4", None}
+    assert [row.query for row in outcome.records()] == [row.query for row in outcome.trends()]
+    assert outcome.guarantee.client_epsilon_exact == pytest.approx(4, abs=1e-3)
+    assert "e^4, plus at most 5e-06" in outcome.guarantee.statement
 
 
 def marks(log: EmbeddedLog, opted: int) -> np.ndarray:
@@ -117,53 +117,53 @@ def marks(log: EmbeddedLog, opted: int) -> np.ndarray:
 
 def test_nobody_left_to_estimate_for_the_opt_in_group() -> None:
     """f_O so large that T is empty: the clients have all the weight."""
-    made = simulate(
+    outcome = simulate(
         small_log(), Parameters(method="published", head_list_share=0.9999), opt_in=0.2, random=SimulationRandom(1)
     )
-    assert made.groups.estimate == 0
-    assert (made.cells.weight_opt_in == 0).all()
-    assert np.isfinite(made.cells.std_error).all()
+    assert outcome.groups.estimate == 0
+    assert (outcome.cells.weight_opt_in == 0).all()
+    assert np.isfinite(outcome.cells.std_error).all()
 
 
 def test_one_opt_in_user_who_estimates_knows_no_error() -> None:
-    made = simulate(
+    outcome = simulate(
         small_log(), Parameters(method="published", head_list_share=0.9985), opt_in=0.2, random=SimulationRandom(1)
     )
-    assert made.groups.estimate == 1
-    assert (made.cells.weight_opt_in == 0).all()
+    assert outcome.groups.estimate == 1
+    assert (outcome.cells.weight_opt_in == 0).all()
 
 
 def test_no_client() -> None:
     log = small_log()
-    made = simulate(log, PUBLISHED, opt_in=marks(log, log.users), random=SimulationRandom(1))
-    assert made.groups.client == 0
-    assert (made.cells.weight_opt_in == 1).all()
-    assert np.isfinite(made.cells.std_error).all()
-    assert made.identity_gap == 0
+    outcome = simulate(log, PUBLISHED, opt_in=marks(log, log.users), random=SimulationRandom(1))
+    assert outcome.groups.client == 0
+    assert (outcome.cells.weight_opt_in == 1).all()
+    assert np.isfinite(outcome.cells.std_error).all()
+    assert outcome.identity_gap == 0
 
 
 def test_one_client() -> None:
     log = small_log()
-    made = simulate(log, PUBLISHED, opt_in=marks(log, log.users - 1), random=SimulationRandom(1))
-    assert made.groups.client == 1
-    assert (made.cells.weight_opt_in == 1).all()
+    outcome = simulate(log, PUBLISHED, opt_in=marks(log, log.users - 1), random=SimulationRandom(1))
+    assert outcome.groups.client == 1
+    assert (outcome.cells.weight_opt_in == 1).all()
 
 
 def test_no_opt_in_user_gives_an_empty_list() -> None:
     log = small_log()
-    made = simulate(log, PUBLISHED, opt_in=marks(log, 0), random=SimulationRandom(1))
-    assert made.head_list.records == 0
-    assert made.query_probability.tolist() == [1.0]
+    outcome = simulate(log, PUBLISHED, opt_in=marks(log, 0), random=SimulationRandom(1))
+    assert outcome.head_list.records == 0
+    assert outcome.query_probability.tolist() == [1.0]
 
 
 def test_a_listed_query_that_no_estimating_opt_in_user_holds() -> None:
     """T has two people at most; the estimates of what they do not hold are noise around 0, with its error."""
-    made = simulate(
+    outcome = simulate(
         small_log(), Parameters(method="published", head_list_share=0.9972), opt_in=0.2, random=SimulationRandom(3)
     )
-    assert made.groups.estimate == 2
-    assert np.isfinite(made.cells.probability).all()
-    assert made.cells.weight_opt_in.max() < 0.05
+    assert outcome.groups.estimate == 2
+    assert np.isfinite(outcome.cells.probability).all()
+    assert outcome.cells.weight_opt_in.max() < 0.05
 
 
 def test_somebody_has_to_opt_in() -> None:
@@ -176,9 +176,9 @@ def test_cautions_name_what_a_reader_should_know() -> None:
     careful = simulate(small_log(), Parameters(method="published", delta=1e-6), opt_in=0.2, random=SimulationRandom(1))
     assert careful.cautions == []
     careless = Parameters(method="published", delta=1e-2, epsilon=12, variance="journal")
-    told = " ".join(simulate(log, careless, opt_in=0.2, random=SimulationRandom(1)).cautions)
-    for words in ("delta = 0.01 is not below one over the 200 people", "epsilon = 12", "journal formulas"):
-        assert words in told
+    cautions = " ".join(simulate(log, careless, opt_in=0.2, random=SimulationRandom(1)).cautions)
+    for phrase in ("delta = 0.01 is not below one over the 200 people", "epsilon = 12", "journal formulas"):
+        assert phrase in cautions
     nobody = simulate(log, PUBLISHED, opt_in=marks(log, 0), random=SimulationRandom(1))
     assert nobody.cautions == ["No record passed the threshold: nobody opted in."]
 
@@ -195,8 +195,8 @@ def test_the_logs_own_marks_are_used_and_not_overridden() -> None:
         {"user": ["a", "b", "c"] * 20, "query": ["x"] * 60, "url": ["y"] * 60, "staff": ["yes", "no", "yes"] * 20}
     )
     log = log_of_table(table, columns=Columns(opt_in="staff"))
-    made = simulate(log, random=SimulationRandom(1))
-    assert (made.groups.opt_in, made.groups.client) == (2, 1)
+    outcome = simulate(log, random=SimulationRandom(1))
+    assert (outcome.groups.opt_in, outcome.groups.client) == (2, 1)
     with pytest.raises(ParameterError, match="opt-in column"):
         simulate(log, opt_in=0.5, random=SimulationRandom(1))
 

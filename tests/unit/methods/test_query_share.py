@@ -48,7 +48,7 @@ def test_the_prediction_comes_true(share: float) -> None:
     rows = head_list.query_of_cell
     p = np.full(head_list.cells, 0.3 / (head_list.cells - 1))
     p[-1] = 0.7
-    said, stated, made = [], [], []
+    said, stated, actual = [], [], []
     for _ in range(100):
         people = generator.multinomial(users, p) + generator.normal(0, 2**0.5, head_list.cells)
         counts = OptInCounts(head_list, users, people, np.full(head_list.cells, 2.0))
@@ -69,9 +69,9 @@ def test_the_prediction_comes_true(share: float) -> None:
         stated.append(of_cells.std_error[listed].sum() + of_queries.std_error[:-1].sum())
         error = np.abs(of_cells.probability - p)[listed].sum()
         error += np.abs(of_queries.probability - np.bincount(rows, weights=p))[:-1].sum()
-        made.append(error * (np.pi / 2) ** 0.5)
+        actual.append(error * (np.pi / 2) ** 0.5)
     assert np.mean(stated) == pytest.approx(np.mean(said), rel=0.03)
-    assert np.mean(made) == pytest.approx(np.mean(said), rel=0.08)
+    assert np.mean(actual) == pytest.approx(np.mean(said), rel=0.08)
 
 
 def test_it_depends_on_the_released_numbers() -> None:

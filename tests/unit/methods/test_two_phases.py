@@ -52,8 +52,8 @@ def log(request: pytest.FixtureRequest) -> EmbeddedLog:
     return MAKERS[request.param]()
 
 
-def listed_with(**told: Any) -> Listed:
-    return make_list(small_log(), Parameters(**told), opt_in=0.3, random=KnownKey(1))
+def listed_with(**settings: Any) -> Listed:
+    return make_list(small_log(), Parameters(**settings), opt_in=0.3, random=KnownKey(1))
 
 
 def stored(listed: Listed) -> Listed:
@@ -137,9 +137,9 @@ def test_the_share_is_fixed_before_the_clients_are_counted() -> None:
     assert listed_with(query_share=0.3).query_share_for(10) == 0.3
     with pytest.raises(ParameterError, match="clients"):
         listed.query_share_for(-1)
-    for told in ({"method": "published"}, {"randomiser": "two-stage"}):
+    for settings in ({"method": "published"}, {"randomiser": "two-stage"}):
         with pytest.raises(ParameterError, match="two-stage"):
-            listed_with(**told).query_share_for(10)
+            listed_with(**settings).query_share_for(10)
     with pytest.raises(ParameterError, match="two-stage"):
         _ = listed.two_stage
     with pytest.raises(ParameterError, match="posterior"):
@@ -265,9 +265,9 @@ def tally_of(listed: Listed, users: int = 60) -> ReportSums:
     return TwoStageScheme(listed.head_list, listed.parameters.budget).sums_of_cells(cells.astype(np.int64))
 
 
-@pytest.mark.parametrize("told", [{"method": "published"}, {"randomiser": "two-stage"}])
-def test_reports_of_the_other_kind_are_refused(told: dict[str, Any]) -> None:
-    split, other = listed_with(), listed_with(**told)
+@pytest.mark.parametrize("settings", [{"method": "published"}, {"randomiser": "two-stage"}])
+def test_reports_of_the_other_kind_are_refused(settings: dict[str, Any]) -> None:
+    split, other = listed_with(), listed_with(**settings)
     with pytest.raises(ParameterError, match=r"by query, \d+ of \d+ by record"):
         conclude(split, tally_of(split), query_share=0.2)
     with pytest.raises(ParameterError, match=r"about this list"):
@@ -298,8 +298,8 @@ def test_reports_against_another_list_are_refused() -> None:
 
 def test_reports_against_a_list_of_the_same_shape_are_refused() -> None:
     """Same epsilon, same numbers of queries and URLs, other texts: only the name tells the lists apart."""
-    for told in ({}, {"method": "published"}, {"randomiser": "two-stage-tight"}):
-        listed = listed_with(**told)
+    for settings in ({}, {"method": "published"}, {"randomiser": "two-stage-tight"}):
+        listed = listed_with(**settings)
         texts = [(f"other {query}", url) for query, url in listed.head_list.labels if url is not None]
         other = HeadList.of_records(texts)
         assert other.cells_per_query.tolist() == listed.head_list.cells_per_query.tolist()

@@ -162,8 +162,8 @@ def test_the_list_of_a_run_is_as_long_as_its_noise_says() -> None:
     everyone = np.ones(log.users, dtype=bool)
     for seed in range(12):
         parameters = Parameters(method="published", size=None, head_list_share=0.999999)
-        made = simulate(log, parameters, opt_in=everyone, random=SimulationRandom(seed))
-        lengths.append(made.candidates)
+        outcome = simulate(log, parameters, opt_in=everyone, random=SimulationRandom(seed))
+        lengths.append(outcome.candidates)
     p = float(ThresholdList(Parameters(method="published").budget).listing_probability(7))
     assert 0.85 < p < 0.9
     listed = np.array([sum(lengths), 12 * 1_000 - sum(lengths)])

@@ -60,8 +60,8 @@ def make_outcome(
     truth = weights / weights.sum()
 
     list_maker = ThresholdList(parameters.budget, parameters.opt_in_records)
-    held = law.choice(head_list.cells, size=(estimating, parameters.opt_in_records), p=truth)
-    noisy = add_noise(head_list, held, list_maker.noise, random, parameters.wildcard)
+    cells_of_people = law.choice(head_list.cells, size=(estimating, parameters.opt_in_records), p=truth)
+    noisy = add_noise(head_list, cells_of_people, list_maker.noise, random, parameters.wildcard)
     of_opt_in = opt_in_estimate(noisy, parameters.variance)
     randomiser = TwoStage(parameters.budget, head_list.cells_per_query, parameters.client_query_share)
     reports = randomiser.draw(law.choice(head_list.cells, size=clients, p=truth), random).reshape(clients, 1)

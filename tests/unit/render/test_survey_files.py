@@ -29,8 +29,8 @@ from tests.unit.render.survey_samples import HOSTILE, fair_answers, hostile_answ
 
 @pytest.fixture(scope="module")
 def release() -> SurveyRelease:
-    told = SurveyParameters(epsilon=2, learn="tree", method="cbp")
-    return run_survey(hostile_answers(), told, opt_in=0.3, random=KnownKey(1))
+    parameters = SurveyParameters(epsilon=2, learn="tree", method="cbp")
+    return run_survey(hostile_answers(), parameters, opt_in=0.3, random=KnownKey(1))
 
 
 def test_all_files_say_the_same(release: SurveyRelease, tmp_path: Path) -> None:
@@ -38,10 +38,10 @@ def test_all_files_say_the_same(release: SurveyRelease, tmp_path: Path) -> None:
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(SURVEY_FILES)
     with (tmp_path / "out/frequencies.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    for row, told in zip(rows, release.rows(), strict=True):
-        assert (row["attribute"], row["value"]) == (told.attribute, told.value)
-        assert float(row["frequency"]) == told.frequency
-        assert float(row["weight_opt_in"]) == told.weight_opt_in
+    for row, estimate in zip(rows, release.rows(), strict=True):
+        assert (row["attribute"], row["value"]) == (estimate.attribute, estimate.value)
+        assert float(row["frequency"]) == estimate.frequency
+        assert float(row["weight_opt_in"]) == estimate.weight_opt_in
     assert frequency_rows(release)[0]["frequency"] == release.frequency[0]
     card = json.loads((tmp_path / "out/survey.json").read_text(encoding="utf-8"))
     assert card == json.loads(json.dumps(survey_card(release, {"opt_in": 0.3})))
@@ -102,13 +102,13 @@ def test_texts_reach_the_page_escaped_and_whole(release: SurveyRelease) -> None:
 
 def test_plans_and_trials_have_pages_for_every_method() -> None:
     answers = hostile_answers(600)
-    told = [SurveyParameters(method=name) for name in METHODS]
-    view = PlanView(plan_survey(answers, told, opt_in=0.2), "600 rows of <a>.csv", "none", inferred=True)
+    parameters = [SurveyParameters(method=name) for name in METHODS]
+    view = PlanView(plan_survey(answers, parameters, opt_in=0.2), "600 rows of <a>.csv", "none", inferred=True)
     page = render_survey_plan(view)
     assert NOT_PRIVATE in page
     assert "600 rows of &lt;a&gt;.csv" in page
     assert "<script" not in page
-    trials = tuple(evaluate_survey(answers, one, opt_in=0.2, runs=1) for one in told)
+    trials = tuple(evaluate_survey(answers, one, opt_in=0.2, runs=1) for one in parameters)
     done = Trials(answers.questionnaire, tuple(answers.frequencies()), answers.people, trials, 0)
     page = render_trials(done)
     assert NOT_PRIVATE in page
@@ -121,8 +121,8 @@ def test_plans_and_trials_have_pages_for_every_method() -> None:
 def test_many_answers_are_cut_where_nobody_reads_on() -> None:
     asked = Questionnaire(tuple(Attribute(f"q{j}", tuple(map(str, range(40)))) for j in range(3)))
     codes = np.random.default_rng(1).integers(0, 40, (2_000, 3)).astype(np.int32)
-    told = SurveyParameters(method="sample")
-    release = run_survey(Answers(asked, codes), told, opt_in=0.0, random=KnownKey(3))
+    parameters = SurveyParameters(method="sample")
+    release = run_survey(Answers(asked, codes), parameters, opt_in=0.0, random=KnownKey(3))
     page = render_survey(release, title="Many")
     assert "The plots show the first 54 of 120 answers" in page
     from rich.console import Console

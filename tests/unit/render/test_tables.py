@@ -96,8 +96,8 @@ def test_releases_and_surveys_hold_no_formula(tmp_path: Path) -> None:
     write_release(run(log_of_table(table), Parameters(), opt_in=0.3, random=KnownKey(1)), tmp_path / "release")
     asked = blendp.Questionnaire((blendp.Attribute("=1+1", ("@yes", "-no")),))
     answers = Answers(asked, fair_answers(500).codes[:, :1])
-    told = blendp.SurveyParameters(method="sample")
-    write_survey(blendp.run_survey(answers, told, opt_in=0.0, random=KnownKey(2)), tmp_path / "survey")
+    parameters = blendp.SurveyParameters(method="sample")
+    write_survey(blendp.run_survey(answers, parameters, opt_in=0.0, random=KnownKey(2)), tmp_path / "survey")
     for path in (
         tmp_path / "release/estimates.csv",
         tmp_path / "release/trends.csv",

@@ -144,15 +144,15 @@ def test_the_law_of_randomise_is_what_likelihoods_say(case: Case) -> None:
         assert sum(law.values()) == 1
         assert set(law) <= set(reports)
     for report in reports:
-        told = [Fraction(-1)] * case.scheme.cells
+        likelihood_of_cell = [Fraction(-1)] * case.scheme.cells
         groups = case.scheme.likelihoods(report)
         for group in groups:
             for cell in group.cells.tolist():
-                assert told[cell] == -1, "a cell is in two groups"
-                told[cell] = group.probability
-        assert told == [law.get(report, Fraction(0)) for law in laws]
+                assert likelihood_of_cell[cell] == -1, "a cell is in two groups"
+                likelihood_of_cell[cell] = group.probability
+        assert likelihood_of_cell == [law.get(report, Fraction(0)) for law in laws]
         assert list(groups) == sorted(groups, key=lambda group: -group.probability)
-        worst = max(worst, max(told) / min(told))
+        worst = max(worst, max(likelihood_of_cell) / min(likelihood_of_cell))
     assert worst == case.scheme.ratio()
     assert case.scheme.loss() == pytest.approx(math.log(worst), rel=1e-12, abs=1e-15)
     if not case.delta:
