@@ -13,7 +13,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 if TYPE_CHECKING:
-    from blendp.engines import Contributions, EmbeddedLog
+    from blendp.engines import EmbeddedLog, StagedLog
+    from blendp.engines.spark import SparkLog
 
 results = Console()
 errors = Console(stderr=True)
@@ -61,7 +62,7 @@ def spinner(description: str, *, shown: bool) -> Iterator[None]:
         yield
 
 
-def tell_quality(log: EmbeddedLog | Contributions, levels_asked: int | None) -> None:
+def tell_quality(log: EmbeddedLog | StagedLog | SparkLog, levels_asked: int | None) -> None:
     """Say how the log was read, to the person who holds it: not part of any release."""
     errors.print(str(log.quality), style="dim", markup=False, highlight=False)
     if log.levels == 1 and levels_asked is None:

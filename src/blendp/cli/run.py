@@ -8,8 +8,6 @@ from typing import Annotated
 from blendp import methods
 from blendp.cli.console import errors, print_json, results, steps, tell_quality
 from blendp.cli.options import Job, method, output, takes_job
-from blendp.engines import Contributions, StagedLog
-from blendp.engines.spark import SparkLog
 from blendp.outputs import refuse_existing
 from blendp.render.release.checks import all_cautions
 from blendp.render.release.document import release_card, rows_for_json
@@ -24,20 +22,6 @@ EXAMPLES = """Examples:
 - `blendp run staff.parquet --opt-in-column is_staff --json`
 - `blendp run 's3a://logs/2026-11/*.parquet' --engine spark --master spark://host:7077`
 """
-
-
-class _Watched:
-    """A log that shows what was drawn from it, to tell the person who holds it how its rows fared."""
-
-    drawn: Contributions
-
-    def __init__(self, log: StagedLog | SparkLog) -> None:
-        self._log = log
-
-    def draw(self, per_user: int, key: int, *, reproducible: bool = False, different: bool = False) -> Contributions:
-        """What the log draws."""
-        self.drawn = self._log.draw(per_user, key, reproducible=reproducible, different=different)
-        return self.drawn
 
 
 @takes_job
@@ -65,11 +49,11 @@ def run(
     load_plots_meanwhile()
     with steps(7) as bar:
         bar.start("opening the log")
-        log = _Watched(job.open(bar.rows_read))
+        log = job.open(bar.rows_read)
         release = methods.run(log, parameters, opt_in=opt_in, seed=seed, progress=bar.start)
         bar.start("writing the results")
         write_release(release, out, source=job.source(), overwrite=overwrite)
-    tell_quality(log.drawn, job.levels)
+    tell_quality(log, job.levels)
     if as_json:
         for caution in all_cautions(release):
             errors.print(caution, style="yellow", markup=False, highlight=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Event, Thread
@@ -64,11 +64,17 @@ class StagedLog:
     total_rows: int | None = None
     progress: Callable[[int], None] | None = field(default=None, repr=False)
     instead: Callable[[], StagedLog] | None = field(default=None, repr=False)
+    _drawn: list[LogQuality] = field(default_factory=list, init=False, repr=False)
 
     @property
     def levels(self) -> int:
         """2 for <query, URL> records, 1 for queries alone."""
         return self.rule.levels
+
+    @property
+    def quality(self) -> LogQuality:
+        """The fate of the rows, known once the log has been drawn from."""
+        return quality_of_drawn(self._drawn, self.where)
 
     def draw(self, per_user: int, key: int, *, reproducible: bool = False, different: bool = False) -> Contributions:
         """Contribution bounding of every user (:mod:`blendp.engines.choice`), reading the log once if memory suffices.
@@ -98,9 +104,12 @@ class StagedLog:
             contributions = Contributions.of_drawn(self.connection, per_user, self.rule, quality, different=different)
         except duckdb.Error as error:
             if self._is_refused(error):
-                return self._again().draw(per_user, key, reproducible=reproducible, different=different)
+                again = self._again().draw(per_user, key, reproducible=reproducible, different=different)
+                self._drawn.append(again.quality)
+                return again
             raise failed(self.where, error) from error
         require_people(contributions.users, quality, self.where)
+        self._drawn.append(quality)
         return contributions
 
     def _collect(self, table: str, sql: str) -> None:
@@ -190,6 +199,13 @@ def counted(connection: duckdb.DuckDBPyConnection, rule: RowRule) -> tuple[int, 
         FROM drawn
     """).fetchall()[0]
     return rows, usable
+
+
+def quality_of_drawn(drawn: Sequence[LogQuality], where: str) -> LogQuality:
+    """The latest; raises if nothing was drawn yet."""
+    if not drawn:
+        raise LogError(f"{where} has not been drawn from: how its rows fare is known after blendp.run.")
+    return drawn[-1]
 
 
 def judge(usable: int, broken: Counter[str], ignored: Counter[str], max_broken: float, where: str) -> LogQuality:

@@ -346,8 +346,10 @@ def binary(values: list[bytes | None]) -> pa.Array:
 def test_texts_that_are_not_utf_8_are_read_in_the_careful_way(tmp_path: Path, reproducible: bool) -> None:
     table = pa.table({"user": ["a", "b", "c"], "query": binary([b"good", b"caf\xe9", "caf\u00e9".encode()])})
     pq.write_table(table, tmp_path / "log.parquet")
-    drawn = open_log(tmp_path / "log.parquet", max_broken=1).draw(1, 1, reproducible=reproducible)
+    log = open_log(tmp_path / "log.parquet", max_broken=1)
+    drawn = log.draw(1, 1, reproducible=reproducible)
     assert dict(drawn.quality.broken) == {"not UTF-8": 1}
+    assert log.quality == drawn.quality
     assert sorted(drawn.texts(np.arange(drawn.distinct_records))) == [("caf\u00e9", None), ("good", None)]
     assert read_log(tmp_path / "log.parquet", max_broken=1).quality == drawn.quality
 
@@ -463,3 +465,12 @@ def test_a_log_larger_than_memory_goes_to_disk(tmp_path: Path) -> None:
     )
     assert small.quality.usable == count
     np.testing.assert_array_equal(small.records, large.records)
+
+
+def test_how_the_rows_fared_is_known_once_they_were_drawn_from(tmp_path: Path) -> None:
+    log = open_rows(tmp_path, [("u", "q", "v"), ("u", "", "v"), ("w", "q", "v")], max_broken=0.5)
+    with pytest.raises(LogError, match="not been drawn from"):
+        _ = log.quality
+    contributions = log.draw(1, 7)
+    assert log.quality == contributions.quality
+    assert (log.quality.rows, log.quality.usable) == (3, 2)

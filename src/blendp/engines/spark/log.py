@@ -14,7 +14,8 @@ import pyarrow as pa
 from blendp.engines.choice import different_rows, numbered_by_content, require_draw
 from blendp.engines.contributions import Contributions
 from blendp.engines.database import connect
-from blendp.engines.staged import counted, judge, require_people
+from blendp.engines.quality import LogQuality
+from blendp.engines.staged import counted, judge, quality_of_drawn, require_people
 from blendp.engines.usable import SPARK, RowRule
 from blendp.errors import EngineError, LogError
 
@@ -68,6 +69,12 @@ class SparkLog:
     rule: RowRule
     max_broken: float
     memory_limit: str | None = None
+    _drawn: list[LogQuality] = field(default_factory=list, init=False, repr=False)
+
+    @property
+    def quality(self) -> LogQuality:
+        """The fate of the rows, known once the log has been drawn from."""
+        return quality_of_drawn(self._drawn, self.where)
 
     @property
     def levels(self) -> int:
@@ -114,6 +121,7 @@ class SparkLog:
         quality = judge(usable, broken, Counter(), self.max_broken, self.where)
         contributions = Contributions.of_drawn(connection, per_user, self.rule, quality, different=different)
         require_people(contributions.users, quality, self.where)
+        self._drawn.append(quality)
         return contributions
 
     @contextmanager
