@@ -120,7 +120,7 @@ class Collector:
         data = self._fetch(self.url, addresses.CAMPAIGNS)
         listed = []
         with _refusing(f"the list of campaigns of {self.url}"):
-            for line in Campaigns.from_bytes(data or b"").campaigns:
+            for line in Campaigns.of_answer(data or b"").campaigns:
                 require_campaign_id(line.campaign)
                 listed.append((line.campaign, line.state[:_MAX_STATE]))
         return listed
@@ -191,7 +191,7 @@ class Collector:
     def _keys_document(self) -> Keys:
         data = self._fetch(self.url, addresses.KEYS)
         try:
-            return Keys.from_bytes(data or b"")
+            return Keys.of_answer(data or b"")
         except ParameterError:
             sentence = f"{self.url} does not say which keys it signs with: is it a collector?"
             raise RefusedError("document", sentence) from None

@@ -173,8 +173,8 @@ def _outcome(answer: HttpAnswer, kind: str) -> str | None:
         return None
     try:
         if kind in DELETIONS:
-            return "deleted" if Deleted.from_bytes(answer.body).deleted else "nothing to delete"
-        outcome = UploadOutcome.from_bytes(answer.body).outcome
+            return "deleted" if Deleted.of_answer(answer.body).deleted else "nothing to delete"
+        outcome = UploadOutcome.of_answer(answer.body).outcome
     except ParameterError:
         return None
     return outcome if outcome in OUTCOMES else None

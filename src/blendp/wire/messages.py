@@ -38,7 +38,31 @@ class Message(msgspec.Struct, forbid_unknown_fields=True):
         try:
             return msgspec.json.decode(data, type=cls)
         except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-            raise ParameterError("body", data[:40], "as the documentation says", f"{error}.") from error
+            raise _unreadable(data, error) from error
+
+    @classmethod
+    def of_answer(cls, data: bytes) -> Self:
+        """From a collector's answer: members that are not known here are passed over, as later versions may add some."""
+        try:
+            return msgspec.convert(_known_members(cls, msgspec.json.decode(data)), type=cls)
+        except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+            raise _unreadable(data, error) from error
+
+
+def _unreadable(data: bytes, error: Exception) -> ParameterError:
+    return ParameterError("body", data[:40], "as the documentation says", f"{error}.")
+
+
+def _known_members(kind: Any, value: Any) -> Any:
+    """A JSON value without the members that messages of this type do not have."""
+    if get_origin(kind) is Annotated:
+        return _known_members(get_args(kind)[0], value)
+    if get_origin(kind) is list and isinstance(value, list):
+        return [_known_members(get_args(kind)[0], one) for one in value]
+    if isinstance(kind, type) and issubclass(kind, Message) and isinstance(value, dict):
+        members = get_type_hints(kind, include_extras=True)
+        return {name: _known_members(members[name], value[name]) for name in members if name in value}
+    return value
 
 
 @dataclass(frozen=True)

@@ -117,3 +117,31 @@ def test_problems_are_known_by_their_type() -> None:
         assert slug_of(json.loads(document.to_bytes())) == slug
     for other in ({}, {"type": None}, {"type": "about:blank"}, {"type": "urn:blendp:problem:none"}):
         assert slug_of(other) is None
+
+
+ANSWERS: list[tuple[Message, dict[str, Any]]] = [
+    (Deleted(True), {"deleted": True, "later": [1]}),
+    (UploadOutcome("accepted"), {"outcome": "accepted", "later": {"deleted": 1}}),
+    (
+        Campaigns([CampaignLine("c1", "t", "opt-in")]),
+        {"campaigns": [{"campaign": "c1", "title": "t", "state": "opt-in", "later": None}], "next": "x"},
+    ),
+    (
+        Keys([SigningKeyOfDays("ab" * 32, "2026-11-01", None)], []),
+        {"keys": [{"key": "ab" * 32, "since": "2026-11-01", "until": None, "by": 1}], "statements": []},
+    ),
+]
+
+
+@pytest.mark.parametrize(("message", "later"), ANSWERS, ids=lambda one: type(one).__name__)
+def test_answers_of_a_later_version_are_read(message: Message, later: dict[str, Any]) -> None:
+    data = json.dumps(later).encode()
+    assert type(message).of_answer(data) == message
+    with pytest.raises(ParameterError):
+        type(message).from_bytes(data)
+
+
+@pytest.mark.parametrize("data", [b"", b"[]", b"{}", b'{"deleted": 1}', b"\xff", b"[" * 100_000, b'{"deleted": true'])
+def test_answers_of_another_form_are_refused(data: bytes) -> None:
+    with pytest.raises(ParameterError, match="body"):
+        Deleted.of_answer(data)
