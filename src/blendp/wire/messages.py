@@ -42,7 +42,7 @@ class Message(msgspec.Struct, forbid_unknown_fields=True):
 
     @classmethod
     def of_answer(cls, data: bytes) -> Self:
-        """From a collector's answer: members that are not known here are passed over, as later versions may add some."""
+        """From a collector's answer: members that are not known are passed over, as later versions may add some."""
         try:
             return msgspec.convert(_known_members(cls, msgspec.json.decode(data)), type=cls)
         except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
