@@ -120,7 +120,7 @@ def _asked(collector: CollectorService, manifest: Manifest) -> tuple[int, list[Q
 
 
 def _possible(asked: list[Question]) -> list[list[str]]:
-    return [[_data(form, secrets.randbelow(form.reports)) for _ in range(POOL)] for form in asked]
+    return [[_data(form, secrets.randbelow(form.possible_reports)) for _ in range(POOL)] for form in asked]
 
 
 def publish_campaign(collector: CollectorService, name: str = CAMPAIGN) -> Manifest:
@@ -150,12 +150,16 @@ def publish_campaign(collector: CollectorService, name: str = CAMPAIGN) -> Manif
 
 
 def _data(form: Question, value: int) -> str:
-    return value.to_bytes(form.width, "big").hex()
+    return value.to_bytes(form.report_bytes, "big").hex()
 
 
 def _impossible(form: Question) -> str:
     """The first number that is too large, or one more byte if all numbers are possible."""
-    return _data(form, form.reports) if form.reports < 256**form.width else "00" * (form.width + 1)
+    return (
+        _data(form, form.possible_reports)
+        if form.possible_reports < 256**form.report_bytes
+        else "00" * (form.report_bytes + 1)
+    )
 
 
 @contextmanager

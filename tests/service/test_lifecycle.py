@@ -78,7 +78,7 @@ def _send(collector: CollectorService, count: int) -> list[bytes]:
 
 def _insert(collector: CollectorService, keys: list[bytes], first_id: int = 0) -> list[str]:
     campaign = collector.book.reporting("c1")
-    width = campaign.scheme.width("record")
+    width = campaign.scheme.questions["record"].report_bytes
     rows = [
         (i.to_bytes(16, "big"), keyed(pseudonym(key), campaign.pseudonym_key), 1, bytes(width))
         for i, key in enumerate(keys, first_id)
@@ -381,7 +381,12 @@ def test_reports_are_deleted_in_pieces_and_others_come_in_between(
 
     def others(_seconds: float) -> None:
         left.append(_rows(collector) - len(left))
-        row = (bytes([len(left)]) * 16, bytes([len(left)]) * 16, 1, bytes(other.scheme.width("record")))
+        row = (
+            bytes([len(left)]) * 16,
+            bytes([len(left)]) * 16,
+            1,
+            bytes(other.scheme.questions["record"].report_bytes),
+        )
         with collector.store.writing() as connection:
             assert keep_rows(connection, other.number, [row]) == ["accepted"]
 

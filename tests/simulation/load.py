@@ -52,7 +52,7 @@ class Load:
             for _ in range(chance.choice((1, 1, 1, 5, 40))):
                 question = chance.randrange(2)
                 form = self._world.scheme.questions[QUESTIONS[question]]
-                data = chance.randrange(form.reports).to_bytes(form.width, "big")
+                data = chance.randrange(form.possible_reports).to_bytes(form.report_bytes, "big")
                 batch.append(UploadedReport(chance.randbytes(16), chance.randbytes(16), question, data))
             if self.sent and chance.random() < 0.2:
                 batch += chance.sample(list(self.sent.values())[-200:], 1)

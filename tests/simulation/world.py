@@ -439,7 +439,7 @@ class World:
         question = salt % 2
         form = self.scheme.questions[QUESTIONS[question]] if self.scheme else None
         number = int.from_bytes(hashlib.sha256(f"data {salt}".encode()).digest(), "big")
-        data = (number % form.reports).to_bytes(form.width, "big") if form else b"\0"
+        data = (number % form.possible_reports).to_bytes(form.report_bytes, "big") if form else b"\0"
         return UploadedReport(report_id, install, question, data)
 
     def delete_report(self, install: int) -> None:

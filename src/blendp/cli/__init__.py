@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 
 from blendp._version import __version__
+from blendp.cli.interrupts import heed, heeded
 
 BAD_PARAMETER, BAD_LOG, OUTPUT_EXISTS, SYSTEM, REFUSED = 2, 3, 4, 5, 6
 INTERRUPTED = 130
@@ -16,18 +16,17 @@ def main() -> None:
     if sys.argv[1:] == ["--version"]:
         sys.stdout.write(f"blendp {__version__}\n")
         return
-    signal.signal(signal.SIGTERM, _interrupt)
+    heed()
     try:
         from blendp.cli.app import app
 
         app()
     except KeyboardInterrupt:
+        heeded()
         sys.stderr.write("Interrupted: nothing was written.\n")
         sys.exit(INTERRUPTED)
-
-
-def _interrupt(*_: object) -> None:
-    raise KeyboardInterrupt
+    finally:
+        heeded()
 
 
 __all__ = ["BAD_LOG", "BAD_PARAMETER", "INTERRUPTED", "OUTPUT_EXISTS", "REFUSED", "SYSTEM", "main"]

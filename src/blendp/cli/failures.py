@@ -14,6 +14,7 @@ from typing import Any
 import typer
 
 from blendp.cli import BAD_LOG, BAD_PARAMETER, INTERRUPTED, OUTPUT_EXISTS, REFUSED, SYSTEM
+from blendp.cli.interrupts import heeded
 from blendp.errors import EngineError, LogError, OutputExistsError, ParameterError
 
 _DATABASE = ("duckdb", "Error")
@@ -98,6 +99,7 @@ def _lacks_server(error: Exception) -> bool:
 
 
 def _interrupted() -> typer.Exit:
+    heeded()
     from blendp.cli.console import errors
 
     errors.print("Interrupted: nothing was written.", style="yellow")

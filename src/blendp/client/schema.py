@@ -45,7 +45,8 @@ def bring_up(connection: sqlite3.Connection, folder: Path) -> bool:
     """
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if (application, version) != (0, 0):
+    tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone() != (0,)
+    if tables or (application, version) != (0, 0):
         _require_known(folder, application, version)
     for step in STEPS[version:]:
         for statement in step.split(";\n"):
@@ -58,9 +59,8 @@ def bring_up(connection: sqlite3.Connection, folder: Path) -> bool:
 
 def _require_known(folder: Path, application: int, version: int) -> None:
     if application != APPLICATION:
-        raise ParameterError(
-            "device", str(folder), "the folder of a device", "Name another: this one is left as it is."
-        )
+        remedy = "A program other than blendp, or blendp before its first release, has written it: name another."
+        raise ParameterError("device", str(folder), "the folder of a device", remedy)
     if version > len(STEPS):
         legal = f"of version {len(STEPS)} at most, not {version}"
         raise ParameterError("device", str(folder), legal, "A later version of blendp has written it: update blendp.")

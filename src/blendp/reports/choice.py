@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 
-from blendp.errors import require_choice
+from blendp.errors import ParameterError, require_choice
 from blendp.headlist import HeadList
 from blendp.privacy import Budget
 from blendp.reports.list_scheme import ListScheme
@@ -46,6 +46,8 @@ def report_scheme(
     """
     own = client_budget(randomiser, budget)
     if randomiser == "split":
+        if records_per_user != 1:
+            raise ParameterError("records_per_user", records_per_user, "1 with split", "A client sends one report.")
         return SubsetScheme(head_list, own.epsilon, query_share)
     return TwoStageScheme(head_list, own, query_share, randomiser == "two-stage-tight", records_per_user)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,6 +82,17 @@ class ListScheme(ReportScheme[Sequence[Record]]):
             Report(self.list_sha256, question, self.encoded(question, cell, random))
             for question, cell in zip(questions, chosen, strict=True)
         )
+
+    def count_data(self, data: Mapping[str, Sequence[bytes]]) -> ReportSums:
+        """Add up the bytes of many reports about this list, by question, all of a question at once."""
+        self._require_single()
+        return super().count_data(data)
+
+    def _require_single(self) -> None:
+        """Raise where clients send several reports: which of them are one client's must be known."""
+        if self.records_per_user != 1:
+            legal = "1 where reports are added up one by one"
+            raise ParameterError("records_per_user", self.records_per_user, legal, "Take count_clients.")
 
     def _cell(self, records: Sequence[Record], random: Random) -> int:
         if not records:

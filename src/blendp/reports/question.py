@@ -89,10 +89,15 @@ class SingleItem:
 
     def supports_of_reports(self, data: NDArray[np.uint8]) -> Counts:
         """How often each item is named."""
-        items = data.astype(np.int64) @ (256 ** np.arange(data.shape[1] - 1, -1, -1, dtype=np.int64))
+        return np.bincount(self.numbers(data), minlength=self.items)
+
+    def numbers(self, data: NDArray[np.uint8]) -> Counts:
+        """The item that each of many answers names, a row of bytes each."""
+        powers = 256 ** np.arange(data.shape[1] - 1, -1, -1, dtype=np.int64)
+        items: Counts = data.astype(np.int64) @ powers
         if len(items) and int(items.max()) >= self.items:
             raise _impossible(data[int(items.argmax())].tobytes(), f"a number below {self.items}")
-        return np.bincount(items, minlength=self.items)
+        return items
 
 
 @dataclass(frozen=True)
@@ -104,7 +109,7 @@ class Question:
 
     name: str
     answers: tuple[AnswerFormat, ...]
-    width: int = field(init=False, compare=False)
+    report_bytes: int = field(init=False, compare=False)
     """How many bytes every report takes."""
 
     _bounds: tuple[tuple[int, int, int], ...] = field(init=False, repr=False, compare=False)
@@ -120,7 +125,7 @@ class Question:
             bounds.append((start, start + answer.report_bytes, answer.subsets))
             start += answer.report_bytes
         object.__setattr__(self, "_bounds", tuple(bounds))
-        object.__setattr__(self, "width", start)
+        object.__setattr__(self, "report_bytes", start)
         last = (bounds[0][2] - 1).to_bytes(start, "big") if len(bounds) == 1 else b""
         object.__setattr__(self, "_last", last)
 
@@ -135,7 +140,7 @@ class Question:
         return sum(answer.size for answer in self.answers)
 
     @property
-    def reports(self) -> int:
+    def possible_reports(self) -> int:
         """How many different reports there are."""
         count = 1
         for answer in self.answers:
@@ -144,7 +149,7 @@ class Question:
 
     def possible(self, data: bytes) -> bool:
         """Whether a device can have made this; bytes of one length are in the order of their numbers."""
-        if len(data) != self.width:
+        if len(data) != self.report_bytes:
             return False
         if self._last:
             return data <= self._last
@@ -153,7 +158,8 @@ class Question:
     def require(self, data: bytes) -> None:
         """Raise unless a device can have made this."""
         if not self.possible(data):
-            raise _impossible(data, f"one of {self.reports} reports about the {self.name}, {self.width} bytes long")
+            legal = f"one of {self.possible_reports} reports about the {self.name}, {self.report_bytes} bytes long"
+            raise _impossible(data, legal)
 
     def encode(self, chosen: Sequence[Sequence[int]]) -> bytes:
         """The report that gives these answers."""
@@ -167,13 +173,24 @@ class Question:
 
     def count(self, data: Sequence[bytes]) -> Counts:
         """How many of these reports name each item, the answers' items one after the other."""
-        joined = b"".join(data)
-        if len(joined) != self.width * len(data) or len(set(map(len, data))) > 1:
-            wrong = next(each for each in data if len(each) != self.width)
-            raise _impossible(wrong, f"{self.width} bytes long")
-        rows = np.frombuffer(joined, dtype=np.uint8).reshape(-1, self.width)
+        rows = self._rows(data)
         parts = zip(self.answers, self._bounds, strict=True)
         return np.concatenate([answer.supports_of_reports(rows[:, start:end]) for answer, (start, end, _) in parts])
+
+    def numbers(self, data: Sequence[bytes]) -> Counts:
+        """The item that each of these reports names, for a question with one answer that names one."""
+        (answer,) = self.answers
+        if not isinstance(answer, SingleItem):
+            raise ParameterError("question", self.name, "answered by one item", "Count its reports.")
+        return answer.numbers(self._rows(data))
+
+    def _rows(self, data: Sequence[bytes]) -> NDArray[np.uint8]:
+        """The reports as rows of bytes; raises if one has another length."""
+        joined = b"".join(data)
+        if len(joined) != self.report_bytes * len(data) or len(set(map(len, data))) > 1:
+            wrong = next(each for each in data if len(each) != self.report_bytes)
+            raise _impossible(wrong, f"{self.report_bytes} bytes long")
+        return np.frombuffer(joined, dtype=np.uint8).reshape(-1, self.report_bytes)
 
 
 def _impossible(data: bytes, legal: str) -> ParameterError:

@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -96,26 +97,26 @@ class ReportScheme(ABC, Generic[Holding]):
         question = self.asked(random)
         return Report(self.list_sha256, question, self.answer(question, holding, random))
 
-    def width(self, question: str) -> int:
-        """How many bytes every report about this question takes."""
-        return self._question(question).width
-
     @property
     def report_bytes(self) -> int:
         """How many bytes the largest report takes."""
-        return max(question.width for question in self.questions.values())
+        return max(question.report_bytes for question in self.questions.values())
 
     def possible(self, question: str, data: bytes) -> bool:
         """Whether a device can have made this."""
-        known = self.questions.get(question)
-        return known is not None and known.possible(data)
+        return question in self._asked and self.questions[question].possible(data)
+
+    @cached_property
+    def _asked(self) -> frozenset[str]:
+        """The questions that anybody is asked."""
+        return frozenset(name for name in self.questions if self.chance(name))
 
     def require(self, report: Report) -> None:
         """Raise unless this is a possible report about this very list, to a question that is asked."""
         if report.list_sha256 != self.list_sha256:
             raise ParameterError("list_sha256", report.list_sha256, self.list_sha256, "Keep reports of lists apart.")
         question = self._question(report.question)
-        if not self.chance(report.question):
+        if report.question not in self._asked:
             about = f"a report about the {report.question}"
             raise ParameterError("report", about, "about a question that is asked", _OTHER)
         question.require(report.data)
@@ -131,8 +132,10 @@ class ReportScheme(ABC, Generic[Holding]):
 
     def count_data(self, data: Mapping[str, Sequence[bytes]]) -> ReportSums:
         """Add up the bytes of many reports about this list, by question, all of a question at once."""
-        for name in data:
+        for name, some in data.items():
             self._question(name)
+            if some and name not in self._asked:
+                raise ParameterError("question", name, "one that is asked", _OTHER)
         reports = {name: len(data.get(name, ())) for name in self.questions}
         supports = {
             name: question.count(data[name]) if reports[name] else np.zeros(question.items, dtype=np.int64)
@@ -142,7 +145,7 @@ class ReportScheme(ABC, Generic[Holding]):
 
     def nothing(self) -> ReportSums:
         """The sums of no reports."""
-        return ReportSums.none(self.list_sha256, self.questions)
+        return ReportSums.nothing(self.list_sha256, self.questions)
 
     def _question(self, name: str) -> Question:
         known = self.questions.get(name)

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from blendp.errors import require_number
 from blendp.headlist import HeadList
 from blendp.mechanisms import SubsetSelection
+from blendp.privacy import Budget
 from blendp.randomness import Random, ReleaseRandom
 from blendp.randomness.random import COIN_BITS
 from blendp.reports.list_scheme import ListScheme
@@ -64,6 +65,7 @@ class SubsetScheme(ListScheme):
 
     def __post_init__(self) -> None:
         """Refuse what no randomiser takes."""
+        Budget(self.epsilon)
         require_number(
             "query_share",
             self.query_share,
@@ -91,7 +93,7 @@ class SubsetScheme(ListScheme):
     def chance(self, question: str) -> Fraction:
         """The query's share, rounded to a multiple of 2^-53; the record's is the rest."""
         share = Fraction(self._coin, 1 << COIN_BITS)
-        return share if question == "query" else 1 - share
+        return {"query": share, "record": 1 - share}.get(question, Fraction(0))
 
     def asked(self, random: Random) -> str:
         """Draw whether a person is asked for the query or for the record."""

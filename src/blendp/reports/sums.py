@@ -90,24 +90,24 @@ class ReportSums:
                 legal = f"{question.size} items in each of {reports} reports about the {name}"
                 raise ParameterError("supports", int(supports.sum()), legal, _REMEDY)
             supports.setflags(write=False)
-        if self.count % self.per_user:
-            raise ParameterError("reports", self.count, f"{self.per_user} of each client", _REMEDY)
+        if self.report_count % self.per_user:
+            raise ParameterError("reports", self.report_count, f"{self.per_user} of each client", _REMEDY)
 
     @classmethod
-    def none(cls, list_sha256: str, questions: Mapping[str, Question]) -> ReportSums:
+    def nothing(cls, list_sha256: str, questions: Mapping[str, Question]) -> ReportSums:
         """Nothing counted yet."""
         supports = {name: np.zeros(question.items, dtype=np.int64) for name, question in questions.items()}
         return cls(list_sha256, questions, dict.fromkeys(questions, 0), supports)
 
     @property
-    def count(self) -> int:
+    def report_count(self) -> int:
         """How many reports are counted."""
         return sum(self.reports.values())
 
     @property
     def users(self) -> int:
         """How many clients sent them."""
-        return self.count // self.per_user
+        return self.report_count // self.per_user
 
     def add(self, other: ReportSums) -> ReportSums:
         """These and the others, which were made against the same list."""
@@ -146,7 +146,9 @@ class ReportSums:
     def to_bytes(self) -> bytes:
         """The sums, in one spelling: whatever order the reports came in."""
         parts = {name: [self.reports[name], self.supports[name].tolist()] for name in self.questions}
-        value = {"list_sha256": self.list_sha256, "per_user": self.per_user, "sums": parts}
+        value: dict[str, object] = {"list_sha256": self.list_sha256, "per_user": self.per_user, "sums": parts}
+        if self.repeats is not None:
+            value["repeats"] = {each.name: getattr(self.repeats, each.name).tolist() for each in fields(self.repeats)}
         return canonical_json(value)
 
 

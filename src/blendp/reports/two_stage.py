@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from blendp.errors import require_count
+from blendp.errors import ParameterError, require_count
 from blendp.headlist import HeadList
 from blendp.mechanisms import TwoStage
 from blendp.privacy import Budget
@@ -62,7 +62,8 @@ class TwoStageScheme(ListScheme):
     @cached_property
     def report_budget(self) -> Budget:
         """What one report may cost."""
-        return Budget(self.budget.epsilon, 0.0) if self.tight else self.budget.share(1 / self.records_per_user)
+        share = self.budget.share(1 / self.records_per_user)
+        return Budget(share.epsilon, 0.0) if self.tight else share
 
     @cached_property
     def randomiser(self) -> TwoStage:
@@ -115,10 +116,23 @@ class TwoStageScheme(ListScheme):
         return self.sums_of_cells(self.randomiser.draw(cells.ravel(), random).reshape(cells.shape))
 
     def draw_from_law(self, clients: int, law: NDArray[np.float64], generator: np.random.Generator) -> ReportSums:
-        """Multinomials over the randomiser's channel."""
+        """Multinomials over the randomiser's channel; for one report of each client."""
+        self._require_single()
         holders = generator.multinomial(clients, law)
         reported = generator.multinomial(holders, self.randomiser.channel()).sum(axis=0)
         return ReportSums(self.list_sha256, self.questions, {"cell": clients}, {"cell": reported})
+
+    def count_clients(self, clients: Iterable[Sequence[Report]]) -> ReportSums:
+        """Add up the reports of whole clients, ``records_per_user`` of each."""
+        rows = [tuple(reports) for reports in clients]
+        for reports in rows:
+            if len(reports) != self.records_per_user:
+                legal = f"{self.records_per_user} of every client"
+                raise ParameterError("reports", len(reports), legal, "Count whole clients alone.")
+            for report in reports:
+                self.require(report)
+        cells = self.questions["cell"].numbers([report.data for reports in rows for report in reports])
+        return self.sums_of_cells(cells.reshape(-1, self.records_per_user))
 
     def sums_of_cells(self, reported: NDArray[np.int64]) -> ReportSums:
         """The sums of reported cells: a row for every client, a column for every report."""

@@ -85,6 +85,8 @@ class SurveyScheme(ReportScheme[Sequence[int]]):
 
     def chance(self, question: str) -> Fraction:
         """The group's share of the clients."""
+        if question not in self.questions:
+            return Fraction(0)
         return Fraction(self._group(question).clients, self.design.clients)
 
     def asked(self, random: Random) -> str:

@@ -108,7 +108,7 @@ class Terms:
     delta: Annotated[
         float,
         Meta(
-            ge=0,
+            gt=0,
             lt=1,
             description="By how much the probability of any result may exceed e^epsilon times what it is with other "
             "records of a person; keep it far below one over the clients.",
@@ -169,6 +169,9 @@ class Terms:
         self._require_grace()
         require_choice("method", self.method, METHODS)
         Budget(self.epsilon, self.delta)
+        require_number(
+            "delta", self.delta, above=0, below=1, legal="above 0 and below 1", remedy="No list is made without it."
+        )
         if type(self.levels) is not int or self.levels not in (1, 2):
             raise ParameterError("levels", self.levels, "1 or 2", "2 is for <query, URL> records, 1 for queries alone.")
         require_choice("normalise", self.normalise, RULES)
@@ -349,5 +352,5 @@ def read_new_terms(body: bytes) -> dict[str, Any]:
     try:
         given: dict[str, Any] = msgspec.to_builtins(msgspec.json.decode(body, type=NewTerms))
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise ParameterError("body", body[:40], "terms as the documentation says", f"{error}.") from error
+        raise ParameterError("body", f"{len(body)} bytes", "terms as the documentation says", f"{error}.") from error
     return given

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
+from functools import cache
 from types import UnionType
 from typing import Annotated, Any, Self, Union, get_args, get_origin, get_type_hints
 
@@ -44,25 +45,38 @@ class Message(msgspec.Struct, forbid_unknown_fields=True):
     def of_answer(cls, data: bytes) -> Self:
         """From a collector's answer: members that are not known are passed over, as later versions may add some."""
         try:
-            return msgspec.convert(_known_members(cls, msgspec.json.decode(data)), type=cls)
+            return msgspec.convert(_known(cls, msgspec.json.decode(data)), type=cls)
         except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
             raise _unreadable(data, error) from error
 
 
 def _unreadable(data: bytes, error: Exception) -> ParameterError:
-    return ParameterError("body", data[:40], "as the documentation says", f"{error}.")
+    return ParameterError("body", f"{len(data)} bytes", "as the documentation says", f"{error}.")
 
 
-def _known_members(kind: Any, value: Any) -> Any:
+def _known(kind: Any, value: Any) -> Any:
     """A JSON value without the members that messages of this type do not have."""
-    if get_origin(kind) is Annotated:
-        return _known_members(get_args(kind)[0], value)
-    if get_origin(kind) is list and isinstance(value, list):
-        return [_known_members(get_args(kind)[0], one) for one in value]
-    if isinstance(kind, type) and issubclass(kind, Message) and isinstance(value, dict):
-        members = get_type_hints(kind, include_extras=True)
-        return {name: _known_members(members[name], value[name]) for name in members if name in value}
-    return value
+    if isinstance(value, list):
+        of = _item_type(kind)
+        return value if of is None else [_known(of, one) for one in value]
+    members = _members(kind) if isinstance(value, dict) else None
+    return value if members is None else {name: _known(members[name], value[name]) for name in members if name in value}
+
+
+@cache
+def _item_type(kind: Any) -> Any:
+    """The type of the messages in a list of this type; None where there are none."""
+    bare = get_args(kind)[0] if get_origin(kind) is Annotated else kind
+    (of,) = get_args(bare) if get_origin(bare) is list else (None,)
+    return of if isinstance(of, type) and issubclass(of, Message) else None
+
+
+@cache
+def _members(kind: Any) -> dict[str, Any] | None:
+    """The members of a message of this type, by their names in JSON; None if it is no message."""
+    if not (isinstance(kind, type) and issubclass(kind, Message)):
+        return None
+    return {member.encode_name: member.type for member in msgspec.structs.fields(kind)}
 
 
 @dataclass(frozen=True)

@@ -218,6 +218,34 @@ def test_interrupting_leaves_nothing_half_written(folder: Path, number: signal.S
     assert names(folder) == before
 
 
+SWALLOWS = """
+import signal, sys
+from blendp.cli import app, main
+
+def command():
+    try:
+        signal.raise_signal(signal.{number})
+    except KeyboardInterrupt:
+        pass  # as extension modules do while they are loaded
+    for _ in range(600):
+        signal.sigtimedwait([], 0.1)
+    sys.exit("went on")
+
+app.app = command
+main()
+"""
+
+
+@pytest.mark.usefixtures("_heeding_interrupts")
+@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM"])
+def test_an_interrupt_that_is_swallowed_is_heeded_all_the_same(tmp_path: Path, number: str) -> None:
+    command = [sys.executable, "-c", SWALLOWS.format(number=number)]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stderr) == (130, "Interrupted: nothing was written.\n")
+
+
 def test_an_interrupt_that_the_database_sees_first_is_an_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object, **__: object) -> None:
         raise RuntimeError("Query interrupted")

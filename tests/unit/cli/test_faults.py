@@ -203,7 +203,7 @@ def desk(earlier: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk
     (tmp_path / "tmp").mkdir()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
-    monkeypatch.setattr(database, "_LEAST", 20_000_000)
+    monkeypatch.setattr(database, "_MIN_MEMORY", 20_000_000)
     return Desk(tmp_path)
 
 

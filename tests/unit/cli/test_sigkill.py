@@ -71,6 +71,7 @@ def test_a_kill_at_any_moment(runs: Runs) -> None:
     earlier = read_whole(release)
     seen = {"killed": 0, "earlier": 0, "new": 0, "leftover": 0}
     for turn in range(3 * KILLS):
+        duration *= 1.03  # other work may have slowed the machine down since it was measured
         before = runs.hidden()
         process = runs.start()
         if turn % 3:

@@ -36,7 +36,7 @@ def report(question: int, data: bytes) -> UploadedReport:
 
 def every_report(document: Manifest, head_list: HeadList) -> list[UploadedReport]:
     asked = [(QUESTION_NUMBER[name], one) for name, one in document.scheme(head_list).questions.items()]
-    return [report(q, n.to_bytes(one.width, "big")) for q, one in asked for n in range(one.reports)]
+    return [report(q, n.to_bytes(one.report_bytes, "big")) for q, one in asked for n in range(one.possible_reports)]
 
 
 def number(uploaded: UploadedReport) -> int:

@@ -91,9 +91,10 @@ def test_a_memory_of_a_later_version_is_left_alone(tmp_path: Path, monkeypatch: 
     assert (tmp_path / FILE).read_bytes() == content
 
 
-@pytest.mark.parametrize(("application", "number"), [(0, 2), (77, 1), (77, 0)])
+@pytest.mark.parametrize(("application", "number"), [(0, 2), (77, 1), (77, 0), (0, 0)])
 def test_what_is_no_devices_memory_is_left_alone(tmp_path: Path, application: int, number: int) -> None:
     with closing(sqlite3.connect(tmp_path / FILE)) as connection:
+        connection.execute("CREATE TABLE photos (name TEXT)")
         connection.execute(f"PRAGMA application_id = {application}")
         connection.execute(f"PRAGMA user_version = {number}")
         connection.execute("BEGIN IMMEDIATE")

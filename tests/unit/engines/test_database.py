@@ -21,7 +21,7 @@ SPILLING = "SET threads = 1; CREATE TABLE big AS SELECT i, md5(i::VARCHAR) AS te
 KILLED = f"""
 import os, signal
 from blendp.engines import database
-database._LEAST = 1
+database._MIN_MEMORY = 1
 connection = database.connect("30MB")
 connection.execute("{SPILLING}")
 os.kill(os.getpid(), signal.SIGKILL)
@@ -31,7 +31,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 @pytest.fixture
 def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.setattr(database, "_LEAST", 1)
+    monkeypatch.setattr(database, "_MIN_MEMORY", 1)
     return tmp_path
 
 

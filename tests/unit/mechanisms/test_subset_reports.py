@@ -40,7 +40,7 @@ WAYS: dict[str, dict[str, Any]] = {
     "search": {"_SEARCH": 0},
     "whole numbers": {"_MAX_LIMBS": 4},
     "every report one by one": {"_NEAR_WHOLE": 0.5},
-    "small blocks": {"_BLOCK": 7, "_WORDS": 7, "_GROUP": 1 << 9},
+    "small blocks": {"_BLOCK": 7, "_WORDS_AT_ONCE": 7, "_GROUP": 1 << 9},
 }
 
 

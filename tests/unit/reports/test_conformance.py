@@ -17,7 +17,7 @@ from blendp.errors import ParameterError, RandomnessError
 from blendp.headlist import HeadList
 from blendp.privacy import Budget
 from blendp.randomness import Random, SimulationRandom
-from blendp.reports import Report, ReportScheme, ReportSums, SubsetScheme, TwoStageScheme
+from blendp.reports import Report, ReportScheme, ReportSums, SubsetScheme, TwoStageScheme, report_scheme
 from blendp.survey.choose import Promise
 from blendp.survey.designs import design
 from blendp.survey.models.any_law import AnyLaw
@@ -178,9 +178,14 @@ def test_only_what_the_scheme_can_make_is_possible(case: Case) -> None:
         assert report in reports
         assert report.list_sha256 == case.scheme.list_sha256
     for name, question in case.scheme.questions.items():
-        width = case.scheme.width(name)
+        width = case.scheme.questions[name].report_bytes
         right = bytes(width)
-        assert case.scheme.possible(name, right)
+        asked = case.scheme.chance(name) > 0
+        assert case.scheme.possible(name, right) is asked
+        if not asked:
+            with pytest.raises(ParameterError, match="asked"):
+                case.scheme.count([Report(case.scheme.list_sha256, name, right)])
+            continue
         for wrong in (b"", right + b"\0", b"\0" + right, right[1:]):
             assert not case.scheme.possible(name, wrong)
         start = 0
@@ -193,10 +198,11 @@ def test_only_what_the_scheme_can_make_is_possible(case: Case) -> None:
                     case.scheme.count([Report(case.scheme.list_sha256, name, data)])
             start += answer.report_bytes
     assert not case.scheme.possible("another", b"\0")
+    assert case.scheme.chance("another") == 0
 
 
 def test_a_report_takes_as_many_bytes_as_said(case: Case) -> None:
-    widths = {name: case.scheme.width(name) for name in case.scheme.questions}
+    widths = {name: case.scheme.questions[name].report_bytes for name in case.scheme.questions}
     assert case.scheme.report_bytes == max(widths.values())
     for name, question in case.scheme.questions.items():
         due = sum(max(1, math.ceil(math.log2(answer.subsets) / 8)) for answer in question.answers)
@@ -245,7 +251,7 @@ def test_reports_of_another_list_are_refused(case: Case) -> None:
     for attempt in refused:
         with pytest.raises(ParameterError):
             attempt()
-    foreign = ReportSums.none("0" * 64, case.scheme.questions)
+    foreign = ReportSums.nothing("0" * 64, case.scheme.questions)
     with pytest.raises(ParameterError, match="about this list"):
         case.scheme.nothing().add(foreign)
 
@@ -270,3 +276,51 @@ def test_long_lists_keep_the_same(name: str) -> None:
     drawn = scheme.draw(np.arange(1_000, dtype=np.int64)[:, None] % scheme.cells, KnownKey(3))
     assert (drawn.users, drawn.list_sha256) == (1_000, LONG.sha256)
     assert drawn.questions == scheme.questions
+
+
+SEVERAL = TwoStageScheme(SMALL, Budget(3.0, 1e-3), records_per_user=3)
+
+
+@pytest.mark.parametrize("tight", [False, True])
+@pytest.mark.parametrize("records_per_user", [1, 2, 5])
+def test_all_reports_of_a_client_cost_the_budget_together(tight: bool, records_per_user: int) -> None:
+    budget = Budget(2.0, 0.0 if tight else 1e-3)
+    scheme = TwoStageScheme(SMALL, budget, tight=tight, records_per_user=records_per_user)
+    assert records_per_user * scheme.report_budget.epsilon == pytest.approx(budget.epsilon)
+    if tight:
+        assert records_per_user * scheme.loss() <= budget.epsilon
+    assert records_per_user * scheme.delta() <= budget.delta
+    assert len(scheme.randomise_all([("a", "1")], KnownKey(1))) == records_per_user
+
+
+def test_subset_selection_is_one_report_of_each_client() -> None:
+    with pytest.raises(ParameterError, match="records_per_user"):
+        report_scheme(SMALL, "split", Budget(2.0), 0.5, 3)
+
+
+def test_several_reports_of_a_client_are_counted_together() -> None:
+    random = KnownKey(7)
+    people = [SEVERAL.randomise_all(records, random) for records in 8 * holdings_of(SMALL)]
+    cells = np.array([[int.from_bytes(report.data, "big") for report in reports] for reports in people])
+    sums = SEVERAL.count_clients(people)
+    assert sums.to_bytes() == SEVERAL.sums_of_cells(cells).to_bytes()
+    assert (sums.users, sums.per_user, sums.report_count) == (len(people), 3, 3 * len(people))
+    mixed = cells.ravel()[np.random.default_rng(1).permutation(cells.size)].reshape(cells.shape)
+    assert SEVERAL.sums_of_cells(mixed).to_bytes() != sums.to_bytes()
+    flat = [report for reports in people for report in reports]
+    refused: list[Callable[[], object]] = [
+        lambda: SEVERAL.count(flat),
+        lambda: SEVERAL.count_clients([flat[:2]]),
+        lambda: SEVERAL.count_clients([[*flat[:2], Report("0" * 64, "cell", flat[0].data)]]),
+        lambda: SEVERAL.draw_from_law(10, np.full(SMALL.cells, 1 / SMALL.cells), np.random.default_rng(1)),
+    ]
+    for attempt in refused:
+        with pytest.raises(ParameterError):
+            attempt()
+
+
+@pytest.mark.parametrize("epsilon", [[4], "4", True, 0, 51, math.nan])
+def test_an_epsilon_that_is_none_is_refused(epsilon: Any) -> None:
+    SubsetScheme(SMALL, 1.0, 0.5)
+    with pytest.raises(ParameterError, match="epsilon"):
+        SubsetScheme(SMALL, epsilon, 0.5)

@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,7 +13,7 @@ from blendp.errors import ParameterError
 from blendp.wire.deletions import Deleted, DeletionRequest
 from blendp.wire.enrolments import EnrolmentRequest, EnrolmentTokens
 from blendp.wire.index import CampaignLine, Campaigns, EnvelopeSignature, Keys, SignedDocument, SigningKeyOfDays
-from blendp.wire.messages import Message
+from blendp.wire.messages import Message, _known
 from blendp.wire.opt_in import OptInRecord, OptInRecords, record_bytes
 from blendp.wire.problems import PROBLEMS, ProblemDocument, slug_of
 from blendp.wire.reports import JsonReport, UploadOutcome, UploadOutcomes
@@ -145,3 +146,31 @@ def test_answers_of_a_later_version_are_read(message: Message, later: dict[str, 
 def test_answers_of_another_form_are_refused(data: bytes) -> None:
     with pytest.raises(ParameterError, match="body"):
         Deleted.of_answer(data)
+
+
+def test_a_large_answer_costs_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a type has for members is looked up once, not for every object of an answer."""
+    looked_up = []
+    fields = msgspec.structs.fields
+
+    def counted(kind: Any) -> Any:
+        looked_up.append(kind)
+        return fields(kind)
+
+    monkeypatch.setattr(msgspec.structs, "fields", counted)
+    with pytest.raises(ParameterError, match="body"):
+        Campaigns.of_answer(b'{"campaigns": [' + b"{}," * 5000 + b"{}]}")
+    assert len(looked_up) <= 2
+
+
+def test_names_in_json_are_looked_at() -> None:
+    line = {"campaign": "c", "title": "t", "state": "s", "more": 1}
+    assert _known(Campaigns, {"campaigns": [line]}) == {
+        "campaigns": [{k: line[k] for k in ("campaign", "title", "state")}]
+    }
+
+
+def test_what_is_not_read_is_not_repeated() -> None:
+    with pytest.raises(ParameterError) as caught:
+        OptInRecords.from_bytes(b'{"records": [{"query": "secret wish"}')
+    assert "secret" not in str(caught.value)
