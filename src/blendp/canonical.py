@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from blendp.errors import ParameterError
+
+_SHA256 = re.compile("[0-9a-f]{64}")
 
 
 def canonical_json(value: Mapping[str, Any]) -> bytes:
@@ -34,3 +37,8 @@ def read_canonical(data: bytes, what: str, form: str) -> dict[str, Any]:
 def sha256(data: bytes) -> str:
     """The name of these bytes: 64 hexadecimal digits."""
     return hashlib.sha256(data).hexdigest()
+
+
+def is_sha256(value: object) -> bool:
+    """Whether this is such a name, in its one spelling."""
+    return isinstance(value, str) and _SHA256.fullmatch(value) is not None

@@ -13,9 +13,9 @@ from blendp.evaluation.planner import HeadLaw, Target, overview
 from blendp.logs import read_log
 from blendp.logs.synthetic import NAMES, USERS
 from blendp.methods import Parameters
-from blendp.methods.parameters import METHODS
 from blendp.outputs import refuse_existing, whole
 from blendp.render.plan.terminal import plan_tables
+from blendp.reports import METHODS
 
 EXAMPLES = """Examples:
 

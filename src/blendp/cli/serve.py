@@ -16,6 +16,7 @@ from typer import Option
 from blendp.cli.console import errors
 from blendp.errors import ParameterError
 from blendp.service.operator_client import DEFAULT_SERVER
+from blendp.wire.messages import MAX_BODY_BYTES
 
 if TYPE_CHECKING:
     from blendp.service.collector import CollectorService
@@ -55,7 +56,7 @@ def serve(
         listening(help="IP address or network of a proxy that ends TLS and whose word about peers is taken."),
     ] = None,
     rate: Annotated[float, limits(help="Reports, or other requests, a second of one peer; 0 for no limit.")] = 200.0,
-    max_body: Annotated[int, limits(help="Bytes of a request body.")] = 1 << 20,
+    max_body: Annotated[int, limits(help="Bytes of a request body.")] = MAX_BODY_BYTES,
     max_waiting: Annotated[int, limits(help="Reports that may wait for the store.")] = 50_000,
     max_requests: Annotated[int, limits(help="Requests that are served at a time.")] = 1000,
     max_connections: Annotated[

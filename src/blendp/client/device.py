@@ -41,12 +41,10 @@ from blendp.wire.deletions import DeletionRequest
 from blendp.wire.install import ENROLMENT_NONCE_BYTES, ENROLMENT_TOKEN, deletion_key, pseudonym
 from blendp.wire.keys import Trust
 from blendp.wire.media_types import JSON_TYPE, OPT_IN_TYPE, REPORT_TYPE
+from blendp.wire.messages import MAX_BODY_BYTES
 from blendp.wire.opt_in import OptInRecords, record_bytes
 from blendp.wire.reports import ID_BYTES, write_report
 from blendp.wire.text_forms import require_day
-
-MAX_BODY = 1 << 20
-"""The largest body that a collector takes; opt-in records beyond it are as if not there."""
 
 _SYSTEM = secrets.SystemRandom()
 
@@ -338,7 +336,7 @@ class Device:
         count = min(terms.opt_in_records, len(records))
         chosen = [records[index] for index in self._random.subset(len(records), count).tolist()]
         nonce = os.urandom(ENROLMENT_NONCE_BYTES)
-        room = MAX_BODY - len(OptInRecords.of(terms.sha256, nonce, []).to_bytes())
+        room = MAX_BODY_BYTES - len(OptInRecords.of(terms.sha256, nonce, []).to_bytes())
         return OptInRecords.of(terms.sha256, nonce, fitting(chosen, record_bytes, room)).to_bytes()
 
     def _randomised(self, records: Sequence[Record], seen: Campaign) -> tuple[int, bytes]:

@@ -33,11 +33,11 @@ from blendp.estimate import Split, Tally
 from blendp.headlist import HeadList
 from blendp.outputs import whole
 from blendp.reports import QUESTIONS, ListQuestions, Report, ReportSums
+from blendp.wire.reports import ID_BYTES
 
 REASONS = ("bad id", "other list", "unknown question", "impossible report")
 """Why a row is refused: the first of these that holds."""
 
-ID_BYTES = 16
 
 SCHEMA = pa.schema(
     {"report_id": pa.binary(), "list_sha256": pa.string(), "question": pa.string(), "items": pa.list_(pa.int32())}

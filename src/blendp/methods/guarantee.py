@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from blendp.mechanisms import DiscreteLaplace, PartitionSelection, SubsetSelection, TwoStage
 from blendp.methods.parameters import Parameters
+from blendp.reports import SingleItem
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Guarantee:
     def of_two_stage(cls, parameters: Parameters, list_maker: PartitionSelection[object], randomiser: TwoStage) -> Self:
         """What the list maker and the published client randomiser promise together."""
         reports = parameters.client_records
-        cells = int(randomiser.cells_per_query.sum())
+        answer = SingleItem(int(randomiser.cells_per_query.sum()))
         return cls(
             parameters.epsilon,
             parameters.delta,
@@ -54,7 +55,7 @@ class Guarantee:
             client_mechanism=randomiser.description,
             client_epsilon_exact=reports * randomiser.loss(),
             client_delta=reports * randomiser.delta_at(parameters.epsilon / reports),
-            client_report_bytes=reports * max(1, ((cells - 1).bit_length() + 7) // 8),
+            client_report_bytes=reports * answer.report_bytes,
         )
 
     @classmethod

@@ -11,9 +11,7 @@ from blendp.estimate.group import VARIANCES
 from blendp.estimate.posterior import PRIORS
 from blendp.mechanisms import AsymmetricList, ThresholdList, WeightedUnion
 from blendp.privacy import Budget
-from blendp.reports import PUBLISHED_QUERY_SHARE, RANDOMISER_OF_METHOD, RANDOMISERS
-
-METHODS = ("blendp", "published")
+from blendp.reports import METHODS, PUBLISHED_QUERY_SHARE, RANDOMISER_OF_METHOD, RANDOMISERS
 
 PUBLISHED_LIST_SHARE = 0.95
 

@@ -3,7 +3,14 @@
 Nothing else binds a randomiser to a list.
 """
 
-from blendp.reports.choice import RANDOMISER_OF_METHOD, RANDOMISERS, ListQuestions, client_budget, report_scheme
+from blendp.reports.choice import (
+    METHODS,
+    RANDOMISER_OF_METHOD,
+    RANDOMISERS,
+    ListQuestions,
+    client_budget,
+    report_scheme,
+)
 from blendp.reports.list_scheme import ListScheme
 from blendp.reports.question import Question, SingleItem
 from blendp.reports.report import QUESTION_NUMBER, QUESTIONS, Report
@@ -13,6 +20,7 @@ from blendp.reports.sums import Repeats, ReportSums
 from blendp.reports.two_stage import PUBLISHED_QUERY_SHARE, TwoStageScheme, two_stage_randomiser
 
 __all__ = [
+    "METHODS",
     "PUBLISHED_QUERY_SHARE",
     "QUESTIONS",
     "QUESTION_NUMBER",

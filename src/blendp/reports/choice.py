@@ -25,6 +25,9 @@ LocalAlg. ``two-stage-tight``: the same with its URL stage raised until the whol
 RANDOMISER_OF_METHOD: Mapping[str, str] = MappingProxyType({"blendp": "split", "published": "two-stage"})
 """How the clients of a campaign report, by its method."""
 
+METHODS = tuple(RANDOMISER_OF_METHOD)
+"""blendp, and BLENDER as it was published, errata mended."""
+
 
 def client_budget(randomiser: str, budget: Budget) -> Budget:
     """What a client's reports cost of what is promised: only the published randomiser spends delta."""

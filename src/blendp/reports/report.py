@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from blendp.canonical import is_sha256
 from blendp.errors import ParameterError
 
 QUESTIONS = ("query", "record", "cell")
@@ -15,7 +16,6 @@ QUESTIONS = ("query", "record", "cell")
 QUESTION_NUMBER: Mapping[str, int] = MappingProxyType({name: number for number, name in enumerate(QUESTIONS)})
 """How questions are numbered where reports are kept or travel."""
 
-_HASH = re.compile(r"[0-9a-f]{64}")
 _NAME = re.compile(r"[a-z0-9-]{1,64}")
 _REMEDY = "Take a report as a scheme made it, unchanged."
 
@@ -36,9 +36,8 @@ class Report:
 
     def __post_init__(self) -> None:
         """Refuse what no scheme makes; whether it is possible, only the scheme can tell."""
-        name: object = self.list_sha256
-        if not isinstance(name, str) or not _HASH.fullmatch(name):
-            raise ParameterError("list_sha256", name, "64 lower-case hexadecimal digits", _REMEDY)
+        if not is_sha256(self.list_sha256):
+            raise ParameterError("list_sha256", self.list_sha256, "64 lower-case hexadecimal digits", _REMEDY)
         question: object = self.question
         if not isinstance(question, str) or not _NAME.fullmatch(question):
             raise ParameterError("question", question, "a name of lower-case letters, digits and hyphens", _REMEDY)

@@ -12,6 +12,7 @@ from sqlalchemy.exc import ArgumentError
 
 from blendp.errors import ParameterError, require_count, require_number
 from blendp.service.peers import Proxies
+from blendp.wire.messages import MAX_BODY_BYTES
 
 DATABASE_FILE = "collector.db"
 
@@ -40,7 +41,7 @@ class Settings:
     rate: float = 200.0
     """Reports, or other requests, a second of one peer, after a burst of as many in ten seconds; 0 for no limit."""
 
-    max_body: int = 1 << 20
+    max_body: int = MAX_BODY_BYTES
     """Bytes of a request body."""
 
     max_waiting: int = 50_000

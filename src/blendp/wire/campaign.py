@@ -18,24 +18,22 @@ from typing import Annotated, Any, Self
 import msgspec
 from msgspec import Meta
 
-from blendp.canonical import canonical_json, read_canonical, sha256
+from blendp.canonical import canonical_json, is_sha256, read_canonical, sha256
 from blendp.errors import ParameterError, require_choice, require_count, require_number
 from blendp.headlist import HeadList
 from blendp.normalise import RULES
 from blendp.privacy import Budget
-from blendp.reports import RANDOMISER_OF_METHOD, ListScheme, client_budget, report_scheme
+from blendp.reports import METHODS, RANDOMISER_OF_METHOD, ListScheme, client_budget, report_scheme
 from blendp.wire.messages import FieldForm, exact_fields, field_forms, json_form
 from blendp.wire.text_forms import require_day
 
 TERMS_FORMAT, MANIFEST_FORMAT = "blendp/terms/1", "blendp/manifest/1"
 
-METHODS = ("blendp", "published")
 
 CAMPAIGN_PATTERN = "^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$"
 """The names that campaigns may have in addresses."""
 
 _ID = re.compile(CAMPAIGN_PATTERN)
-_HASH = re.compile(r"[0-9a-f]{64}")
 MIN_GRACE_DAYS, MAX_GRACE_DAYS = 3, 90
 """A clock may be three days fast before a collector doubts it: with fewer, it could act before people's last day."""
 
@@ -268,8 +266,7 @@ class Manifest:
 
     def __post_init__(self) -> None:
         """Refuse a manifest that does not keep its own terms."""
-        list_sha256: object = self.list_sha256
-        if not isinstance(list_sha256, str) or not _HASH.fullmatch(list_sha256):
+        if not is_sha256(self.list_sha256):
             raise ParameterError("list_sha256", self.list_sha256, "64 hexadecimal digits", "Publish the list anew.")
         require_count("records", self.records, min_value=0, remedy="Publish the list anew.")
         require_count("opt_in_people", self.opt_in_people, min_value=self.terms.min_opt_in, remedy="Wait for more.")

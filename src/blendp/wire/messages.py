@@ -15,6 +15,8 @@ from blendp.canonical import canonical_json
 from blendp.errors import ParameterError
 
 HASH_PATTERN = "^[0-9a-f]{64}$"
+MAX_BODY_BYTES = 1 << 20
+"""What a collector takes in one body, unless its operator says otherwise; opt-in records beyond it are not sent."""
 
 
 def documented(**schema: Any) -> Meta:

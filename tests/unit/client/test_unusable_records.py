@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from blendp.client import Consent, Device, Policy
-from blendp.client import device as device_module
 from blendp.client.personal import campaign_records
 from blendp.errors import ParameterError
 from blendp.headlist import HeadList
 from blendp.randomness import Random, ReleaseRandom
 from blendp.texts import MAX_TEXT_BYTES
 from blendp.wire import Terms
+from blendp.wire.messages import MAX_BODY_BYTES
 from tests.support import Branch, branches
 from tests.unit.client.fake_collector import CAMPAIGN, TERMS, TOKEN, Clock, FakeCollector
 
@@ -165,7 +165,7 @@ def test_an_enrolment_is_never_larger_than_a_collector_takes(tmp_path: Path) -> 
         device.enrol(CAMPAIGN, TOKEN, [*long, ("short", "http://a")])
         (item,) = device.items
     assert item.body is not None
-    assert device_module.MAX_BODY - 60_000 < len(item.body) <= device_module.MAX_BODY
+    assert MAX_BODY_BYTES - 60_000 < len(item.body) <= MAX_BODY_BYTES
     assert {"query": "short", "url": "http://a"} in json.loads(item.body)["records"]
 
 

@@ -12,9 +12,10 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as fn
 
-from blendp.engines.spool import ID_BYTES, REASONS, CountedReports
+from blendp.engines.spool import REASONS, CountedReports
 from blendp.errors import EngineError, LogError
 from blendp.reports import QUESTIONS, ListQuestions
+from blendp.wire.reports import ID_BYTES
 
 _TYPES = {"report_id": "binary", "list_sha256": "string", "question": "string", "items": "array<int>"}
 _REMEDIES = {
