@@ -12,7 +12,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -103,20 +102,16 @@ class ReportScheme(ABC, Generic[Holding]):
         return max(question.report_bytes for question in self.questions.values())
 
     def possible(self, question: str, data: bytes) -> bool:
-        """Whether a device can have made this."""
-        return question in self._asked and self.questions[question].possible(data)
-
-    @cached_property
-    def _asked(self) -> frozenset[str]:
-        """The questions that anybody is asked."""
-        return frozenset(name for name in self.questions if self.chance(name))
+        """Whether these bytes answer this question; how often it is asked, :meth:`chance` says, and it may be never."""
+        known = self.questions.get(question)
+        return known is not None and known.possible(data)
 
     def require(self, report: Report) -> None:
         """Raise unless this is a possible report about this very list, to a question that is asked."""
         if report.list_sha256 != self.list_sha256:
             raise ParameterError("list_sha256", report.list_sha256, self.list_sha256, "Keep reports of lists apart.")
         question = self._question(report.question)
-        if report.question not in self._asked:
+        if not self.chance(report.question):
             about = f"a report about the {report.question}"
             raise ParameterError("report", about, "about a question that is asked", _OTHER)
         question.require(report.data)
@@ -132,10 +127,8 @@ class ReportScheme(ABC, Generic[Holding]):
 
     def count_data(self, data: Mapping[str, Sequence[bytes]]) -> ReportSums:
         """Add up the bytes of many reports about this list, by question, all of a question at once."""
-        for name, some in data.items():
+        for name in data:
             self._question(name)
-            if some and name not in self._asked:
-                raise ParameterError("question", name, "one that is asked", _OTHER)
         reports = {name: len(data.get(name, ())) for name in self.questions}
         supports = {
             name: question.count(data[name]) if reports[name] else np.zeros(question.items, dtype=np.int64)
