@@ -106,7 +106,7 @@ class Terms:
     delta: Annotated[
         float,
         Meta(
-            gt=0,
+            ge=0,
             lt=1,
             description="By how much the probability of any result may exceed e^epsilon times what it is with other "
             "records of a person; keep it far below one over the clients.",
@@ -167,9 +167,6 @@ class Terms:
         self._require_grace()
         require_choice("method", self.method, METHODS)
         Budget(self.epsilon, self.delta)
-        require_number(
-            "delta", self.delta, above=0, below=1, legal="above 0 and below 1", remedy="No list is made without it."
-        )
         if type(self.levels) is not int or self.levels not in (1, 2):
             raise ParameterError("levels", self.levels, "1 or 2", "2 is for <query, URL> records, 1 for queries alone.")
         require_choice("normalise", self.normalise, RULES)
