@@ -48,7 +48,7 @@ from blendp.service.collector import CollectorService
 from blendp.service.settings import DATABASE_FILE, Settings
 from blendp.wire.install import DELETION_KEY_BYTES, pseudonym
 from blendp.wire.media_types import BATCH_TYPE, REPORT_TYPE
-from blendp.wire.reports import ID_BYTES, PSEUDONYM_BYTES, UploadedReport, write_batch, write_report
+from blendp.wire.reports import ID_BYTES, PSEUDONYM_BYTES, Binding, UploadedReport, write_batch, write_report
 
 HEAD_BYTES, PARTIAL, READERS, LIST_BYTES = 128 << 20, 1007, 900, 1_600_000
 ATTACKER, HONEST = "127.0.0.1", "127.0.0.2"
@@ -124,11 +124,11 @@ def attack_readers(server: Server) -> Finding:
 def attack_deletions(location: Location, prepared: Prepared, reports: int, seconds: float) -> Finding:
     """A release while reports are deleted as fast as two senders can."""
     keys = _fill(location, prepared, reports)
-    token, manifest, possible = _other_campaign(location)
+    token, binding, possible = _other_campaign(location)
     with serving(PRODUCT, prepared, location, 1) as server:
         stop, deleted, waits = threading.Event(), [0], [0.0]
         senders = [threading.Thread(target=_delete, args=(server, keys[part::2], stop, deleted)) for part in range(2)]
-        senders.append(threading.Thread(target=_report, args=(server, manifest, possible, stop, waits)))
+        senders.append(threading.Thread(target=_report, args=(server, binding, possible, stop, waits)))
         for sender in senders:
             sender.start()
         time.sleep(1.0)
@@ -163,7 +163,7 @@ def _fill(location: Location, prepared: Prepared, reports: int) -> list[bytes]:
                 )
                 for number, key in enumerate(keys[start : start + _BATCH])
             ]
-            body = write_batch(prepared.manifest, batch)
+            body = write_batch(prepared.binding, batch)
             connection.request("POST", f"/v1/campaigns/{CAMPAIGN}/reports", body, {"content-type": BATCH_TYPE})
             response = connection.getresponse()
             if response.status != 200:
@@ -199,7 +199,7 @@ def _release(server: Server, token: str) -> tuple[int, dict[str, int]]:
 
 
 def _report(
-    server: Server, manifest: str, possible: list[list[str]], stop: threading.Event, waits: list[float]
+    server: Server, binding: Binding, possible: list[list[str]], stop: threading.Event, waits: list[float]
 ) -> None:
     """Report to the other campaign, one device after the other, and note how long each waited."""
     connection = http.client.HTTPConnection(server.host, server.port, timeout=_PATIENCE)
@@ -209,7 +209,7 @@ def _report(
         )
         path = f"/v1/campaigns/{_OTHER}/reports/{report.report_id.hex()}"
         start = time.monotonic()
-        connection.request("PUT", path, write_report(manifest, report), {"content-type": REPORT_TYPE})
+        connection.request("PUT", path, write_report(binding, report), {"content-type": REPORT_TYPE})
         response = connection.getresponse()
         if response.status != 201:
             raise RuntimeError(f"a report to another campaign is refused: {response.read()!r}")
@@ -217,12 +217,13 @@ def _report(
         waits.append(time.monotonic() - start)
 
 
-def _other_campaign(location: Location) -> tuple[str, str, list[list[str]]]:
-    """An operator's token; another campaign's manifest, and data of reports that it takes."""
+def _other_campaign(location: Location) -> tuple[str, Binding, list[list[str]]]:
+    """An operator's token; what reports of another campaign are bound to, and data of reports that it takes."""
     collector = CollectorService.open(Settings(location.data, database=location.database))
     try:
         manifest = publish_campaign(collector, _OTHER)
-        return collector.tokens.create("attacks"), manifest.sha256, possible_reports(collector, manifest)
+        binding = collector.book.reporting(_OTHER).binding
+        return collector.tokens.create("attacks"), binding, possible_reports(collector, manifest)
     finally:
         collector.close()
 

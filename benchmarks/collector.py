@@ -173,7 +173,7 @@ def run(prepared: Prepared, side: str, scenario: Scenario, database: str, second
             host=server.host,
             port=server.port,
             campaign=CAMPAIGN,
-            manifest=prepared.manifest,
+            binding=prepared.binding,
             kind=scenario.kind,
             reports=scenario.reports,
             senders=scenario.senders,

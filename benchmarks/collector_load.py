@@ -24,6 +24,8 @@ from typing import cast
 import msgspec
 import uvloop
 
+from blendp.wire.reports import Binding
+
 SINGLE, BATCH = "single", "batch"
 
 _TYPES = {SINGLE: "application/vnd.blendp.report.v1+json", BATCH: "application/vnd.blendp.reports.v1"}
@@ -48,7 +50,7 @@ class Order(msgspec.Struct, frozen=True):
     host: str
     port: int
     campaign: str
-    manifest: str
+    binding: Binding
     kind: str
     reports: int
     senders: int
@@ -89,27 +91,27 @@ class Maker:
         ]
 
     def valid(self) -> bytes:
-        return self._request(self._order.manifest, self._pools)
+        return self._request(self._order.binding, self._pools)
 
     def invalid(self, kind: str) -> bytes:
         """Malformed in its body, its manifest or its reports."""
         if kind == "wrong-manifest":
-            return self._request("00" * 32, self._pools)
+            return self._request(Binding("00" * 32, "00" * 8), self._pools)
         if kind == "impossible":
-            return self._request(self._order.manifest, [[bytes.fromhex(one)] for one in self._order.impossible])
+            return self._request(self._order.binding, [[bytes.fromhex(one)] for one in self._order.impossible])
         head, _, body = self.valid().partition(_HEAD_END)
         cut = body[: len(body) * 2 // 3]
         return _LENGTH.sub(b"content-length: %d" % len(cut), head) + _HEAD_END + cut
 
-    def _request(self, manifest: str, pools: list[list[bytes]]) -> bytes:
+    def _request(self, binding: Binding, pools: list[list[bytes]]) -> bytes:
         order = self._order
         path = f"/v1/campaigns/{order.campaign}/reports"
         if order.kind == SINGLE:
             question = self._random.randrange(2)
             data = self._random.choice(pools[question])
             path += "/" + os.urandom(16).hex()
-            return self._framed("PUT", path, _single(manifest, os.urandom(16).hex(), question, data.hex()))
-        return self._framed("POST", path, _batch(manifest, pools, order.reports))
+            return self._framed("PUT", path, _single(binding, os.urandom(16).hex(), question, data.hex()))
+        return self._framed("POST", path, _batch(binding, pools, order.reports))
 
     def _framed(self, method: str, path: str, body: bytes) -> bytes:
         head = (
@@ -119,9 +121,10 @@ class Maker:
         return head.encode() + body
 
 
-def _single(manifest: str, pseudonym: str, question: int, data: str) -> bytes:
+def _single(binding: Binding, pseudonym: str, question: int, data: str) -> bytes:
     return (
-        f'{{"data":"{data}","manifest":"{manifest}","pseudonym":"{pseudonym}","question":"{_QUESTIONS[question]}"}}'
+        f'{{"data":"{data}","manifest":"{binding.manifest}","pseudonym":"{pseudonym}",'
+        f'"question":"{_QUESTIONS[question]}","scheme":"{binding.scheme}"}}'
     ).encode()
 
 
@@ -130,8 +133,8 @@ def _parts(reports: int) -> list[tuple[int, int]]:
     return [(question, count) for question, count in enumerate((reports - reports // 2, reports // 2)) if count]
 
 
-def _batch(manifest: str, pools: list[list[bytes]], reports: int) -> bytes:
-    parts = [b"blR1", bytes.fromhex(manifest)]
+def _batch(binding: Binding, pools: list[list[bytes]], reports: int) -> bytes:
+    parts = [b"blR1", bytes.fromhex(binding.manifest + binding.scheme)]
     for question, count in _parts(reports):
         names = os.urandom(32 * count)
         pool = pools[question]

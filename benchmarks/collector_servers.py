@@ -28,6 +28,7 @@ from blendp.service.campaigns import find, payload
 from blendp.service.collector import CollectorService
 from blendp.service.settings import Settings
 from blendp.wire.campaign import Manifest
+from blendp.wire.reports import Binding
 
 CAMPAIGN = "load"
 OPT_IN_PEOPLE, OPT_IN_RECORDS, POOL = 200, 10, 500
@@ -60,7 +61,7 @@ class Prepared:
 
     location: Location
     number: int
-    manifest: str
+    binding: Binding
     possible: list[list[str]]
     impossible: list[str]
     tuning: str
@@ -89,7 +90,7 @@ def prepare(location: Location) -> Prepared:
     collector = CollectorService.open(Settings(location.data, database=location.database))
     try:
         manifest = publish_campaign(collector)
-        number, asked = _asked(collector, manifest)
+        number, binding, asked = _asked(collector, manifest)
         with collector.store.reading() as connection:
             tuned = _TUNED if collector.store.embedded else ()
             tuning = [f"{name}={connection.exec_driver_sql(f'PRAGMA {name}').scalar_one()}" for name in tuned]
@@ -98,7 +99,7 @@ def prepare(location: Location) -> Prepared:
     return Prepared(
         location=location,
         number=number,
-        manifest=manifest.sha256,
+        binding=binding,
         possible=_possible(asked),
         impossible=[_impossible(form) for form in asked],
         tuning=",".join(tuning),
@@ -108,15 +109,15 @@ def prepare(location: Location) -> Prepared:
 
 def possible_reports(collector: CollectorService, manifest: Manifest) -> list[list[str]]:
     """Data of reports that a campaign takes, for each of its two questions."""
-    return _possible(_asked(collector, manifest)[1])
+    return _possible(_asked(collector, manifest)[2])
 
 
-def _asked(collector: CollectorService, manifest: Manifest) -> tuple[int, list[Question]]:
-    """A campaign's number, and the forms of reports about the query and about the record."""
+def _asked(collector: CollectorService, manifest: Manifest) -> tuple[int, Binding, list[Question]]:
+    """A campaign's number, what reports are bound to, and the forms of reports about the query and about the record."""
     with collector.store.reading() as connection:
         number = find(connection, manifest.terms.campaign).number
         head_list = HeadList.from_bytes(payload(connection, number, "list") or b"")
-    return number, list(manifest.scheme(head_list).questions.values())
+    return number, manifest.binding(head_list), list(manifest.scheme(head_list).questions.values())
 
 
 def _possible(asked: list[Question]) -> list[list[str]]:

@@ -80,7 +80,7 @@ AGREEMENT = 0.01
 GAIN = 2.0
 """How many times smaller than that of splitting our error is at a low correlation."""
 LOW = 0.1
-_QUICK = (1.0, 4.0), (4, 8), (0.0, 0.1, 0.8)
+_QUICK = (1.0, 4.0), (8,), (0.0, 0.1, 0.8)
 
 PUBLISHED = "rsfd published"
 TABLE_LEARNT, TREE_LEARNT = "cbps, table learnt (the default)", "cbps, tree learnt (if asked for)"

@@ -78,6 +78,7 @@ class Fleet:
     def report(self, records: Sequence[Record], batch: int = 1) -> None:
         """Each person's device randomises the record and sends the report; a relay may send many of them in batches."""
         manifest, head_list = self.look()
+        binding = manifest.binding(head_list)
 
         def make(record: Record) -> UploadedReport:
             report = make_report([record], head_list, manifest.terms.epsilon, manifest.query_share, self._random())
@@ -87,9 +88,9 @@ class Fleet:
         def send(some: Sequence[Record]) -> None:
             reports = [make(record) for record in some]
             if batch > 1:
-                self._post("reports", write_batch(manifest.sha256, reports), BATCH_TYPE, len(reports))
+                self._post("reports", write_batch(binding, reports), BATCH_TYPE, len(reports))
             else:
-                body = write_report(manifest.sha256, reports[0])
+                body = write_report(binding, reports[0])
                 self._put(f"reports/{reports[0].report_id.hex()}", body, {"content-type": REPORT_TYPE})
 
         batches = [(records[i : i + batch],) for i in range(0, len(records), batch)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 from hypothesis import settings
 
@@ -15,6 +17,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("xdist_group") is None and _shares_a_fixture(item):
             item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
+        elif item.nodeid.startswith("tests/house/"):
+            item.add_marker(pytest.mark.xdist_group("house"))  # all of them parse the whole source
+
+
+def pytest_collection_finish() -> None:
+    """No garbage collection looks at all modules and tests again: every test that calls for one would wait for it."""
+    gc.collect()
+    gc.freeze()
 
 
 def _shares_a_fixture(item: pytest.Item) -> bool:

@@ -22,6 +22,8 @@ from typing import IO, Any
 
 ENVIRONMENT = {"PATH": os.environ.get("PATH", ""), "COLUMNS": "160", "HOME": os.environ.get("HOME", "/")}
 _MAX_MESSAGE = 1 << 16
+_LATE = ("matplotlib.backends.backend_agg", "matplotlib.backends.backend_svg", "pandas", "pyarrow.dataset", "pydantic")
+"""What libraries load when they are first used: DuckDB looks for pandas, for instance."""
 
 
 class Command:
@@ -53,14 +55,19 @@ class Parent:
 
     def __init__(self) -> None:
         self._socket, theirs = socket.socketpair()
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.forked", str(theirs.fileno())],
-            cwd=Path(__file__).parents[1],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            pass_fds=[theirs.fileno()],
-        )
-        theirs.close()
+        self._folder = tempfile.TemporaryDirectory(prefix="forks-")
+        self.address = f"{self._folder.name}/socket"
+        with theirs, socket.socket(socket.AF_UNIX) as shells:
+            shells.bind(self.address)
+            shells.listen()
+            passed = [theirs.fileno(), shells.fileno()]
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "tests.forked", *map(str, passed)],
+                cwd=Path(__file__).parents[1],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                pass_fds=passed,
+            )
         atexit.register(self.close)
 
     def start(self, arguments: list[str], cwd: Path, env: Mapping[str, str], files: list[IO[bytes]]) -> Command:
@@ -76,6 +83,7 @@ class Parent:
     def close(self) -> None:
         self._socket.close()
         self._process.wait()
+        self._folder.cleanup()
 
 
 @cache
@@ -94,14 +102,35 @@ def run(
     return subprocess.CompletedProcess(["blendp", *arguments], code, *texts)
 
 
+SHELL_FUNCTION = f'blendp() {{ "{sys.executable}" -SEs "{Path(__file__).parent / "fork_client.py"}" "$@"; }}\n'
+"""``blendp`` for scripts of a shell whose environment is :func:`shell_environment`."""
+
+
+def shell_environment() -> dict[str, str]:
+    """What tells the shell's ``blendp`` where to have itself forked."""
+    return {"BLENDP_TEST_FORKS": parent().address}
+
+
 def _text(file: IO[bytes]) -> str:
     file.seek(0)
     return file.read().decode()
 
 
-def _fork_on_demand(connection: socket.socket) -> list[str]:
+def _fork_on_demand(connection: socket.socket, shells: socket.socket) -> list[str]:
     """Answer until the other side is gone; in a forked process, the arguments of its command."""
+    waiting: set[int] = set()
     while True:
+        ready, _, _ = select.select([connection, shells], [], [])
+        if shells in ready:
+            waiting = {pid for pid in waiting if not os.waitpid(pid, os.WNOHANG)[0]}
+            shell, _ = shells.accept()
+            with shell:
+                if not (pid := os.fork()):
+                    connection.close()
+                    shells.close()
+                    return _fork_for_shell(shell)
+            waiting.add(pid)
+            continue
         message, files, _, _ = socket.recv_fds(connection, _MAX_MESSAGE, 3)
         if not message:
             sys.exit()
@@ -113,11 +142,25 @@ def _fork_on_demand(connection: socket.socket) -> list[str]:
             reply = {"pid": pid}
         else:
             connection.close()
+            shells.close()
             _become(request, files)
             return list(request["arguments"])
         for number in files:
             os.close(number)
         connection.send(json.dumps(reply).encode())
+
+
+def _fork_for_shell(shell: socket.socket) -> list[str]:
+    """In a forked process, the arguments of its command; the one that forks it sends its exit code, and ends."""
+    message, files, _, _ = socket.recv_fds(shell, _MAX_MESSAGE, 3)
+    request = json.loads(message)
+    if pid := os.fork():
+        _, status = os.waitpid(pid, 0)
+        shell.send(str(os.waitstatus_to_exitcode(status)).encode())
+        os._exit(0)
+    shell.close()
+    _become(request, files)
+    return list(request["arguments"])
 
 
 def _become(request: dict[str, Any], files: list[int]) -> None:
@@ -131,16 +174,20 @@ def _become(request: dict[str, Any], files: list[int]) -> None:
 
 
 def _load() -> None:
-    """All that commands load: those of the command line, and what the package names."""
+    """All that commands load, now or later: those of the command line, pages, plots, and what the package names."""
     import importlib
     import pkgutil
 
     import blendp
     import blendp.cli
     import blendp.cli.app
+    import blendp.render
 
-    for module in pkgutil.walk_packages(blendp.cli.__path__, "blendp.cli."):
-        importlib.import_module(module.name)
+    for package in (blendp.cli, blendp.render):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            importlib.import_module(module.name)
+    for name in _LATE:
+        importlib.import_module(name)
     for name in blendp.__all__:
         getattr(blendp, name)
 
@@ -150,7 +197,8 @@ def _serve() -> None:
     from blendp.cli import main
 
     gc.freeze()
-    sys.argv = ["blendp", *_fork_on_demand(socket.socket(fileno=int(sys.argv[1])))]
+    connection, shells = (socket.socket(fileno=int(number)) for number in sys.argv[1:])
+    sys.argv = ["blendp", *_fork_on_demand(connection, shells)]
     try:
         main()
     except SystemExit as end:

@@ -2,8 +2,29 @@
 
 from __future__ import annotations
 
+import re
+
 MAX_TEXT_BYTES = 8192
 """A user, query or URL of more bytes than this is none."""
+
+WHITE = "\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+"""The 25 code points with the property White_Space of Unicode, for the brackets of a regular expression."""
+
+_BLANK = re.compile(f"[{WHITE}]*")
+_UNSHOWN = re.compile(
+    "[\0-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\ud800-\udfff\U000e0000-\U000e007f]"
+)
+"""Controls, and what changes the direction or the look of a text without being seen."""
+
+
+def is_presentable(text: str, max_length: int) -> bool:
+    """Whether people can be shown a text: not too long, not blank, with no control, format or separator characters.
+
+    The characters are listed, not looked up, so that every version of Unicode says the same.
+    """
+    shown = len(text) <= max_length and _BLANK.fullmatch(text) is None
+    return shown and _UNSHOWN.search(text) is None
 
 
 def is_usable(text: str) -> bool:

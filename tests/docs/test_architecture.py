@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
-ROOMS = PAGE[PAGE.index("\n## Rooms\n") : PAGE.index("\n## Surveys\n")]
+ROOMS = PAGE[PAGE.index("\n## Rooms\n") : PAGE.index("\n## Beside the package\n")]
 NOT_ROOMS = {"__init__.py", "__main__.py", "_version.py", "py.typed", "__pycache__"}
 
 NOT_MODULES = {"draw", "make_list", "conclude", "run", "simulate", "methods"}

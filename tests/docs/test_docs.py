@@ -13,20 +13,21 @@ from typer.testing import CliRunner
 
 from blendp import write_answers
 from blendp.cli.app import app
+from blendp.cli.table import COMMANDS as COMMANDS_ALONE
+from blendp.cli.table import GROUPS, RENAMED
 from examples.fair_survey import fair_answers
+from tests.forked import SHELL_FUNCTION, shell_environment
 from tests.forked import run as blendp
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = "|".join(
-    (
-        "demo|simulate|run|evaluate|plan|reproduce|tally|survey plan|survey run|survey evaluate|serve|backup|restore",
-        "campaign create|campaign enrol|campaign publish|campaign status|campaign release|campaign export",
-        "token create|token list|token revoke|key list|key rotate|campaign delete|client consent|client look",
-        "campaign audit|clock show|clock accept",
-        "client take-part|client enrol|client send|client forget|client explain|client ledger|client show",
-    )
+    [*COMMANDS_ALONE, *RENAMED, *(f"{group} {name}" for group, some in GROUPS.items() for name in some.commands)]
 )
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("src/**/*.md")])
+PAGES = sorted(
+    path
+    for pattern in ("*.md", "docs/**/*.md", "src/**/*.md", "clients/js/*.md", "clients/js/extension/*.md")
+    for path in ROOT.glob(pattern)
+)
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -61,12 +62,13 @@ def test_the_readme_opens_with_two_commands_that_exist() -> None:
 
 
 def test_the_readme_commands_run(folder: Path) -> None:
-    for line in blocks(ROOT / "README.md", "sh")[1].splitlines():
+    use, search = (blocks(ROOT / "README.md", "sh")[number].splitlines() for number in (1, 4))
+    for line in (*use, *search):
         program, *arguments = shlex.split(line, comments=True)
         assert program == ".venv/bin/blendp"
         if arguments[0] == "synthesise":  # the same log, with fewer people
             arguments += ["--users", "40000", "--overwrite"]
-        if arguments[0] == "evaluate":
+        if arguments[0] == "evaluate" and "--search" not in arguments:
             arguments += ["--repeat", "2"]
         done = blendp(*arguments, cwd=folder)
         assert done.returncode == 0, done.stderr
@@ -127,7 +129,7 @@ def test_the_collector_tutorial_runs(tmp_path: Path) -> None:
     }.items():
         assert old in script
         script = script.replace(old, new)
-    functions = 'blendp() { $PYTHON -m blendp "$@"; }\npython() { $PYTHON "$@"; }\n'
+    functions = SHELL_FUNCTION + 'python() { $PYTHON "$@"; }\n'
     command = [sys.executable, "-m", "blendp", *arguments, "--port", "0"]
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as server:
         assert server.stderr
@@ -135,7 +137,13 @@ def test_the_collector_tutorial_runs(tmp_path: Path) -> None:
         done = subprocess.run(
             ["bash", "-ec", functions + script],
             cwd=tmp_path,
-            env={**os.environ, "BLENDP_SERVER": url, "PYTHON": sys.executable, "PYTHONPATH": str(ROOT)},
+            env={
+                **os.environ,
+                **shell_environment(),
+                "BLENDP_SERVER": url,
+                "PYTHON": sys.executable,
+                "PYTHONPATH": str(ROOT),
+            },
             capture_output=True,
             text=True,
             check=False,

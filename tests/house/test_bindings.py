@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from tests.house.source import PACKAGE, parsed, python_files, short
+from tests.house.source import PACKAGE, nodes
 
 RANDOMISERS = frozenset({"SubsetSelection", "TwoStage"})
 ROOMS = ("src/blendp/mechanisms/", "src/blendp/reports/")
@@ -12,11 +12,9 @@ ROOMS = ("src/blendp/mechanisms/", "src/blendp/reports/")
 
 def test_only_report_schemes_bind_a_randomiser_to_a_list() -> None:
     elsewhere = [
-        f"{short(path)}:{node.lineno}"
-        for path in python_files(PACKAGE)
-        if not short(path).startswith(ROOMS)
-        for node in ast.walk(parsed(path))
-        if isinstance(node, ast.Call) and not _is_check(node) and any(name in RANDOMISERS for name in _names(node))
+        line
+        for line, node in nodes(ast.Call, PACKAGE)
+        if not line.startswith(ROOMS) and not _is_check(node) and any(name in RANDOMISERS for name in _names(node))
     ]
     assert elsewhere == []
 

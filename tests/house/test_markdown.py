@@ -14,7 +14,7 @@ MAX_NUMBERS = 200
 
 FILES = sorted(
     path
-    for pattern in ("*.md", "docs/**/*.md", "src/**/*.md", "benchmarks/**/*.md", "examples/**/*.md")
+    for pattern in ("*.md", "docs/**/*.md", "src/**/*.md", "benchmarks/**/*.md", "examples/**/*.md", "clients/js/*.md")
     for path in ROOT.glob(pattern)
 )
 

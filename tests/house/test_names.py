@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
 from pathlib import Path
 
 import pytest
 
-from tests.house.source import CODE, PACKAGE, bound_names, parsed, python_files, short
+from tests.house.source import CODE, PACKAGE, ROOT, bound_names, nodes, parsed, parts, python_files, short
 
 VAGUE = frozenset({"told", "made", "found", "held", "place", "words"})
 """Words that say nothing of what a variable holds."""
@@ -21,16 +22,25 @@ def test_names_say_what_they_hold() -> None:
     vague = [
         f"{short(path)}:{line} {name}"
         for path in python_files(*CODE)
-        for name, line in bound_names(parsed(path))
+        for name, line in bound_names(path)
         if name.strip("_").lower() in VAGUE
     ]
     assert not vague, f"{len(vague)}: " + "\n".join(vague)
 
 
+def test_names_in_scripts_say_what_they_hold() -> None:
+    scripts = [path for folder in ("scripts", "clients/js") for path in (ROOT / folder).iterdir() if path.is_file()]
+    shell = [path for path in scripts if path.read_bytes().startswith(b"#!/usr/bin/env bash")]
+    assert len(shell) > 4
+    texts = [(short(path), path.read_text(encoding="utf-8")) for path in shell]
+    vague = [(path, name) for path, text in texts for name in re.findall(r"\b([a-z_]+)=", text) if name in VAGUE]
+    assert vague == []
+
+
 def test_bounds_among_parameters_and_constants_are_min_and_max() -> None:
     bare = []
     for path in python_files(PACKAGE):
-        for node in ast.walk(parsed(path)):
+        for node in parts(path):
             parameter = isinstance(node, ast.arg) and node.arg.strip("_") in BOUNDS
             constant = isinstance(node, ast.Name) and node.id.isupper() and _superlative(node.id)
             if parameter or constant:
@@ -44,10 +54,8 @@ def _superlative(constant: str) -> bool:
 
 def test_a_class_name_stands_for_one_class() -> None:
     places = defaultdict(list)
-    for path in python_files(PACKAGE):
-        for node in ast.walk(parsed(path)):
-            if isinstance(node, ast.ClassDef):
-                places[node.name].append(short(path))
+    for line, node in nodes(ast.ClassDef, PACKAGE):
+        places[node.name].append(line)
     assert {name: files for name, files in places.items() if len(files) > 1} == {}
 
 

@@ -8,6 +8,7 @@ import os
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -30,6 +31,7 @@ from blendp.service.store.partitions import make_partition
 from blendp.service.store.reports import keep_reports
 from blendp.service.store.schema import campaign
 from blendp.wire import Manifest, Terms, UploadedReport
+from blendp.wire.reports import Binding
 from tests.support import WHO
 
 DAY = datetime.date(2026, 11, 16)
@@ -89,6 +91,10 @@ class Published:
     @property
     def name(self) -> str:
         return self.manifest.terms.campaign
+
+    @cached_property
+    def binding(self) -> Binding:
+        return self.manifest.binding(self.head_list)
 
 
 def published_campaign(collector: CollectorService, name: str = "c1", **fields: Any) -> Published:

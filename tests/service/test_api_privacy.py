@@ -210,13 +210,13 @@ def test_a_campaign_leaves_no_traces_of_people(tmp_path: Path) -> None:
         for report in uploads[:half]:
             sent = client.put(
                 f"/v1/campaigns/c1/reports/{report.report_id.hex()}",
-                content=write_report(manifest.sha256, report),
+                content=write_report(manifest.binding(head_list), report),
                 headers={"content-type": REPORT_TYPE},
             )
             assert sent.status_code == 201, sent.text
         sent = client.post(
             "/v1/campaigns/c1/reports",
-            content=write_batch(manifest.sha256, uploads[half:]),
+            content=write_batch(manifest.binding(head_list), uploads[half:]),
             headers={"content-type": BATCH_TYPE},
         )
         assert sent.json() == {"outcomes": ["accepted"] * (UPLOADS - half)}
@@ -346,7 +346,7 @@ def test_keys_of_campaigns_that_are_over_are_in_no_memory(tmp_path: Path, end: s
 
     async def talk(client: httpx.AsyncClient) -> None:
         async def put(report: UploadedReport) -> int:
-            body, headers = write_report(published.manifest.sha256, report), {"content-type": REPORT_TYPE}
+            body, headers = write_report(published.binding, report), {"content-type": REPORT_TYPE}
             address = f"/v1/campaigns/c1/reports/{report.report_id.hex()}"
             return (await client.put(address, content=body, headers=headers)).status_code
 

@@ -104,7 +104,7 @@ def test_there_and_back(databases: Places, tmp_path: Path) -> None:
     assert secrets(new.data) == secrets(old.data)
     assert (new.data / "keys").stat().st_mode & 0o777 == 0o700
     collector = CollectorService.open(new)
-    assert [one["campaign"] for one in overview(collector.store)] == ["one", "two"]
+    assert [one.campaign for one in overview(collector.store)] == ["one", "two"]
     assert collector.tokens.scopes_of(token) is not None
     with collector.store.writing() as connection:
         rows = {find(connection, "one").number: [(bytes(16), bytes(16), 0, b"x")]}
@@ -120,7 +120,7 @@ def test_there_and_back(databases: Places, tmp_path: Path) -> None:
     assert "--overwrite" in printed
     assert blendp("restore", str(out), *options(new), *known, "--overwrite")[0] == 0
     collector = CollectorService.open(new)
-    assert [one["campaign"] for one in overview(collector.store)] == ["one", "two"]
+    assert [one.campaign for one in overview(collector.store)] == ["one", "two"]
     collector.close()
 
 
@@ -286,7 +286,7 @@ def test_a_running_collector_is_not_replaced(tmp_path: Path) -> None:
     code, _, printed = blendp("restore", str(tmp_path / "b.tar"), *options(settings), "--overwrite")
     assert code == 5
     assert "stop the collector first" in printed
-    assert [one["campaign"] for one in overview(collector.store)] == ["one"]
+    assert [one.campaign for one in overview(collector.store)] == ["one"]
     collector.close()
     assert blendp("restore", str(tmp_path / "b.tar"), *options(settings), "--overwrite")[0] == 0
 
@@ -374,7 +374,7 @@ def test_a_backup_that_was_cut_is_refused_and_the_old_one_stays(databases: Place
     assert code == 2, printed
     assert printed.startswith("Error: FILE")
     collector = CollectorService.open(settings)
-    assert [one["campaign"] for one in overview(collector.store)] == ["one"]
+    assert [one.campaign for one in overview(collector.store)] == ["one"]
     collector.close()
 
 

@@ -57,7 +57,7 @@ def test_reports_are_not_refused_for_good_by_a_clock_that_runs_fast(tmp_path: Pa
     machine = Machine()
     collector = machine.open(tmp_path)
     published = published_campaign(collector)
-    body = write_batch(published.manifest.sha256, published.make(2))
+    body = write_batch(published.binding, published.make(2))
     headers = {"content-type": BATCH_TYPE}
 
     async def talk(client: httpx.AsyncClient) -> None:

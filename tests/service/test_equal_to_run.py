@@ -21,7 +21,7 @@ from blendp.headlist import HeadList
 from blendp.methods import LogPeople
 from blendp.privacy import Budget
 from blendp.render.release.document import release_card, release_of_document, rows_for_json
-from blendp.render.release.files import FILES, write_readable, write_release
+from blendp.render.release.files import READABLE, write_readable, write_release
 from blendp.reports import QUESTION_NUMBER, ListQuestions, Report, ReportSums
 from blendp.service.campaigns import keyed, pseudonym_key
 from blendp.service.collector import CollectorService
@@ -92,7 +92,7 @@ def require_same_files(release: blendp.Release, signed: dict[str, Any], folder: 
     read = release_of_document(signed, release.head_list)
     (folder / "export").mkdir()
     write_readable(read, signed["card"], folder / "export", title="blendp release")
-    for name in FILES:
+    for name in READABLE:
         ours, theirs = ((folder / kind / name).read_text() for kind in ("export", "run"))
         assert json.loads(ours) == json.loads(theirs) if name == "release.json" else ours == theirs, name
     assert release_card(read) == signed["card"]

@@ -135,7 +135,7 @@ def test_a_campaign_that_cannot_be_ended_keeps_its_reports(
     with pytest.raises(ZeroDivisionError):
         getattr(collector.lifecycle, end)("c1")
     assert rows_left(collector.store) == {1: 7, 2: 5}
-    assert [one["state"] for one in overview(collector.store)] == ["reporting", "reporting"]
+    assert [one.state for one in overview(collector.store)] == ["reporting", "reporting"]
 
 
 @ENDS
@@ -152,7 +152,7 @@ def test_nobody_else_waits_for_the_end_of_a_campaign(
     def others_come(_connection: Connection, _number: int) -> None:
         send(collector.store, other, 2)
         look_and_delete(collector.store, 3)
-        assert status(collector.store, collector.clock, "c3")["clients"]["reports"] == 14
+        assert status(collector.store, collector.clock, "c3").clients.reports == 14
         collector.lifecycle.create(terms_of("c4"))
         collector.lifecycle.release("c2")
 
@@ -242,7 +242,7 @@ def test_reports_that_a_backup_reads_go_when_it_is_done(
     restore_backup(tmp_path / "backup.tar", settings, overwrite=True)
     restored = CollectorService.open(settings, on())
     assert rows_left(restored.store) == {1: 7, 2: 5}
-    assert [one["state"] for one in overview(restored.store)] == ["reporting", "reporting"]
+    assert [one.state for one in overview(restored.store)] == ["reporting", "reporting"]
     restored.close()
 
 

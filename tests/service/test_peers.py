@@ -149,7 +149,7 @@ def test_addresses_of_one_network_share_a_bucket(tmp_path: Path) -> None:
 def test_a_batch_costs_as_many_as_it_has_reports(tmp_path: Path) -> None:
     collector = open_collector(tmp_path, rate=20.0)
     published = published_campaign(collector)
-    body = write_batch(published.manifest.sha256, published.make(500))
+    body = write_batch(published.binding, published.make(500))
 
     async def talk(client: httpx.AsyncClient) -> None:
         headers = {"content-type": BATCH_TYPE}

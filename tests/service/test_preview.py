@@ -57,7 +57,7 @@ def reports_of(published: Published, count: int, query: str | None = None) -> by
         )
         name = person.to_bytes(16, "big")
         uploads.append(UploadedReport(name, name, QUESTION_NUMBER[one.question], one.data))
-    return write_batch(published.manifest.sha256, uploads)
+    return write_batch(published.binding, uploads)
 
 
 async def send(client: httpx.AsyncClient, body: bytes) -> None:
@@ -81,7 +81,7 @@ def test_a_preview_signs_nothing_and_shows_what_a_release_would(collector: Colle
         assert status(collector.store, on(), "c1") == before
         assert (await client.get("/v1/campaigns/c1/release")).status_code == 404
         more = [UploadedReport(b"x" * 16, b"x" * 16, one.question, one.data) for one in published.make(1)]
-        await send(client, write_batch(published.manifest.sha256, more))
+        await send(client, write_batch(published.binding, more))
         expected = (await client.get(address, headers=headers)).json()
         assert expected["clients"] == CLIENTS + 1
         release = (await client.post("/v1/campaigns/c1/release", headers=headers)).json()
@@ -120,10 +120,11 @@ def test_honest_clients_are_no_alarm(collector: CollectorService) -> None:
         await send(client, reports_of(published, CLIENTS))
         _, release = collector.lifecycle.preview("c1")
         checks = release_checks(release)
-        assert not checks["agreement"]["differ"]
-        assert checks["agreement"]["flagged"] == []
+        assert checks.agreement is not None
+        assert not checks.agreement.differ
+        assert checks.agreement.flagged == []
         assert all_cautions(release) == []
-        json.dumps(checks, allow_nan=False)
+        json.dumps(checks.to_dict(), allow_nan=False)
 
     with_client(collector, talk)
 

@@ -17,6 +17,7 @@ from tests.simulation.world import (
     KINDS,
     MIN_CLIENTS,
     NEW,
+    OF_RELEASE,
     OTHER_BYTES,
     REPLAY,
     SAME_INSTALL,
@@ -505,7 +506,7 @@ def release_while_batches_are_in_flight(world: World) -> None:
     counted = world.model.counted
     assert released.json["clients"] == len(counted)
     world.model.end("released")
-    world.model.documents.add("release")
+    world.model.documents |= OF_RELEASE
     world.check()
     world.check_release(counted)
 
@@ -536,7 +537,7 @@ def deletions_while_releasing(world: World) -> None:
     counted = world.model.counted
     assert answer.json["clients"] == len(counted) == 40 - sum(deleted)
     world.model.end("released")
-    world.model.documents.add("release")
+    world.model.documents |= OF_RELEASE
     world.check()
     world.check_release(counted)
 
@@ -559,7 +560,7 @@ def two_releases_at_once(world: World) -> None:
     assert len(others) == 3, answers
     assert {(one.status, one.problem) for one in others} <= {(409, "wrong-state"), (503, "busy")}, answers
     world.model.end("released")
-    world.model.documents.add("release")
+    world.model.documents |= OF_RELEASE
     world.check()
     world.check_release(counted)
 

@@ -53,7 +53,7 @@ def test_killed_a_hundred_times_on_sqlite(nursery: Nursery, tmp_path: Path) -> N
             for kill in range(KILLS):
                 if chance.random() < 0.8:
                     server.wait(server.pids)
-                time.sleep(chance.uniform(0.0, 0.15))
+                time.sleep(chance.uniform(0.0, 0.05))
                 acknowledged = load.so_far()
                 server.kill()
                 server.start_all()
@@ -79,7 +79,7 @@ def test_workers_killed_on_postgresql(nursery: Nursery, postgres: Postgres, tmp_
         with Load(world, _SEED) as load:
             for _ in range(KILLS_OF_WORKERS):
                 server.wait(server.pids)
-                time.sleep(chance.uniform(0.05, 0.4))
+                time.sleep(chance.uniform(0.05, 0.2))
                 acknowledged = load.so_far()
                 server.kill(None if chance.random() < 0.3 else chance.choice(server.pids))
                 server.start_all()

@@ -35,7 +35,7 @@ from blendp.wire.install import deletion_key, pseudonym
 from blendp.wire.keys import Trust
 from blendp.wire.media_types import BATCH_TYPE, OPT_IN_TYPE, REPORT_TYPE
 from blendp.wire.problems import PROBLEMS
-from blendp.wire.reports import ID_BYTES, UploadedReport, write_batch, write_report
+from blendp.wire.reports import ID_BYTES, Binding, UploadedReport, write_batch, write_report
 from tests.simulation.database import Databases, Rows, rows_of
 from tests.simulation.servers import Answer, Client, NoAnswer, Nursery, Server
 from tests.support import WHO
@@ -57,6 +57,7 @@ NEW, REPLAY, OTHER_BYTES, SAME_INSTALL, IMPOSSIBLE, MALFORMED = KINDS = (
 _STATUS = {"accepted": 201, "duplicate": 200}
 _TOO_MANY_WRONG_TOKENS = 8
 _INSTALLS_TO_COME = 4
+OF_RELEASE = {"release", "index", "index-descriptor"}
 _BAR = b"barred "
 
 
@@ -162,6 +163,7 @@ class World:
         self.names = 0
         self.scheme: ListScheme | None = None
         self.manifest: Manifest | None = None
+        self.binding: Binding | None = None
         self.listed: Listed | None = None
         self.token = databases.token
         self.trust = self.first = Trust.of(databases.first_key)
@@ -203,7 +205,7 @@ class World:
         assert created.status == 201, created
         assert self._operator("POST", path, fields).problem == "conflict"
         self.model = Model(name)
-        self.scheme = self.manifest = self.listed = None
+        self.scheme = self.manifest = self.binding = self.listed = None
         enrolled = self._operator("POST", f"{self.path}/enrolments", {"count": PEOPLE})
         assert enrolled.status == 201, enrolled
         self.tokens: list[str] = enrolled.json["tokens"]
@@ -245,7 +247,7 @@ class World:
                 model.state = "reporting"
                 return "too-few"
             model.end("released")
-            model.documents.add("release")
+            model.documents |= OF_RELEASE
             return "done"
 
         counted, before = self.model.counted, self.model.state
@@ -364,12 +366,12 @@ class World:
         self, form: str, drawn: Sequence[tuple[str, UploadedReport]], right_manifest: bool = True
     ) -> tuple[bytes, str, str]:
         """The body, its type, and where it is sent."""
-        manifest = self.manifest.sha256 if right_manifest and self.manifest else "00" * 32
+        binding = self.binding if right_manifest and self.binding else Binding("00" * 32, "00" * 8)
         reports = [report for _, report in drawn]
         if form == SINGLE:
-            body, path = write_report(manifest, reports[0]), f"{self.path}/reports/{reports[0].report_id.hex()}"
+            body, path = write_report(binding, reports[0]), f"{self.path}/reports/{reports[0].report_id.hex()}"
             return body[:-1] if drawn[0][0] == MALFORMED else body, REPORT_TYPE, path
-        return write_batch(manifest, reports), BATCH_TYPE, f"{self.path}/reports"
+        return write_batch(binding, reports), BATCH_TYPE, f"{self.path}/reports"
 
     def send_rubbish(self, form: str) -> None:
         """A body that is none."""
@@ -678,7 +680,7 @@ class World:
         self.manifest.require_list(head_list)
         terms = Terms.from_bytes(self.seen[self.model.name, "terms"])
         assert self.manifest.terms == terms
-        self.scheme = self.manifest.scheme(head_list)
+        self.scheme, self.binding = self.manifest.scheme(head_list), self.manifest.binding(head_list)
         collector = self._by_hand()
         with collector.store.reading() as connection:
             query = "SELECT payload FROM document JOIN campaign ON number = campaign WHERE kind = 'listed' AND name = "

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -45,16 +46,22 @@ def without_server(then: str, *arguments: str, cwd: Path) -> subprocess.Complete
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=120, check=False)
 
 
+owners = cache(packages_distributions)
+
+
 def packages_of(requirements: list[str]) -> set[str]:
     """The names under which these requirements are imported."""
     wanted = {re.split(r"[\[<>=;]", one)[0].replace("-", "_") for one in requirements}
-    owned_by = packages_distributions().items()
-    return {package for package, owners in owned_by if wanted & {one.lower().replace("-", "_") for one in owners}}
+    owned_by = owners().items()
+    return {package for package, names in owned_by if wanted & {one.lower().replace("-", "_") for one in names}}
 
 
-BASE = packages_of(PROJECT["dependencies"])
-SERVER = packages_of(PROJECT["optional-dependencies"]["server"])
-SPARK = packages_of(PROJECT["optional-dependencies"]["spark"]) | {"py4j"}
+def base() -> set[str]:
+    return packages_of(PROJECT["dependencies"])
+
+
+def extra(name: str) -> set[str]:
+    return packages_of(PROJECT["optional-dependencies"][name])
 
 
 def imported(path: Path) -> set[str]:
@@ -66,18 +73,19 @@ def imported(path: Path) -> set[str]:
 
 
 def test_the_extra_is_what_a_collector_alone_needs() -> None:
-    assert SERVER_PACKAGES <= SERVER
-    assert not SERVER & BASE
+    assert extra("server") >= SERVER_PACKAGES
+    assert not extra("server") & base()
     used = set().union(*(imported(path) for path in (SOURCE / "service").rglob("*.py")))
-    assert used - BASE <= SERVER_PACKAGES | {"anyio"}  # which httpx, of the base, brings along
+    assert used - base() <= SERVER_PACKAGES | {"anyio"}  # which httpx, of the base, brings along
 
 
 def test_everything_else_needs_the_base_alone() -> None:
-    allowed = {"engines": BASE | SPARK, "service": BASE | SERVER}
+    allowed = {"engines": base() | extra("spark") | {"py4j"}, "service": base() | extra("server")}
+    everywhere = base()
     for path in SOURCE.rglob("*.py"):
         room = path.relative_to(SOURCE).parts[0]
         if path.name != "serve.py":  # looks at the address of a database before a collector is started
-            assert imported(path) <= allowed.get(room, BASE), path
+            assert imported(path) <= allowed.get(room, everywhere), path
 
 
 def test_everything_but_the_collector_is_imported_without_it(tmp_path: Path) -> None:

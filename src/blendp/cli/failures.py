@@ -34,6 +34,9 @@ SERVER_PACKAGES = frozenset(
 """What a collector needs and others do not: the extra ``server``."""
 
 _BAD_REQUEST = (400, 413, 415, 422)
+_ARGUMENTS = frozenset({"name", "logs", "data", "campaign", "release", "index"})
+"""What is given by its position."""
+
 _ALIASES = {
     "path": "out",
     "cap epsilon": "lower_cap",
@@ -54,7 +57,7 @@ class NoSuchFileError(ParameterError):
 
 def explained(command: Callable[..., None]) -> Callable[..., None]:
     """Turn every foreseeable failure of a command into one sentence and an exit code of its own."""
-    options_of_command = set(inspect.signature(command).parameters) - {"name", "logs", "data", "campaign"}
+    options_of_command = set(inspect.signature(command).parameters) - _ARGUMENTS
 
     @wraps(command)
     def command_explained(*arguments: Any, **options: Any) -> None:

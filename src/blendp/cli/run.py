@@ -37,8 +37,8 @@ def run(
 ) -> None:
     """Release the popular records of a log.
 
-    Writes estimates.csv, trends.csv, head_list.json, release.json and report.html. Everything written is
-    protected by the promise in release.json.
+    Writes estimates.csv, trends.csv, head_list.json, release.json and report.html, and all of it in one document,
+    release_document.json. Everything written is protected by the promise in release.json.
 
     This command plays BOTH sides on a log that one party already holds: it splits the users, makes the list, and
     randomises the clients' records itself. In a deployment clients randomise on their own devices, and the log of

@@ -122,4 +122,25 @@ GROUPS: Mapping[str, CommandGroup] = {
             "show": "Show every payload exactly as it was or will be sent, and its fate.",
         },
     ),
+    "search": CommandGroup(
+        "Search a release offline.\n\n"
+        "An index has the listed records of a release with their shares and errors. It is a function of the release, "
+        "so everybody makes the same bytes, and searching it tells nobody what is typed.",
+        {
+            "build": "Make the offline index of a release: a function of its bytes alone, so everybody makes the same.",
+            "query": "Show what an index finds for a text: exact, then beginnings, words and typing errors, each by "
+            "share.",
+        },
+    ),
+    "vectors": CommandGroup(
+        "Cases that hold clients in any language to the specification.\n\n"
+        "A vector is a call with its input and what comes out, or the reason for which it is refused. Whoever writes a "
+        "client replays them all before it talks to anybody.",
+        {
+            "check": "Replay the vectors for a client in any language, over its standard input and output.",
+            "list": "Show how many vectors there are of every kind, their call, and the rules of the specification "
+            "that they test.",
+            "write": "Make all vectors anew with this version of blendp, the same bytes every time.",
+        },
+    ),
 }

@@ -12,12 +12,18 @@ where:
 from __future__ import annotations
 
 import datetime
-from email.utils import parsedate_to_datetime
+import re
 
 FIRST = 5.0
 MAX_DELAY = 3600.0
 MAX_DELAY_IF_LATE = 6 * 3600.0
 MAX_WAIT = 14 * 86_400.0
+
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_DATE = re.compile(
+    r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), ([0-9]{2}) "
+    rf"({'|'.join(_MONTHS)}) ([0-9]{{4}}) ([0-9]{{2}}):([0-9]{{2}}):([0-9]{{2}}) GMT"
+)
 
 
 def delay(attempts: int, u: float, retry_after: float = 0.0, max_delay: float = MAX_DELAY) -> float:
@@ -26,16 +32,19 @@ def delay(attempts: int, u: float, retry_after: float = 0.0, max_delay: float = 
 
 
 def retry_after(header: str | None, now: float) -> float:
-    """Seconds that a Retry-After header asks for, in seconds or as a date; 0 if it says nothing sensible."""
+    """Seconds that a Retry-After header asks for, in seconds or as a date (IMF-fixdate); 0 if it is neither."""
     if header is None:
         return 0.0
     text = header.strip()
     if text.isascii() and text.isdigit():
         return float(min(int(text[:12]), MAX_WAIT))
+    match = _DATE.fullmatch(text)
+    if match is None:
+        return 0.0
+    day, month, *rest = match.groups()
+    year, hour, minute, second = map(int, rest)
     try:
-        moment = parsedate_to_datetime(text)
+        moment = datetime.datetime(year, _MONTHS.index(month) + 1, int(day), hour, minute, second, tzinfo=datetime.UTC)
     except ValueError:
         return 0.0
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=datetime.UTC)
     return min(max(0.0, moment.timestamp() - now), MAX_WAIT)

@@ -146,7 +146,7 @@ class Collector:
             manifest = Manifest.from_bytes(payload)
         if manifest.terms != offer.terms:
             raise RefusedError("terms", f"The manifest of {campaign} does not keep the terms that were signed before.")
-        if self._fetch(self.url, of_campaign(addresses.RELEASE, campaign)) is not None:
+        if self._fetch(self.url, of_campaign(addresses.RELEASE, campaign), MAX_LIST_BYTES) is not None:
             raise RefusedError("released", f"{campaign} is released: it asks nobody any more.")
         witnesses = self._ask_witnesses(campaign, data, payload, offer.trust.on(day))
         self.policy.require_manifest(manifest)
@@ -185,7 +185,7 @@ class Collector:
         statements = []
         for statement in index.statements[:_MAX_KEYS]:
             with _refusing("a key statement"):
-                statements.append(Envelope.from_bytes(statement.to_bytes()))
+                statements.append(Envelope.of_message(statement))
         return start.following(statements)
 
     def _keys_document(self) -> Keys:
@@ -207,9 +207,11 @@ class Collector:
             if envelope.payload == payload:
                 continue
             try:
-                envelope.verified(MANIFEST_TYPE, trusted)
-            except SignatureError:
+                theirs = Manifest.from_bytes(envelope.verified(MANIFEST_TYPE, trusted))
+            except (SignatureError, ParameterError):
                 raise RefusedError("witness", f"{witness} was told another manifest of {campaign}.") from None
+            if theirs.terms.campaign != campaign:
+                raise RefusedError("witness", f"{witness} shows the manifest of {theirs.terms.campaign}.")
             raise EquivocationError(campaign, "manifest", ((self.url, data), (witness, other)))
         return len(self.witnesses)
 

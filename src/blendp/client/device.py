@@ -25,7 +25,7 @@ from blendp.client.explanation import Explanation, explain
 from blendp.client.http import Http
 from blendp.client.ledger import CAP, YEARLY, Ledger, LedgerEntry
 from blendp.client.outbox import DELETIONS, NEEDS, Outbox, Summary
-from blendp.client.personal import campaign_records, fitting
+from blendp.client.personal import campaign_records, enrolment_body, participates
 from blendp.client.refusals import EquivocationError, RefusedError
 from blendp.client.store import DeviceStore, Item, Participation, Server
 from blendp.errors import ParameterError
@@ -33,7 +33,6 @@ from blendp.headlist import HeadList
 from blendp.headlist.head_list import Record
 from blendp.privacy import Budget
 from blendp.randomness import ReleaseRandom, require_release
-from blendp.randomness.random import COIN_BITS
 from blendp.reports import QUESTION_NUMBER
 from blendp.wire import Manifest, Terms, UploadedReport, addresses
 from blendp.wire.addresses import of_campaign, of_report
@@ -41,8 +40,6 @@ from blendp.wire.deletions import DeletionRequest
 from blendp.wire.install import ENROLMENT_NONCE_BYTES, ENROLMENT_TOKEN, deletion_key, pseudonym
 from blendp.wire.keys import Trust
 from blendp.wire.media_types import JSON_TYPE, OPT_IN_TYPE, REPORT_TYPE
-from blendp.wire.messages import MAX_BODY_BYTES
-from blendp.wire.opt_in import OptInRecords, record_bytes
 from blendp.wire.reports import ID_BYTES, write_report
 from blendp.wire.text_forms import require_day
 
@@ -66,18 +63,21 @@ class Device:
         sleep: Callable[[float], None] = time.sleep,
         jitter: Callable[[], float] = _SYSTEM.random,
         random: ReleaseRandom | None = None,
+        entropy: Callable[[int], bytes] = os.urandom,
     ) -> None:
         """Open the device in this folder, or make one; only then do the caps, for life and for a year, count.
 
-        The collector is needed to look at campaigns and to take part; all else works without.
+        The collector is needed to look at campaigns and to take part; all else works without. Reports are drawn with
+        ``random``; the install secret, ids and nonces come from ``entropy``.
         """
         self.folder = Path(folder)
         self._collector = collector
         self._clock, self._sleep = clock, sleep
         self._random = ReleaseRandom() if random is None else random
         require_release(self._random)
+        self._entropy = entropy
         self._http = http or (collector.http if collector is not None else Http())
-        self._store = DeviceStore(self.folder, cap, yearly)
+        self._store = DeviceStore(self.folder, cap, yearly, entropy)
         self._outbox = Outbox(self._store, self._http, clock, jitter)
 
     def __enter__(self) -> Self:
@@ -186,7 +186,7 @@ class Device:
         if self._today > require_day("reports_until", terms.reports_until):
             raise ParameterError("campaign", campaign, f"reported to until {terms.reports_until}", "It is too late.")
         entry = self._entry(campaign, "client", terms.client_budget)
-        done = self._drawn(seen, campaign_records(records, terms))
+        binding, done = seen.manifest.binding(seen.head_list), self._drawn(seen, campaign_records(records, terms))
         with self._store.whole():
             before = self._done_before(campaign, "client")
             if before is not None:
@@ -197,7 +197,7 @@ class Device:
             if not done.silent:
                 self._store.spend(entry)
                 report = self._report(done)
-                body = write_report(seen.manifest.sha256, report)
+                body = write_report(binding, report)
                 self._outbox.add(done, "report", "PUT", of_report(campaign, report.report_id), REPORT_TYPE, body)
             self._store.add_participation(done)
         return done
@@ -220,13 +220,14 @@ class Device:
             legal = f"open to opt-in people, from {terms.opens} to {terms.opt_in_until}"
             raise ParameterError("campaign", campaign, legal, f"Today is {self._day}.")
         body = self._enrolment(terms, campaign_records(records, terms))
+        entry = self._entry(campaign, "opt-in", terms.budget)
         with self._store.whole():
             before = self._done_before(campaign, "opt-in")
             if before is not None:
                 return before
             self._visit(campaign)
             self._require_consent(Consent.OPT_IN)
-            self._store.spend(self._entry(campaign, "opt-in", terms.budget))
+            self._store.spend(entry)
             done = Participation(campaign, "opt-in", self._day, offer.server, token=token)
             self._store.add_participation(done)
             self._outbox.add(done, "opt-in", "PUT", of_campaign(addresses.OPT_IN, campaign), OPT_IN_TYPE, body)
@@ -326,18 +327,14 @@ class Device:
     def _drawn(self, seen: Campaign, records: Sequence[Record]) -> Participation:
         """Whether this device takes part, which no record has a say in, and its report if it does; not yet real."""
         done = Participation(seen.terms.campaign, "client", self._day, seen.server)
-        if not bool(self._random.coins(round(seen.terms.participation * (1 << COIN_BITS)), 1)[0]):
+        if not participates(seen.terms, self._random):
             return done
         question, data = self._randomised(records, seen)
-        return replace(done, report_id=os.urandom(ID_BYTES), question=question, data=data)
+        return replace(done, report_id=self._entropy(ID_BYTES), question=question, data=data)
 
     def _enrolment(self, terms: Terms, records: Sequence[Record]) -> bytes:
-        """The body of an enrolment: some of the records, drawn at random, and the nonce by which a retry is known."""
-        count = min(terms.opt_in_records, len(records))
-        chosen = [records[index] for index in self._random.subset(len(records), count).tolist()]
-        nonce = os.urandom(ENROLMENT_NONCE_BYTES)
-        room = MAX_BODY_BYTES - len(OptInRecords.of(terms.sha256, nonce, []).to_bytes())
-        return OptInRecords.of(terms.sha256, nonce, fitting(chosen, record_bytes, room)).to_bytes()
+        """What an opt-in person sends; not yet real."""
+        return enrolment_body(terms, records, self._entropy(ENROLMENT_NONCE_BYTES), self._random)
 
     def _randomised(self, records: Sequence[Record], seen: Campaign) -> tuple[int, bytes]:
         """The one report: the number of its question, and its bytes."""

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from blendp.client.refusals import NetworkError, RefusedError
 from blendp.errors import ParameterError
-from blendp.wire.problems import PROBLEMS, slug_of
+from blendp.wire.problems import slug_of
 
 if TYPE_CHECKING:
     import httpx
@@ -56,15 +56,18 @@ class HttpAnswer:
 
     @property
     def refused(self) -> bool:
-        """Whether a collector itself refused: with a problem that it knows. Anything else may be a proxy's page."""
-        return 400 <= self.status < 500 and self.problem in PROBLEMS
+        """Whether a collector itself refused, with a problem of its own. Anything else may be a proxy's page."""
+        return 400 <= self.status < 500 and self._slug is not None
 
     @property
     def problem(self) -> str:
-        """Why a request was refused: a known problem type, or the status."""
+        """Why a request was refused: the collector's problem, or the status."""
+        return self._slug or f"http-{self.status}"
+
+    @property
+    def _slug(self) -> str | None:
         value = self.json()
-        slug = slug_of(value) if isinstance(value, dict) else None
-        return slug or f"http-{self.status}"
+        return slug_of(value) if isinstance(value, dict) else None
 
 
 class Http:
@@ -192,7 +195,7 @@ def server_url(parameter: str, url: str, *, allow_http: bool = False, plain: str
         host, _ = parts.hostname, parts.port
     except ValueError:
         raise ParameterError(parameter, url, "an address", remedy) from None
-    if not host or parts.username or parts.password or parts.query or parts.fragment or not url.isprintable():
+    if not host or not url.isprintable() or any(sign in url for sign in "?#@"):
         raise ParameterError(parameter, url, "https://host[:port][/path]", remedy)
     if parts.scheme != "https" and not (parts.scheme == "http" and (allow_http or host in _LOOPBACK)):
         raise ParameterError(parameter, url, "https", plain)

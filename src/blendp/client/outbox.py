@@ -129,10 +129,10 @@ class Outbox:
         day = require_day(name, getattr(terms, name))
         return datetime.datetime.combine(day, datetime.time(), datetime.UTC).timestamp() + _DAY
 
-    def _too_early_to_be_late(self, item: Item, answer: HttpAnswer) -> bool:
-        """Whether a collector says that it is too late, or not yet time, on a day on which the campaign is open."""
+    def _in_time(self, item: Item) -> bool:
+        """Whether the last day on which the campaign takes such items is not over by this device's clock."""
         end = self._end(item)
-        return answer.problem in _BY_THE_CLOCK and end is not None and self._clock() < end
+        return end is not None and self._clock() < end
 
     def _waiting(self) -> list[Item]:
         return [item for item in self._store.items() if item.state == "waiting"]
@@ -142,7 +142,8 @@ class Outbox:
         now = self._clock()
         with self._store.whole():
             if item.kind in NEEDS and not self._store.consent.covers(NEEDS[item.kind]):
-                self._store.settle(item, "dropped", "consent withdrawn")
+                if any(waiting.id == item.id for waiting in self._waiting()):
+                    self._store.settle(item, "dropped", "consent withdrawn")
                 return
             if not self._store.attempt(item, now, now + delay(item.attempts + 1, self._jitter())):
                 return
@@ -153,18 +154,40 @@ class Outbox:
         except (NetworkError, RefusedError):
             self._store.postpone(item, None, "network")
             return
-        outcome = _outcome(answer, item.kind)
-        if outcome is not None:
-            self._store.settle(item, "sent", outcome)
-            return
-        early = answer.refused and self._too_early_to_be_late(item, answer)
-        if answer.refused and answer.status not in RETRYABLE and not early:
-            self._store.settle(item, "refused", answer.problem)
+        verdict = verdict_on(answer, item.kind, self._in_time(item))
+        if verdict.state != "waiting":
+            self._store.settle(item, verdict.state, verdict.reason)
             return
         heard = self._clock()
         asked = retry_after(answer.headers.get("retry-after"), heard)
-        max_delay = MAX_DELAY_IF_LATE if early else MAX_DELAY
-        self._store.postpone(item, heard + delay(item.attempts + 1, self._jitter(), asked, max_delay), answer.problem)
+        max_delay = MAX_DELAY_IF_LATE if verdict.too_early else MAX_DELAY
+        self._store.postpone(item, heard + delay(item.attempts + 1, self._jitter(), asked, max_delay), verdict.reason)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What an answer means for what was sent.
+
+    where:
+        state      is sent, refused or waiting: then the same bytes are sent again,
+        reason     is the outcome, the problem or the status,
+        too_early  is whether the collector says that it is too late, or not yet time, while this device's clock says
+                   that the campaign is open.
+    """
+
+    state: str
+    reason: str
+    too_early: bool = False
+
+
+def verdict_on(answer: HttpAnswer, kind: str, in_time: bool) -> Verdict:
+    """What an answer to an item of this kind means; ``in_time`` says whether the campaign's last day is not over."""
+    outcome = _outcome(answer, kind)
+    if outcome is not None:
+        return Verdict("sent", outcome)
+    too_early = answer.refused and in_time and answer.problem in _BY_THE_CLOCK
+    final = answer.refused and answer.status not in RETRYABLE and not too_early
+    return Verdict("refused" if final else "waiting", answer.problem, too_early)
 
 
 def _outcome(answer: HttpAnswer, kind: str) -> str | None:

@@ -13,8 +13,12 @@ from unicodedata import normalize
 from blendp.errors import ParameterError
 from blendp.headlist.head_list import Record
 from blendp.normalise import normalise_query, normalise_url
+from blendp.randomness import Random
+from blendp.randomness.random import COIN_BITS
 from blendp.texts import is_usable
 from blendp.wire import Terms
+from blendp.wire.messages import MAX_BODY_BYTES
+from blendp.wire.opt_in import OptInRecords, record_bytes
 
 
 def campaign_records(records: Iterable[Record], terms: Terms) -> list[Record]:
@@ -47,6 +51,32 @@ def _text(text: object, normalised: Callable[[str], str]) -> str | None:
         return None
     normal = normalised(text)
     return normal if normal and is_usable(normal) else None
+
+
+def drawn(records: Sequence[Record], max_records: int, random: Random) -> list[Record]:
+    """At most so many of the records, every choice equally likely, in their order.
+
+    Floyd's algorithm: the step for ``last`` adds a number drawn from 0 .. last, or ``last`` if that number is taken.
+    """
+    chosen: set[int] = set()
+    for last in range(max(0, len(records) - max_records), len(records)):
+        number = int(random.below(last + 1, 1)[0])
+        chosen.add(last if number in chosen else number)
+    return [records[number] for number in sorted(chosen)]
+
+
+def participates(terms: Terms, random: Random) -> bool:
+    """Draw whether a client takes part, which no record has a say in."""
+    return bool(random.coins(round(terms.participation * (1 << COIN_BITS)), 1)[0])
+
+
+def enrolment_body(
+    terms: Terms, records: Sequence[Record], nonce: bytes, random: Random, max_bytes: int = MAX_BODY_BYTES
+) -> bytes:
+    """What an opt-in person sends: some of the records, drawn at random, and the nonce by which a retry is known."""
+    chosen = drawn(records, terms.opt_in_records, random)
+    room = max_bytes - len(OptInRecords.of(terms.sha256, nonce, []).to_bytes())
+    return OptInRecords.of(terms.sha256, nonce, fitting(chosen, record_bytes, room)).to_bytes()
 
 
 def fitting(records: Sequence[Record], size: Callable[[Record], int], room: int) -> list[Record]:

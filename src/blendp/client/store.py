@@ -7,7 +7,7 @@ import json
 import os
 import sqlite3
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -100,7 +100,7 @@ class Item:
 class DeviceStore:
     """Reads and writes; knows no network, no clock and no chance but the install secret's."""
 
-    def __init__(self, folder: Path, cap: Budget, yearly: Budget) -> None:
+    def __init__(self, folder: Path, cap: Budget, yearly: Budget, entropy: Callable[[int], bytes] = os.urandom) -> None:
         """Open the memory in this folder; a new one has these caps, and consent off."""
         _own(folder)
         path = folder / FILE
@@ -108,19 +108,19 @@ class DeviceStore:
         path.chmod(0o600)
         self._connection = sqlite3.connect(path, isolation_level=None, timeout=30.0)
         try:
-            self._prepare(folder, cap, yearly)
+            self._prepare(folder, cap, yearly, entropy)
         except BaseException:
             self.close()
             raise
 
-    def _prepare(self, folder: Path, cap: Budget, yearly: Budget) -> None:
+    def _prepare(self, folder: Path, cap: Budget, yearly: Budget, entropy: Callable[[int], bytes]) -> None:
         """Bring the tables up to date; a new memory gets its secret and its caps."""
         self._run("PRAGMA synchronous = FULL")
         self._run("PRAGMA secure_delete = ON")
         with self.whole():
             if bring_up(self._connection, folder):
                 caps = (cap.epsilon, cap.delta, yearly.epsilon, yearly.delta)
-                first = (os.urandom(SECRET_BYTES), Consent.OFF.value, *caps)
+                first = (entropy(SECRET_BYTES), Consent.OFF.value, *caps)
                 columns = "secret, consent, epsilon, delta, year_epsilon, year_delta, counted"
                 self._run(f"INSERT INTO device ({columns}) VALUES (?, ?, ?, ?, ?, ?, 0)", first)
 
@@ -333,12 +333,14 @@ def _own(folder: Path) -> None:
 
 
 def _require_same(seen: Offer, what: str, before: tuple[str, bytes], now: tuple[str, bytes]) -> None:
-    """Raise unless two envelopes hold the same document; who signed may differ, for keys rotate."""
+    """Raise unless two envelopes hold the same document; who signed may differ, for keys rotate.
+
+    Only the collector that signed both is accused: what another one serves under this name proves nothing about it.
+    """
     old, new = (Envelope.from_bytes(envelope) for _, envelope in (before, now))
     if old.payload == new.payload:
         return
     campaign = seen.terms.campaign
-    signers = {signature.key for signature in old.signatures}
-    if before[0] != now[0] and signers.isdisjoint(key.id for key, _ in seen.trust.keys):
+    if before[0] != now[0]:
         raise RefusedError("terms", f"{before[0]} runs another campaign {campaign}: this device keeps to that one.")
     raise EquivocationError(campaign, what, (before, now))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -72,6 +73,8 @@ class EmbeddedLog:
         the caller draws at random. With ``different`` the choice is among the user's different records.
         """
         require_draw(per_user, key)
+        if self._only is not None:
+            return np.repeat(self._only[:, None], per_user, axis=1)
         order = number_of_place(POSITION, key)
         rows = _ONCE if different else "occurrences"
         if per_user == 1:
@@ -87,6 +90,16 @@ class EmbeddedLog:
                 FROM {rows} GROUP BY user_id
             """).to_arrow_table()
         return self._spread(lists.combine_chunks(), per_user)
+
+    @cached_property
+    def _only(self) -> NDArray[np.int64] | None:
+        """The record of every user, -1 for none, if nobody has two occurrences: then every sample is this one."""
+        if self._table.numbers("SELECT count(*) AS many FROM occurrences")["many"][0] > self.users:
+            return None
+        rows = self._table.numbers("SELECT user_id, record_id FROM occurrences")
+        ids = np.full(self.users, -1, dtype=np.int64)
+        ids[rows["user_id"]] = rows["record_id"]
+        return ids if np.count_nonzero(ids >= 0) == len(rows["user_id"]) else None
 
     def _spread(self, lists: pa.Table, per_user: int) -> NDArray[np.int64]:
         """Lists of a user's ids as rows of an array, each repeated in turn to its full length."""
@@ -108,6 +121,20 @@ class EmbeddedLog:
     def locate(self, head_list: HeadList) -> NDArray[np.int64]:
         """The cell of every record id, and last that of <*,*>, so that the wildcard id -1 finds it too."""
         return self._table.locate(head_list)
+
+    def occurrences(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """User, record and how often this user has it: a row for each pair that occurs, by record, then by user."""
+        rows = self._table.numbers("""
+            SELECT user_id, record_id, count(*) AS times FROM occurrences
+            GROUP BY user_id, record_id ORDER BY record_id, user_id
+        """)
+        user, record, times = (rows[name].astype(np.int64) for name in ("user_id", "record_id", "times"))
+        return user, record, times
+
+    def query_lengths(self) -> NDArray[np.int64]:
+        """How many code points the query of every record has."""
+        lengths = self._table.numbers("SELECT length(query) AS length FROM records ORDER BY record_id")["length"]
+        return lengths.astype(np.int64)
 
     def truth(self) -> Truth:
         """The probability of every record and query; the same bits in every run."""

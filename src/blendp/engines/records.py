@@ -21,6 +21,8 @@ class RecordTable:
 
     distinct: int
     connection: duckdb.DuckDBPyConnection = field(repr=False)
+    _located: dict[HeadList, NDArray[np.int64]] = field(default_factory=dict, init=False, repr=False)
+    """The list of the last question: a run asks about its list once for every group."""
 
     def texts(self, ids: NDArray[np.int64]) -> list[tuple[str, str | None]]:
         """The query and URL of these records, in their order; for a few, since each becomes a Python object."""
@@ -45,6 +47,15 @@ class RecordTable:
         The array has one element more than there are records: the last is the cell of <*,*>, so that the
         wildcard id -1 finds it too.
         """
+        located = self._located.get(head_list)
+        if located is None:
+            located = self._look_up(head_list)
+            located.setflags(write=False)
+            self._located.clear()
+            self._located[head_list] = located
+        return located
+
+    def _look_up(self, head_list: HeadList) -> NDArray[np.int64]:
         cells = [(query, url, cell) for cell, (query, url) in enumerate(head_list.labels) if query is not None]
         columns = zip(("query", "url", "cell"), zip(*cells, strict=True), strict=False)
         kinds = {"query": pa.string(), "url": pa.string(), "cell": pa.int64()}

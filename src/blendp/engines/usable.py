@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from blendp.normalise import WHITE, literal
-from blendp.texts import MAX_TEXT_BYTES
+from blendp.normalise import literal
+from blendp.texts import MAX_TEXT_BYTES, WHITE
 
 _TRUE, _FALSE = "('true', '1', 'yes')", "('false', '0', 'no')"
 _CHOICE = "lower(trim(opt_in))"

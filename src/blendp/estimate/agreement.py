@@ -130,7 +130,8 @@ def cross_check(posterior: Posterior, split: Split, generator: np.random.Generat
 
 def _chance(p_value: float) -> str:
     """A share of releases, for people; fewer than one in so many draws cannot be told apart."""
-    return f"{'at most ' if p_value <= 1 / (DRAWS + 1) else ''}{100 * p_value:.2g} %"
+    percent = float(f"{100 * p_value:.2g}")  # 99.7 is 100, not 1e+02
+    return f"{'at most ' if p_value <= 1 / (DRAWS + 1) else ''}{percent:g} %"
 
 
 def _share_reached(simulated: Array, real: float) -> float:

@@ -11,7 +11,7 @@ from blendp.reports.choice import (
     client_budget,
     report_scheme,
 )
-from blendp.reports.list_scheme import ListScheme
+from blendp.reports.list_scheme import SCHEME_BYTES, ListScheme
 from blendp.reports.question import Question, SingleItem
 from blendp.reports.report import QUESTION_NUMBER, QUESTIONS, Report
 from blendp.reports.scheme import Likelihood, ReportScheme
@@ -26,6 +26,7 @@ __all__ = [
     "QUESTION_NUMBER",
     "RANDOMISERS",
     "RANDOMISER_OF_METHOD",
+    "SCHEME_BYTES",
     "Likelihood",
     "ListQuestions",
     "ListScheme",

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from blendp.canonical import sha256
 from blendp.errors import ParameterError
 from blendp.headlist import HeadList
 from blendp.headlist.head_list import Record
-from blendp.randomness import Random, ReleaseRandom, require_release
+from blendp.randomness import KnownWords, Random, ReleaseRandom, require_release
 from blendp.reports.report import Report
 from blendp.reports.scheme import ReportScheme
 from blendp.reports.sums import ReportSums
+
+SCHEME_BYTES = 8
+_PROBES = 8
 
 
 class ListScheme(ReportScheme[Sequence[Record]]):
@@ -36,8 +40,12 @@ class ListScheme(ReportScheme[Sequence[Record]]):
         return self.head_list.cells
 
     @abstractmethod
-    def encoded(self, question: str, cell: int, random: ReleaseRandom) -> bytes:
-        """The randomised answer of whoever holds this cell."""
+    def encoded(self, question: str, cell: int, random: Random) -> bytes:
+        """The randomised answer of whoever holds this cell; whoever sends it has checked where the words come from."""
+
+    @abstractmethod
+    def numbers(self) -> Iterator[str]:
+        """Every number that a report is drawn with: questions, their chances, sizes and coins, a line for each."""
 
     @abstractmethod
     def draw(self, cells: NDArray[np.int64], random: Random) -> ReportSums:
@@ -52,6 +60,7 @@ class ListScheme(ReportScheme[Sequence[Record]]):
 
     def answer(self, question: str, holding: Sequence[Record], random: ReleaseRandom) -> bytes:
         """The randomised answer about one of a person's records, drawn at random; about <*,*> if there are none."""
+        require_release(random)
         return self.encoded(question, self._cell(holding, random), random)
 
     def randomise(self, holding: Sequence[Record], random: ReleaseRandom) -> Report:
@@ -82,6 +91,34 @@ class ListScheme(ReportScheme[Sequence[Record]]):
             Report(self.list_sha256, question, self.encoded(question, cell, random))
             for question, cell in zip(questions, chosen, strict=True)
         )
+
+    def identity(self, manifest_sha256: str) -> str:
+        """16 hexadecimal digits by which a client shows that it draws, numbers cells and ranks subsets as this does.
+
+            the first 8 bytes of SHA-256("blendp/scheme/1 " manifest NL  numbers NL ...  probe NL ...)
+
+        where:
+            probe  is the question and the bytes of a report, drawn from known words: for six people with one listed
+                   record each, for one with a listed query and no URL, and for one without records.
+
+        It is the same for every client of a campaign, so it tells nothing; a client that computes something else would
+        send reports that look possible and mean something else.
+        """
+        known = KnownWords(int(manifest_sha256[:16], 16))
+        lines = [f"blendp/scheme/1 {manifest_sha256}", *self.numbers()]
+        for holding in self._probes():
+            question = self.asked(known)
+            lines.append(f"{question} {self.encoded(question, self._cell(holding, known), known).hex()}")
+        return sha256("".join(line + "\n" for line in lines).encode("ascii"))[: 2 * SCHEME_BYTES]
+
+    def _probes(self) -> list[list[Record]]:
+        """What the people of the probes hold."""
+        labels = [self.head_list.labels[cell] for cell in self.head_list.record_cells.tolist()]
+        records = [(query, url) for query, url in labels if query is not None]
+        if not records:
+            return [[]] * _PROBES
+        listed = [[records[number * len(records) // (_PROBES - 2)]] for number in range(_PROBES - 2)]
+        return [*listed, [(records[0][0], None)], []]
 
     def count_data(self, data: Mapping[str, Sequence[bytes]]) -> ReportSums:
         """Add up the bytes of many reports about this list, by question, all of a question at once."""

@@ -155,6 +155,16 @@ class Question:
             return data <= self._last
         return all(int.from_bytes(data[start:end], "big") < limit for start, end, limit in self._bounds)
 
+    @property
+    def expectation(self) -> str:
+        """What a report about this looks like, in words."""
+        limits = [f"C({answer.items}, {answer.size})" for answer in self.answers]
+        what = "the rank of a set, a number" if len(limits) == 1 else "ranks of sets, numbers"
+        return (
+            f"A report about the {self.name} has {self.report_bytes} bytes: {what} below {', '.join(limits)}, "
+            "the most significant byte first"
+        )
+
     def require(self, data: bytes) -> None:
         """Raise unless a device can have made this."""
         if not self.possible(data):

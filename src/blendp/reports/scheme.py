@@ -27,6 +27,7 @@ Holding = TypeVar("Holding", contravariant=True)
 """What a person has: their records, or their answers to a survey."""
 
 _OTHER = "It is of another campaign."
+_SHOWN = 40
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +106,13 @@ class ReportScheme(ABC, Generic[Holding]):
         """Whether these bytes answer this question; how often it is asked, :meth:`chance` says, and it may be never."""
         known = self.questions.get(question)
         return known is not None and known.possible(data)
+
+    def expectation(self, question: str, data: bytes) -> str:
+        """What a possible answer to a question looks like, beside what these bytes are: for whoever writes a client."""
+        known = self.questions.get(question)
+        if known is None:
+            return f"Reports of this campaign answer {' or '.join(self.questions)}, not {question}."
+        return f"{known.expectation}. These are {len(data)} bytes: {data[:_SHOWN].hex()}{'...' * (len(data) > _SHOWN)}."
 
     def require(self, report: Report) -> None:
         """Raise unless this is a possible report about this very list, to a question that is asked."""

@@ -9,7 +9,7 @@ where:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -22,7 +22,7 @@ from blendp.errors import require_number
 from blendp.headlist import HeadList
 from blendp.mechanisms import SubsetSelection
 from blendp.privacy import Budget
-from blendp.randomness import Random, ReleaseRandom
+from blendp.randomness import Random
 from blendp.randomness.random import COIN_BITS
 from blendp.reports.list_scheme import ListScheme
 from blendp.reports.question import Question
@@ -99,11 +99,17 @@ class SubsetScheme(ListScheme):
         """Draw whether a person is asked for the query or for the record."""
         return "query" if bool(random.coins(self._coin, 1)[0]) else "record"
 
-    def encoded(self, question: str, cell: int, random: ReleaseRandom) -> bytes:
+    def encoded(self, question: str, cell: int, random: Random) -> bytes:
         """The rank of a subset that may hold the cell's item."""
         randomiser = self.randomisers[question]
         item = int(self.head_list.query_of_cell[cell]) if question == "query" else cell
-        return randomiser.encode(np.flatnonzero(randomiser.release([item], random)[0]).tolist())
+        return randomiser.encode(np.flatnonzero(randomiser.draw([item], random)[0]).tolist())
+
+    def numbers(self) -> Iterator[str]:
+        """For each question its name, its chance, k, w and the coin; chance and coin over 2^53."""
+        for name, randomiser in self.randomisers.items():
+            chance = int(self.chance(name) * (1 << COIN_BITS))
+            yield f"{name} {chance} {randomiser.items} {randomiser.size} {randomiser.coin}"
 
     def _item_of_cell(self, question: str) -> NDArray[np.int64]:
         return self.head_list.query_of_cell if question == "query" else np.arange(self.head_list.cells)

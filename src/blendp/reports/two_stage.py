@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -14,7 +14,8 @@ from blendp.errors import ParameterError, require_count
 from blendp.headlist import HeadList
 from blendp.mechanisms import TwoStage
 from blendp.privacy import Budget
-from blendp.randomness import Random, ReleaseRandom
+from blendp.randomness import Random
+from blendp.randomness.random import COIN_BITS
 from blendp.reports.list_scheme import ListScheme
 from blendp.reports.question import Question, SingleItem
 from blendp.reports.report import Report
@@ -83,9 +84,14 @@ class TwoStageScheme(ListScheme):
         """Everybody is asked for the cell."""
         return "cell"
 
-    def encoded(self, question: str, cell: int, random: ReleaseRandom) -> bytes:
+    def encoded(self, question: str, cell: int, random: Random) -> bytes:
         """The number of the reported cell."""
-        return self.questions[question].encode([self.randomiser.release([cell], random).tolist()])
+        return self.questions[question].encode([self.randomiser.draw([cell], random).tolist()])
+
+    def numbers(self) -> Iterator[str]:
+        """The number of cells and the query's coin, then the URL's coin for every query; coins over 2^53."""
+        yield f"cell {1 << COIN_BITS} {self.cells} 1 {self.randomiser.query_coin}"
+        yield " ".join(["urls", *map(str, self.randomiser.url_coins.tolist())])
 
     def likelihoods(self, report: Report) -> tuple[Likelihood, ...]:
         """Three numbers: for the cell that the report names, for other cells of its query, and for other queries."""

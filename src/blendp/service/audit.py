@@ -20,6 +20,7 @@ from blendp.service.refusal import Refused
 from blendp.service.store.schema import audit, operator_token
 from blendp.service.store.schema import campaign as campaign_table
 from blendp.service.store.store import Store
+from blendp.wire.audit import AuditEntry
 
 DONE = "done"
 MAX_ENTRIES = 1000
@@ -42,27 +43,6 @@ LOCAL, ITSELF = Actor("local"), Actor("itself")
 def holder_of(token: str) -> Actor:
     """Whoever holds the token of this id."""
     return Actor("token", token)
-
-
-@dataclass(frozen=True)
-class AuditEntry:
-    """One act.
-
-    where:
-        actor    is token, local (a command on the collector's machine) or itself (a deadline),
-        token    is the id of the token, and ``name`` whose it is,
-        outcome  is ``done``, or the name of the problem.
-    """
-
-    number: int
-    time: str
-    actor: str
-    token: str | None
-    name: str | None
-    act: str
-    campaign: str | None
-    outcome: str
-    detail: str
 
 
 @dataclass(frozen=True)

@@ -18,11 +18,12 @@ from blendp.service.store.schema import campaign, document, signature
 from blendp.service.store.store import Store
 from blendp.wire.campaign import Manifest, Terms
 from blendp.wire.envelope import Envelope, Signature
-from blendp.wire.media_types import MANIFEST_TYPE, RELEASE_TYPE, TERMS_TYPE
-from blendp.wire.reports import PSEUDONYM_BYTES
+from blendp.wire.media_types import INDEX_TYPE, MANIFEST_TYPE, RELEASE_TYPE, TERMS_TYPE
+from blendp.wire.reports import PSEUDONYM_BYTES, Binding
 from blendp.wire.text_forms import require_day
 
-SIGNED = {"terms": TERMS_TYPE, "manifest": MANIFEST_TYPE, "release": RELEASE_TYPE}
+INDEX_DESCRIPTOR = "index-descriptor"
+SIGNED = {"terms": TERMS_TYPE, "manifest": MANIFEST_TYPE, "release": RELEASE_TYPE, INDEX_DESCRIPTOR: INDEX_TYPE}
 """The kinds of documents that are signed, and their media types."""
 
 
@@ -42,7 +43,7 @@ class Reporting:
 
     number: int
     terms: Terms
-    manifest_sha256: str
+    binding: Binding
     scheme: ListScheme
     pseudonym_key: bytes = field(repr=False)
     until: datetime.date
@@ -176,7 +177,7 @@ class Book:
             raise Refused("wrong-state", f"The list of campaign {name!r} is not published yet.")
         key = require_key(self.files, pseudonym_key(name))
         manifest = Manifest.from_bytes(manifest_bytes)
-        scheme = manifest.scheme(head_list)
+        binding, scheme = manifest.binding(head_list), manifest.scheme(head_list)
         until = require_day("reports_until", manifest.terms.reports_until)
-        self._open[name] = Reporting(current.number, manifest.terms, manifest.sha256, scheme, key, until)
+        self._open[name] = Reporting(current.number, manifest.terms, binding, scheme, key, until)
         return self._open[name]

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from blendp.service.refusal import Refused
+from blendp.wire.clock import ClockReading
 
 Clock = Callable[[], datetime.date]
 """Tells the day, in UTC."""
@@ -57,6 +58,11 @@ class Reading:
     def sure(self) -> bool:
         """Whether something may be done today that cannot be undone."""
         return self.doubt is None
+
+    @property
+    def message(self) -> ClockReading:
+        """As operators are told."""
+        return ClockReading(self.day.isoformat(), self.system.isoformat(), self.doubt)
 
 
 class DoubtingClock(abc.ABC):

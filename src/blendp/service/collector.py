@@ -28,7 +28,7 @@ from blendp.service.store.one_call import Row
 from blendp.service.store.reports import COME_BACK, defer_deletion, delete_report
 from blendp.service.tokens import OperatorTokens
 from blendp.wire.install import pseudonym
-from blendp.wire.reports import Upload
+from blendp.wire.reports import Binding, Upload
 
 KEYS_FOLDER = "keys"
 _DELETING_SECONDS = 20.0
@@ -136,11 +136,10 @@ class CollectorService:
 
     async def receive(self, reporting: Reporting, upload: Upload) -> list[str]:
         """What became of every report of an upload; those that the store is asked about are on the disk by then."""
-        if upload.manifest != reporting.manifest_sha256:
-            self.intake.note(reporting.number, "wrong-list", len(upload.rows))
-            raise Refused(
-                "wrong-list", f"These reports are not bound to manifest {reporting.manifest_sha256}: fetch it again."
-            )
+        if upload.binding != reporting.binding:
+            refusal = _unbound(upload.binding, reporting.binding)
+            self.intake.note(reporting.number, refusal.problem.slug, len(upload.rows))
+            raise refusal
         if past(self.clock, reporting.until):
             self.intake.note(reporting.number, "late", len(upload.rows))
             raise Refused("late", f"Reports were taken until {reporting.terms.reports_until}.")
@@ -191,6 +190,17 @@ class CollectorService:
         if deleted:
             self.store.note_deletion()
         return deleted
+
+
+def _unbound(given: Binding, asked: Binding) -> Refused:
+    """Why reports that are bound to something else are not taken."""
+    if given.manifest != asked.manifest:
+        return Refused("wrong-list", f"These reports are not bound to manifest {asked.manifest}: fetch it again.")
+    return Refused(
+        "wrong-scheme",
+        f"The scheme of this campaign is {asked.scheme}, these reports say {given.scheme}: the client that made them "
+        "computes sizes, coins, cells or ranks in another way. Hold it against the vectors (blendp vectors check).",
+    )
 
 
 def _clock(store: Store, clock: Clock | None, stopwatch: Stopwatch | None) -> Clock:

@@ -6,13 +6,14 @@ from functools import lru_cache
 
 from blendp.client import Policy
 from blendp.errors import ParameterError
-from blendp.evaluation.planner import HeadLaw, ListForecast, RankError, forecast_list, plan
+from blendp.evaluation.planner import HeadLaw, RankError, forecast_list, plan
 from blendp.service.campaigns import find, terms_of
 from blendp.service.lifecycle import parameters_of
 from blendp.service.opt_in import OptIn
 from blendp.service.refusal import Refused
 from blendp.service.store.store import Store
 from blendp.wire.campaign import Terms
+from blendp.wire.forecast import ListForecast
 
 LIKE = "aol"
 """Whose records are assumed, if nobody says."""

@@ -30,10 +30,12 @@ from blendp.errors import ParameterError
 from blendp.headlist import HeadList
 from blendp.methods import Listed, Parameters, Release, conclude, make_list
 from blendp.randomness import DerivedRandom, ReleaseRandom
-from blendp.render.release.document import groups_for_json, release_card, rows_for_json
+from blendp.render.release.document import release_document
 from blendp.reports import ListScheme
+from blendp.search import build_index
 from blendp.service.audit import LOCAL, Actor, Trail
 from blendp.service.campaigns import (
+    INDEX_DESCRIPTOR,
     SIGNED,
     FoundCampaign,
     begin,
@@ -65,7 +67,7 @@ from blendp.service.store.reports import (
 from blendp.service.store.schema import campaign, document, enrolment, intake, pending_deletion, signature
 from blendp.service.store.store import Store
 from blendp.wire.campaign import Manifest, Terms
-from blendp.wire.releases import write_release
+from blendp.wire.search_index import IndexDescriptor
 from blendp.wire.text_forms import require_day
 
 _BEFORE = {"listing": "opt-in", "closing": "reporting", "signing": "reporting"}
@@ -243,9 +245,14 @@ class Lifecycle:
         count.take_away(deleted)
         manifest, release = self._computed(current, count)
         document_bytes = self._release_document(manifest, release)
+        index = _index_of(current.name, document_bytes)
         with self.store.writing() as connection:
             self._require_same(connection, replace(current, state="signing"))
             self._keep_signed(connection, current.number, "release", document_bytes)
+            if index is not None:
+                descriptor = IndexDescriptor.of(current.name, document_bytes, index)
+                self._keep(connection, current.number, "index", index)
+                self._keep_signed(connection, current.number, INDEX_DESCRIPTOR, descriptor.to_bytes())
             _delete(connection, current.number, (pending_deletion, enrolment))
             set_state(connection, current.number, "released")
             self._note(connection, by, "release", current.name)
@@ -404,14 +411,11 @@ class Lifecycle:
 
     def _release_document(self, manifest: Manifest, release: Release) -> bytes:
         """The result, its card, and what it is bound to."""
-        return write_release(
+        return release_document(
+            release,
             campaign=manifest.terms.campaign,
             manifest_sha256=manifest.sha256,
             released=self.clock().isoformat(),
-            card=release_card(release),
-            estimates=rows_for_json(release.records()),
-            trends=rows_for_json(release.trends()),
-            groups=groups_for_json(release),
         )
 
     def _require_same(self, connection: Connection, begun: FoundCampaign) -> None:
@@ -455,6 +459,15 @@ def _require_state(current: FoundCampaign, states: Collection[str], verb: str) -
         raise Refused(
             "wrong-state", f"The campaign {current.name!r} is {current.state}, so it cannot be {verb}{again}."
         )
+
+
+def _index_of(name: str, release: bytes) -> bytes | None:
+    """The index of a release; None, which is told, where its texts are too long for one: the release comes first."""
+    try:
+        return build_index(release)
+    except ParameterError as error:
+        tell_failure("a release has no index", error, campaign=name)
+        return None
 
 
 def _too_few(who: str, there: int, min_people: int) -> Refused:

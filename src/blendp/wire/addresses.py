@@ -13,6 +13,9 @@ CAMPAIGN = f"{CAMPAIGNS}/{{campaign}}"
 TERMS, MANIFEST, LIST, RELEASE = (f"{CAMPAIGN}/{name}" for name in ("terms", "manifest", "list", "release"))
 """The documents; the result is computed where the release is read."""
 
+INDEX, INDEX_DESCRIPTOR = f"{CAMPAIGN}/index", f"{CAMPAIGN}/index-descriptor"
+"""The offline index of the release, and what is signed about it."""
+
 REPORTS = f"{CAMPAIGN}/reports"
 REPORT = f"{REPORTS}/{{report}}"
 DELETIONS, OPT_IN = f"{CAMPAIGN}/deletions", f"{CAMPAIGN}/opt-in"
@@ -21,6 +24,13 @@ DELETIONS, OPT_IN = f"{CAMPAIGN}/deletions", f"{CAMPAIGN}/opt-in"
 ENROLMENTS, FORECAST, PUBLISH = (f"{CAMPAIGN}/{name}" for name in ("enrolments", "forecast", "publish"))
 PREVIEW, STATUS, EXPORT = (f"{CAMPAIGN}/{name}" for name in ("preview", "status", "export"))
 """What operators do."""
+
+
+HOME, CAMPAIGN_PAGE, ASSET = "/", "/campaigns/{campaign}", "/assets/{asset}"
+SEARCH_PAGE, SEARCH_WORKER, SEARCH_APP = (
+    f"{CAMPAIGN_PAGE}/{name}" for name in ("search", "search-worker.js", "search.webmanifest")
+)
+"""Pages for people's browsers, and what they are made of."""
 
 
 def of_campaign(template: str, campaign: str) -> str:

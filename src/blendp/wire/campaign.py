@@ -24,7 +24,9 @@ from blendp.headlist import HeadList
 from blendp.normalise import RULES
 from blendp.privacy import Budget
 from blendp.reports import METHODS, RANDOMISER_OF_METHOD, ListScheme, client_budget, report_scheme
+from blendp.texts import is_presentable
 from blendp.wire.messages import FieldForm, exact_fields, field_forms, json_form
+from blendp.wire.reports import Binding
 from blendp.wire.text_forms import require_day
 
 TERMS_FORMAT, MANIFEST_FORMAT = "blendp/terms/1", "blendp/manifest/1"
@@ -300,6 +302,10 @@ class Manifest:
         self.require_list(head_list)
         return self.terms.scheme(head_list, self.query_share)
 
+    def binding(self, head_list: HeadList) -> Binding:
+        """What clients' reports are bound to: this manifest, and the way in which it has them drawn."""
+        return Binding(self.sha256, self.scheme(head_list).identity(self.sha256))
+
     def require_list(self, head_list: HeadList) -> None:
         """Raise unless this is the list of this manifest."""
         if head_list.sha256 != self.list_sha256:
@@ -328,7 +334,7 @@ def _require_bounds(form: FieldForm, value: Any) -> None:
     meta, remedy = form.meta, (form.meta.extra or {}).get("remedy", "")
     if meta.max_length is not None:
         length = meta.max_length
-        if not isinstance(value, str) or not 0 < len(value.strip()) <= len(value) <= length or not value.isprintable():
+        if not isinstance(value, str) or not is_presentable(value, length):
             raise ParameterError(form.name, value, f"1 to {length} printable characters", remedy)
     elif form.kind in (int, int | None) and meta.ge is not None and not (value is None and form.kind is not int):
         require_count(form.name, value, min_value=int(meta.ge), remedy=remedy)

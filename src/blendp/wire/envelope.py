@@ -14,17 +14,16 @@ keys may sign the same document: while keys rotate, both the old and the new one
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
-import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Annotated, Self
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from blendp.errors import ParameterError
+from blendp.wire.messages import Message, documented
 from blendp.wire.text_forms import of_hex
 
 KEY_ID_BYTES = 8
@@ -127,6 +126,21 @@ class Signature:
     value: bytes
 
 
+class EnvelopeSignature(Message):
+    """A signature as it travels, and by whom."""
+
+    keyid: Annotated[str, documented(pattern="^[0-9a-f]{16}$")]
+    sig: Annotated[str, documented(contentEncoding="base64")]
+
+
+class SignedDocument(Message):
+    """A DSSE envelope as it travels."""
+
+    payload: Annotated[str, documented(contentEncoding="base64")]
+    payloadType: str  # noqa: N815 - the name that DSSE gives it
+    signatures: Annotated[list[EnvelopeSignature], documented(minItems=1)]
+
+
 @dataclass(frozen=True)
 class Envelope:
     """A document with its signatures."""
@@ -155,34 +169,51 @@ class Envelope:
             f"{', '.join(sorted(by_id)) or 'none'}): do not use it."
         )
 
+    @property
+    def message(self) -> SignedDocument:
+        """As it travels."""
+        signatures = [EnvelopeSignature(one.key, _base64(one.value)) for one in self.signatures]
+        return SignedDocument(_base64(self.payload), self.media_type, signatures)
+
+    @classmethod
+    def of_message(cls, message: SignedDocument) -> Self:
+        """From what travelled; verifies nothing."""
+        if len(message.signatures) > MAX_SIGNATURES:
+            raise _no_envelope(f"{len(message.signatures)} signatures")
+        try:
+            signatures = tuple(Signature(one.keyid, _bytes(one.sig)) for one in message.signatures)
+            return cls(message.payloadType, _bytes(message.payload), signatures)
+        except ValueError as error:
+            raise _no_envelope(message.payload[:40]) from error
+
     def to_bytes(self) -> bytes:
         """As JSON."""
-        value = {
-            "payload": base64.b64encode(self.payload).decode("ascii"),
-            "payloadType": self.media_type,
-            "signatures": [
-                {"keyid": signature.key, "sig": base64.b64encode(signature.value).decode("ascii")}
-                for signature in self.signatures
-            ],
-        }
-        return json.dumps(value, separators=(",", ":")).encode("utf-8")
+        return self.message.to_bytes()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
         """From JSON; verifies nothing."""
         try:
-            value: Mapping[str, Any] = json.loads(data)
-            signatures = value["signatures"]
-            texts = [value["payloadType"], *(one["keyid"] for one in signatures)]
-            if not all(isinstance(text, str) for text in texts) or len(signatures) > MAX_SIGNATURES:
-                raise ValueError
-            return cls(
-                value["payloadType"],
-                base64.b64decode(value["payload"], validate=True),
-                tuple(Signature(one["keyid"], base64.b64decode(one["sig"], validate=True)) for one in signatures),
-            )
-        except (KeyError, TypeError, AttributeError, ValueError, binascii.Error, RecursionError) as error:
-            raise ParameterError("envelope", data[:40], "a DSSE envelope", "Fetch it again.") from error
+            message = SignedDocument.of_answer(data)
+        except ParameterError as error:
+            raise _no_envelope(data[:40]) from error
+        return cls.of_message(message)
+
+
+def _no_envelope(value: object) -> ParameterError:
+    return ParameterError("envelope", value, "a DSSE envelope", "Fetch it again.")
+
+
+def _base64(data: bytes) -> str:
+    return base64.b64encode(data).decode("ascii")
+
+
+def _bytes(text: str) -> bytes:
+    """The bytes of a text in base64; refuses every other spelling of the same bytes."""
+    data = base64.b64decode(text, validate=True)
+    if _base64(data) != text:
+        raise ValueError(text)
+    return data
 
 
 def _covered(media_type: str, payload: bytes) -> bytes:

@@ -4,27 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from blendp.wire.envelope import SignedDocument
 from blendp.wire.messages import Day, Hash, Message, documented
 
 STATES = ("opt-in", "listing", "reporting", "closing", "signing", "released")
 """Where a campaign may stand; of one that is deleted nothing is told."""
 
 State = Annotated[str, documented(enum=list(STATES))]
-
-
-class EnvelopeSignature(Message):
-    """Who signed, and the signature."""
-
-    keyid: Annotated[str, documented(pattern="^[0-9a-f]{16}$")]
-    sig: Annotated[str, documented(contentEncoding="base64")]
-
-
-class SignedDocument(Message):
-    """A DSSE envelope."""
-
-    payload: Annotated[str, documented(contentEncoding="base64")]
-    payloadType: str  # noqa: N815 - the name that DSSE gives it
-    signatures: Annotated[list[EnvelopeSignature], documented(minItems=1)]
 
 
 class CampaignLine(Message):

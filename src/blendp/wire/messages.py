@@ -26,6 +26,8 @@ def documented(**schema: Any) -> Meta:
 
 Hash = Annotated[str, documented(pattern=HASH_PATTERN, description="SHA-256, hexadecimal")]
 Day = Annotated[str, documented(format="date", description="A day of UTC")]
+Count = Annotated[int, documented(minimum=0)]
+Share = Annotated[float, documented(minimum=0, maximum=1)]
 
 
 class Message(msgspec.Struct, forbid_unknown_fields=True):
@@ -33,7 +35,12 @@ class Message(msgspec.Struct, forbid_unknown_fields=True):
 
     def to_bytes(self) -> bytes:
         """The JSON body."""
-        return canonical_json(msgspec.to_builtins(self))
+        return canonical_json(self.to_dict())
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values, for JSON."""
+        value: dict[str, Any] = msgspec.to_builtins(self)
+        return value
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
@@ -68,7 +75,7 @@ def _known(kind: Any, value: Any) -> Any:
 @cache
 def _item_type(kind: Any) -> Any:
     """The type of the messages in a list of this type; None where there are none."""
-    bare = get_args(kind)[0] if get_origin(kind) is Annotated else kind
+    bare = _bare(kind)
     (of,) = get_args(bare) if get_origin(bare) is list else (None,)
     return of if isinstance(of, type) and issubclass(of, Message) else None
 
@@ -76,9 +83,17 @@ def _item_type(kind: Any) -> Any:
 @cache
 def _members(kind: Any) -> dict[str, Any] | None:
     """The members of a message of this type, by their names in JSON; None if it is no message."""
-    if not (isinstance(kind, type) and issubclass(kind, Message)):
+    bare = _bare(kind)
+    if not (isinstance(bare, type) and issubclass(bare, Message)):
         return None
-    return {member.encode_name: member.type for member in msgspec.structs.fields(kind)}
+    return {member.encode_name: member.type for member in msgspec.structs.fields(bare)}
+
+
+def _bare(kind: Any) -> Any:
+    """A type without its bounds; of an optional one, what it is if it is there."""
+    if get_origin(kind) is Annotated or get_origin(kind) in (Union, UnionType):
+        return _bare(get_args(kind)[0])
+    return kind
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -15,6 +16,7 @@ RETRYABLE = (408, 421, 425, 429, 431, 500, 502, 503, 504, 507)
 """Statuses after which the same bytes may be sent again; any other 4xx is final."""
 
 PREFIX = "urn:blendp:problem:"
+_TYPE = re.compile(PREFIX + "([a-z-]{1,40})")
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,7 @@ PROBLEMS = MappingProxyType(
             Problem("misdirected", 421, "The request did not come through the proxy"),
             Problem("impossible", 422, "The randomiser cannot have made this report"),
             Problem("wrong-list", 422, "The report is bound to another manifest or list"),
+            Problem("wrong-scheme", 422, "The client draws or encodes in another way than the campaign's scheme"),
             Problem("invalid-parameter", 422, "A parameter is outside its legal range"),
             Problem("rate-limited", 429, "Too many requests"),
             Problem("head-too-large", 431, "The head is larger than allowed"),
@@ -85,6 +88,6 @@ class ProblemDocument(Message):
 
 
 def slug_of(document: Mapping[str, Any]) -> str | None:
-    """Which known problem a document tells of; None if it tells of none, as a proxy's page does."""
-    slug = str(document.get("type")).removeprefix(PREFIX)
-    return slug if slug in PROBLEMS else None
+    """Which problem a document tells of, of this version or of a later one; None if of none, as a proxy's page does."""
+    match = _TYPE.fullmatch(str(document.get("type")))
+    return None if match is None else match[1]

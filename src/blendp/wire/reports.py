@@ -1,7 +1,7 @@
 """Clients' reports as they travel: one JSON report, or a compact batch of many.
 
-report (PUT under its id):    {"data", "manifest", "pseudonym", "question"}
-batch:                        "blR1" manifest section ...
+report (PUT under its id):    {"data", "manifest", "pseudonym", "question", "scheme"}
+batch:                        "blR1" manifest scheme section ...
     section                   question:u8 width:u16 count:u32 then count times id:16 pseudonym:16 data:width
 
 where:
@@ -9,7 +9,8 @@ where:
     pseudonym  is 16 bytes that stand for the install in this campaign alone,
     question   is query, record or cell; 0, 1, 2 in a batch,
     data       is the randomised report, in the bytes that its scheme gives it (:mod:`blendp.reports`),
-    manifest   is the SHA-256 of the manifest.
+    manifest   is the SHA-256 of the manifest,
+    scheme     is the identity of the campaign's report scheme, which only a client that draws as it says computes.
 
 Bytes are lower-case hexadecimal digits in JSON; numbers of a batch are big-endian.
 """
@@ -24,7 +25,7 @@ from typing import Annotated
 import numpy as np
 
 from blendp.errors import ParameterError
-from blendp.reports import QUESTION_NUMBER, QUESTIONS
+from blendp.reports import QUESTION_NUMBER, QUESTIONS, SCHEME_BYTES
 from blendp.wire.messages import Hash, Message, documented
 from blendp.wire.problems import PROBLEMS
 from blendp.wire.text_forms import of_hex
@@ -46,6 +47,7 @@ class JsonReport(Message):
     pseudonym: Annotated[str, documented(pattern="^[0-9a-f]{32}$")]
     question: Annotated[str, documented(enum=list(QUESTIONS))]
     data: Annotated[str, documented(pattern="^([0-9a-f]{2})*$")]
+    scheme: Annotated[str, documented(pattern=f"^[0-9a-f]{{{2 * SCHEME_BYTES}}}$")]
 
 
 ACCEPTED, DUPLICATE = OUTCOMES = ("accepted", "duplicate")
@@ -85,15 +87,28 @@ class UploadedReport:
             raise ParameterError("question", self.question, "0, 1 or 2", _REMEDY)
 
 
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """What reports are bound to, in hexadecimal digits: the hash of a manifest, and the identity of its scheme."""
+
+    manifest: str
+    scheme: str
+
+    def __post_init__(self) -> None:
+        """Refuse what is neither."""
+        of_hex(self.manifest, "manifest", HASH_BYTES)
+        of_hex(self.scheme, "scheme", SCHEME_BYTES)
+
+
 Rows = list[tuple[bytes, bytes, int, bytes]]
 """Reports as a store takes them: id, pseudonym, question, data."""
 
 
 @dataclass(frozen=True)
 class Upload:
-    """What a body says: the manifest's hash and the reports, in the order of the body."""
+    """What a body says: what its reports are bound to, and the reports in the order of the body."""
 
-    manifest: str
+    binding: Binding
     rows: Rows
 
 
@@ -106,14 +121,15 @@ def read_report(report_id: str, body: bytes) -> Upload:
         _number(report.question),
         of_hex(report.data, "data"),
     )
-    return Upload(report.manifest, [row])
+    return Upload(Binding(report.manifest, report.scheme), [row])
 
 
 def read_batch(body: bytes) -> Upload:
     """A batch, cut without looking at single reports."""
-    start = len(_MAGIC) + HASH_BYTES
+    start = len(_MAGIC) + HASH_BYTES + SCHEME_BYTES
     if body[: len(_MAGIC)] != _MAGIC or len(body) < start:
-        raise ParameterError("batch", body[:8], f"{_MAGIC!r}, a manifest hash and sections", _REMEDY)
+        legal = f"{_MAGIC!r}, a manifest's hash, a scheme's identity and sections"
+        raise ParameterError("batch", body[:8], legal, _REMEDY)
     rows: Rows = []
     at, left = start, MAX_REPORTS
     while at < len(body):
@@ -137,18 +153,19 @@ def read_batch(body: bytes) -> Upload:
         rows += section.tolist()
         at = end
     _require_few(len(rows))
-    return Upload(body[len(_MAGIC) : start].hex(), rows)
+    manifest, scheme = body[len(_MAGIC) : start - SCHEME_BYTES], body[start - SCHEME_BYTES : start]
+    return Upload(Binding(manifest.hex(), scheme.hex()), rows)
 
 
-def write_report(manifest: str, report: UploadedReport) -> bytes:
+def write_report(binding: Binding, report: UploadedReport) -> bytes:
     """The JSON body of a report; its id goes into the address."""
-    question = QUESTIONS[report.question]
-    return JsonReport(manifest, report.pseudonym.hex(), question, report.data.hex()).to_bytes()
+    question, data = QUESTIONS[report.question], report.data.hex()
+    return JsonReport(binding.manifest, report.pseudonym.hex(), question, data, binding.scheme).to_bytes()
 
 
-def write_batch(manifest: str, reports: Sequence[UploadedReport]) -> bytes:
+def write_batch(binding: Binding, reports: Sequence[UploadedReport]) -> bytes:
     """A batch, a section for each run of reports of one question and width."""
-    parts = [_MAGIC, bytes.fromhex(manifest)]
+    parts = [_MAGIC, bytes.fromhex(binding.manifest), bytes.fromhex(binding.scheme)]
     start = 0
     for end in range(1, len(reports) + 1):
         first = reports[start]

@@ -10,15 +10,15 @@ from blendp.errors import ParameterError
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
-def of_hex(text: str, what: str, length: int | None = None) -> bytes:
+def of_hex(text: object, what: str, length: int | None = None) -> bytes:
     """The bytes of lower-case hexadecimal digits; refuses every other spelling of the same bytes."""
     try:
-        data = bytes.fromhex(text)
+        data = bytes.fromhex(text) if isinstance(text, str) else b""
     except ValueError:
         data = b""
     if data.hex() != text or (length is not None and len(data) != length):
         legal = "lower-case hexadecimal digits" if length is None else f"{2 * length} lower-case hexadecimal digits"
-        raise ParameterError(what, text[:80], legal, "Send it as the documentation says.")
+        raise ParameterError(what, str(text)[:80], legal, "Send it as the documentation says.")
     return data
 
 

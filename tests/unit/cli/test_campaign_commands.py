@@ -10,11 +10,13 @@ import pty
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from msgspec import structs
 
 from blendp.cli.campaign.documents import Documents
 from blendp.cli.campaign.release import check_rows
@@ -23,16 +25,21 @@ from blendp.client import make_report
 from blendp.headlist import HeadList
 from blendp.randomness import ReleaseRandom
 from blendp.reports import QUESTION_NUMBER
+from blendp.search import SearchIndex
 from blendp.service.operator_client import OperatorClient, OperatorError
 from blendp.wire import Envelope, Manifest, SigningKey, Terms, UploadedReport, VerifyKey
+from blendp.wire.checks import Agreement, Checks, FlaggedRecord
+from blendp.wire.clock import ClockReading
 from blendp.wire.envelope import SignatureError
 from blendp.wire.media_types import BATCH_TYPE, OPT_IN_TYPE
 from blendp.wire.reports import write_batch
+from blendp.wire.status import BudgetStatus, ClientProgress, DocumentHashes, ListStatus, OptInProgress, Status
 from tests.support import WHO_OPTIONS
 from tests.unit.cli.test_serve import PATH, Service, blendp
 
 READABLE = ["estimates.csv", "head_list.json", "release.json", "report.html", "trends.csv"]
-FILES = sorted([*READABLE, "manifest.dsse.json", "release.dsse.json", "terms.dsse.json"])
+SIGNED = ["index.dsse.json", "manifest.dsse.json", "release.dsse.json", "terms.dsse.json"]
+FILES = sorted([*READABLE, *SIGNED, "index.json"])
 DATES = (*WHO_OPTIONS, "--opt-in-until", "+3d", "--reports-until", "+12d")
 SMALL = ("--min-opt-in", "1", "--min-clients", "1")
 OPT_IN, CLIENTS = 30, 40
@@ -84,7 +91,7 @@ def report(service: Service, name: str, count: int, query: str = "weather") -> N
             )
             name_of = number.to_bytes(16, "big")
             uploads.append(UploadedReport(name_of, name_of, QUESTION_NUMBER[one.question], one.data))
-        body = write_batch(manifest.sha256, uploads)
+        body = write_batch(manifest.binding(head_list), uploads)
         for outcome in ("accepted", "duplicate"):
             answer = client.post("/reports", content=body, headers={"Content-Type": BATCH_TYPE})
             assert answer.json() == {"outcomes": [outcome] * count}
@@ -186,13 +193,18 @@ def test_an_export_is_verified_and_whole(
     assert code == 0
     assert "not verified" not in errors
     first, next_step = shown.splitlines()
-    assert first == f"{released}: 8 files in {out}; signatures verified with key {VerifyKey.of_text(key).id}."
+    assert first == f"{released}: 10 files in {out}; signatures verified with key {VerifyKey.of_text(key).id}."
     assert next_step == f"Next: open {out / 'report.html'}"
     assert sorted(path.name for path in out.iterdir()) == FILES
     manifest = Manifest.from_bytes(Envelope.from_bytes((out / "manifest.dsse.json").read_bytes()).payload)
     manifest.require_list(HeadList.from_bytes((out / "head_list.json").read_bytes()))
     release = json.loads(Envelope.from_bytes((out / "release.dsse.json").read_bytes()).payload)
     assert json.loads((out / "release.json").read_text()) == release["card"]
+    index = SearchIndex.from_bytes((out / "index.json").read_bytes())
+    assert index.campaign == released
+    assert index.search("wea").results[0].query == "weather"
+    assert blendp("search", "build", str(out), "--key", key, "--out", str(tmp_path / "index.json"))[0] == 0
+    assert (tmp_path / "index.json").read_bytes() == (out / "index.json").read_bytes()
     page = (out / "report.html").read_text()
     assert "<title>What [people] ask</title>" in page
     assert "Opt-in users and clients" in page
@@ -342,15 +354,16 @@ def test_the_campaigns_are_listed_without_a_token(
 
 
 def test_single_people_and_deleted_reports_are_told() -> None:
-    status = {
-        "campaign": "x", "title": "X", "state": "reporting", "today": "2026-11-16",
-        "opt_in": {"people": 1, "minimum": 1, "until": "2026-11-20", "enrolments": 1, "unused": 0},
-        "clients": {"reports": 1, "minimum": 1, "until": "2026-11-17", "expected": 10},
-        "intake": {"accepted": 3},
-        "list": {"records": 1, "queries": 1, "churn": None},
-        "budget": {"epsilon": 1.0, "delta": 0.0, "opt_in_spent": False, "clients_spent": 1},
-        "documents": {}, "clock": {"doubt": None}, "by_itself": None,
-    }  # fmt: skip
+    status = Status(
+        campaign="x", title="X", state="reporting", today="2026-11-16",
+        opt_in=OptInProgress(people=1, minimum=1, missing=0, until="2026-11-20", enrolments=1, unused=0),
+        clients=ClientProgress(reports=1, minimum=1, missing=0, until="2026-11-17", expected=10),
+        intake={"accepted": 3}, intake_by_day=[],
+        head_list=ListStatus("", records=1, queries=1, churn=None),
+        budget=BudgetStatus(epsilon=1.0, delta=0.0, opt_in_spent=False, clients_spent=1),
+        documents=DocumentHashes(None, None, None), by_itself=None,
+        clock=ClockReading("2026-11-16", "2026-11-16", None),
+    )  # fmt: skip
     rows = list(_rows(status))
     text = "\n".join(" ".join(phrase.split()) for _, phrase in rows)
     for phrase in (
@@ -363,7 +376,7 @@ def test_single_people_and_deleted_reports_are_told() -> None:
         "spent by 1 client",
     ):
         assert phrase in text
-    assert "deleted" not in "".join(phrase for _, phrase in _rows({**status, "state": "released"}))
+    assert "deleted" not in "".join(phrase for _, phrase in _rows(structs.replace(status, state="released")))
 
 
 def test_deleting_asks_first(operator_env: dict[str, str]) -> None:
@@ -424,21 +437,14 @@ def test_publishing_and_releasing_show_and_ask_first(
 
 
 def test_checks_of_a_method_that_makes_none_are_told() -> None:
-    checks: dict[str, Any] = {
-        "opt_in_people": 1,
-        "clients": 1,
-        "records": 1,
-        "agreement": None,
-        "influence": [],
-        "cautions": [],
-    }
+    checks = Checks(opt_in_people=1, clients=1, records=1, agreement=None, influence=[], cautions=[])
     rows = dict(check_rows(checks))
     assert rows["people"] == "1 opt-in person, 1 client; a list of 1 record"
     assert rows["groups"].startswith("not compared")
     assert rows["cautions"] == "none"
-    flagged = {"query": "a\x1b[31mb", "url": None, "opt_in": None, "client": 0.5, "z": None}
-    agreement = {"statement": "They differ.", "flagged": [flagged], "flagged_records": 3}
-    text = "\n".join(value for _, value in check_rows({**checks, "agreement": agreement}))
+    flagged = FlaggedRecord("a\x1b[31mb", None, opt_in=None, client=0.5, z=None)
+    agreement = Agreement(True, 0.001, 0.0, "They differ.", flagged_records=3, flagged=[flagged])
+    text = "\n".join(value for _, value in check_rows(structs.replace(checks, agreement=agreement)))
     assert "opt-in people say nothing, clients 50.00 % (z = unknown)" in text
     assert "and 2 more" in text
     assert "\x1b" not in text
@@ -458,6 +464,7 @@ def test_the_client_tells_problems_from_strangers() -> None:
     with pytest.raises(OperatorError) as caught:
         answering(502, json={"type": "about:blank", "title": "Bad gateway", "status": 502}).publish("x")
     assert (caught.value.slug, caught.value.detail, caught.value.missing) == ("http-502", "Bad gateway", None)
-    for status, how in ((200, {"text": "<html>"}), (302, {"text": ""}), (404, {"json": {}}), (200, {"json": [1]})):
+    answers: list[Any] = [{"text": ""}, {"text": "<html>"}, {"json": {}}, {"json": [1]}]
+    for status, how in product((200, 302, 404), answers):
         with pytest.raises(ConnectionError, match="not as a collector does"):
             answering(status, **how).status("x")

@@ -13,6 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from blendp.cli.app import app
+from blendp.render.release.files import FILES
 from tests.forked import ENVIRONMENT
 from tests.forked import run as blendp
 
@@ -49,7 +50,7 @@ def test_synthesise_is_deterministic_and_keeps_what_is_there(folder: Path) -> No
 def test_run_writes_and_shows_a_release(folder: Path) -> None:
     done = blendp("run", "log.csv", "--opt-in", "0.2", "--size", "10", "--out", "release", cwd=folder)
     assert done.returncode == 0, done.stderr
-    assert names(folder / "release") == ["estimates.csv", "head_list.json", "release.json", "report.html", "trends.csv"]
+    assert names(folder / "release") == sorted(FILES)
     assert "google" in done.stdout
     assert "8,000 opt-in, 32,000 clients" in done.stdout
     assert "40000 rows" in done.stderr

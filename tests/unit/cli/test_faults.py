@@ -19,6 +19,7 @@ from typing import Any
 import duckdb
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
@@ -57,7 +58,9 @@ def latin_1_in_text() -> pa.Table:
 
 def wide(rows: int) -> pa.Table:
     """Rows that take 8 kB of memory each, and hardly any on the disk."""
-    return table(rows=[(f"u{i}", f"{i} " + "x" * 8000, "u") for i in range(rows)])
+    numbers = pa.array(range(rows)).cast(pa.string())
+    queries = pc.binary_join_element_wise(numbers, "x" * 8000, " ")
+    return pa.table({"user": numbers, "query": queries, "url": ["u"] * rows})
 
 
 def damaged(content: bytes) -> bytes:

@@ -126,8 +126,9 @@ def hostile() -> Figure:
 
 def test_texts_of_a_log_do_no_harm(tmp_path: Path) -> None:
     figure = hostile()
-    assert b"<script" not in plots.svg_file(figure)
-    assert plots.png_file(figure).startswith(b"\x89PNG")
+    pictures = plots.pictures(figure)
+    assert b"<script" not in pictures.svg
+    assert pictures.png.startswith(b"\x89PNG")
     write_reproduction([figure], tmp_path / "out", about={"runs": 1, "seed": 0, "quick": True, "populations": []})
     page = (tmp_path / "out/index.html").read_text(encoding="utf-8")
     assert "<script" not in page

@@ -5,19 +5,26 @@ from __future__ import annotations
 import csv
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from typer.testing import CliRunner
 
+from blendp.cli.app import app
+from blendp.engines.spark import SparkSettings
 from blendp.engines.spool import spool_of_cells, spool_of_subsets, write_spool
 from blendp.headlist import HeadList
 from blendp.mechanisms import TwoStage
 from blendp.privacy import Budget
 from blendp.reports import subset_randomisers
 from tests.forked import run as blendp
-from tests.support import SHORT_LIVED, KnownKey
+from tests.support import KnownKey
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 LIST = HeadList.of_records([("cats", "http://cats.org"), ("cats", "http://meow.com"), ("*", "http://stars.net")])
 TRUTH = np.array([0.1, 0.05, 0.3, 0.2, 0.05, 0.3])
@@ -177,10 +184,22 @@ def test_help_has_examples_and_the_plain_truth(folder: Path) -> None:
 
 
 @pytest.mark.xdist_group("spark")
-def test_spark_counts_as_the_embedded_engine_does(folder: Path) -> None:
+def test_spark_counts_as_the_embedded_engine_does(
+    folder: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the session there is; that one starts as its settings say is tested with ``blendp run``."""
+    asked: list[SparkSettings] = []
+
+    def session(settings: SparkSettings) -> SparkSession:
+        asked.append(settings)
+        return spark
+
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr("blendp.cli.tally.spark_session", session)
     alone = blendp(*TALLY, "spool", "--json", cwd=folder)
-    spark = ("--engine", "spark", "--master", "local[1]", "--memory-limit", "1GB", "--spark-conf", SHORT_LIVED)
-    done = blendp(*TALLY, "spool", "--json", *spark, cwd=folder)
-    assert done.returncode == 0, done.stderr
+    options = ("--engine", "spark", "--master", "local[1]", "--memory-limit", "1GB", "--spark-conf", "a.b=c=d")
+    done = CliRunner().invoke(app, [*TALLY, "spool", "--json", *options])
+    assert done.exit_code == 0, done.stderr
+    assert asked == [SparkSettings("local[1]", "953m", {"a.b": "c=d"})]
     assert json.loads(done.stdout) == json.loads(alone.stdout)
     assert "8000 rows, 6000 reports counted, 2000 duplicates" in done.stderr

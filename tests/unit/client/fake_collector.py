@@ -137,7 +137,7 @@ class FakeCollector:
         upload = read_report(report_id, body)
         (row,) = upload.rows
         assert row is not None
-        if upload.manifest != self.manifest.sha256:
+        if upload.binding.manifest != self.manifest.sha256:
             return problem("wrong-list")
         if row[1].hex() in self.deleted:
             return problem("deleted")

@@ -356,6 +356,35 @@ def test_another_collector_with_a_campaign_of_the_same_name_is_refused_and_not_a
         assert device.evidence(CAMPAIGN) == ()
 
 
+def test_a_collector_that_borrows_the_key_of_another_gets_nobody_accused(tmp_path: Path) -> None:
+    """It names the other's key among its own, which does not prove that one key signed both."""
+    one, other = FakeCollector(), FakeCollector(dataclasses.replace(TERMS, title="Another"))
+    with one.device(tmp_path, Clock()) as device:
+        device.take_part(CAMPAIGN, RECORDS)
+    elsewhere = "https://elsewhere.example"
+    for url, body in list(other.served.items()):
+        other.served[url.replace(URL, elsewhere)] = body
+    other.keys_document["keys"] += one.keys_document["keys"]
+    borrower = Collector(elsewhere, trust_on_first_use=True, http=other.http)
+    with one.device(tmp_path, Clock(), collector=borrower) as device:
+        with pytest.raises(RefusedError, match="runs another campaign"):
+            device.look(CAMPAIGN)
+        assert device.evidence(CAMPAIGN) == ()
+        assert [item.state for item in device.items] == ["waiting"]
+
+
+def test_a_witness_that_shows_another_campaign_proves_nothing(tmp_path: Path) -> None:
+    fake = FakeCollector()
+    other = dataclasses.replace(fake.manifest, terms=dataclasses.replace(TERMS, campaign="another"))
+    shown = Envelope.sealed(MANIFEST_TYPE, other.to_bytes(), [fake.key]).to_bytes()
+    fake.served[f"{MIRROR}/v1/campaigns/{CAMPAIGN}/manifest"] = shown
+    with fake.device(tmp_path, Clock(), collector=fake.collector(witnesses=[MIRROR])) as device:
+        with pytest.raises(RefusedError, match="shows the manifest of another") as refused:
+            device.look(CAMPAIGN)
+        assert refused.value.reason == "witness"
+        assert device.evidence(CAMPAIGN) == ()
+
+
 def http(answer: Callable[[httpx.Request], httpx.Response]) -> Http:
     return Http(httpx.MockTransport(answer))
 

@@ -47,7 +47,7 @@ def number(uploaded: UploadedReport) -> int:
 @pytest.fixture
 def no_release(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let devices draw along every path of decisions."""
-    for module in ("reports.scheme", "mechanisms.subset_selection.subset_selection"):
+    for module in ("reports.scheme", "reports.list_scheme"):
         monkeypatch.setattr(f"blendp.{module}.require_release", lambda _: None)
 
 

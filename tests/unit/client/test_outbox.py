@@ -284,3 +284,16 @@ def test_a_campaign_bound_to_another_manifest_is_told(tmp_path: Path) -> None:
         fake.change_manifest(query_share=0.1)
         device.send()
         assert device.items[0].reason == "wrong-list"
+
+
+def test_what_was_sent_stays_sent_though_consent_is_withdrawn(tmp_path: Path) -> None:
+    """Another process may have sent an item since this one looked at the queue."""
+    fake = FakeCollector()
+    with fake.device(tmp_path, Clock()) as device:
+        device.take_part(CAMPAIGN, RECORDS)
+        (waiting,) = device.items
+        device.send()
+        device._store.set_consent(Consent.OFF)
+        device._outbox._try(waiting)
+        (item,) = device.items
+        assert (item.state, item.reason) == ("sent", "accepted")

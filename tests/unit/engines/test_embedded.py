@@ -37,6 +37,18 @@ TEXT = st.text(st.sampled_from("ab*é\uffff\U0001f600"), min_size=1, max_size=2)
 ROWS = st.lists(st.tuples(st.sampled_from("uvwxyz"), TEXT, TEXT), min_size=1, max_size=30)
 
 
+def test_who_has_one_record_contributes_it_whatever_the_key() -> None:
+    log = log_of([("u", "b", "x"), ("v", "", "x"), ("w", "a", "x")], max_broken=0.5)
+    assert log._only is not None
+    for per_user, key, different in ((1, 1, False), (1, 2, True), (3, 3, False)):
+        sample = log.sample(per_user, key, different=different)
+        assert sample.tolist() == [[record] * per_user for record in log._only.tolist()]
+        sample[:] = 7  # the caller's own
+    assert log._only.max() < 7
+    for rows in ([("u", "a", "x")] * 2, [("u", "a", "x"), ("u", "b", "x"), ("v", "", "x")]):
+        assert log_of(rows, max_broken=0.5)._only is None
+
+
 @given(rows=ROWS)
 @settings(max_examples=30)
 def test_against_plain_python(rows: list[Row]) -> None:
@@ -80,6 +92,9 @@ def test_locate_in_one_level() -> None:
     head_list = HeadList.of_records([("q", None), ("s", None)], levels=1)
     assert log.locate(head_list).tolist() == [2, 0, 2, 2]
     assert log.locate(HeadList.of_records([("q", "u")])).tolist() == [2, 1, 2, 2]
+    again = log.locate(HeadList.of_records([("q", "u")]))
+    assert again is log.locate(HeadList.of_records([("q", "u")])), "an equal list is not looked up again"
+    assert not again.flags.writeable
 
 
 def test_wildcard_cannot_be_forged() -> None:

@@ -56,7 +56,7 @@ def both(
     return spark, embedded
 
 
-def skewed(folder: Path, rows: int = 30_000, parts: int = 6) -> Path:
+def skewed(folder: Path, rows: int = 12_000, parts: int = 6) -> Path:
     """A log in several files: one query has half of the rows, and one person a tenth of them."""
     generator = np.random.default_rng(8)
     users = np.where(generator.random(rows) < 0.1, 0, generator.integers(1, 1_000, rows))

@@ -454,10 +454,10 @@ def test_too_little_memory_makes_more_parts(tmp_path: Path, monkeypatch: pytest.
 def test_a_log_larger_than_memory_goes_to_disk(tmp_path: Path) -> None:
     """Texts of 300 MB in a database of 256 MB: the same contributions as with all the memory there is."""
     generator = np.random.default_rng(3)
-    count = 1_000_000
+    count = 150_000
     users = generator.integers(0, 20_000, count)
     line = np.char.add(np.char.add(users.astype(str), ","), generator.integers(0, 1 << 60, count).astype(str))
-    padding = "x" * 280
+    padding = "x" * 2_000
     text = f"{padding}\n".join(line.tolist())
     (tmp_path / "log.csv").write_text(f"user,query\n{text}{padding}\n")
     small, large = (

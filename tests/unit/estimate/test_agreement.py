@@ -131,6 +131,11 @@ def test_an_empty_list_has_nothing_to_compare() -> None:
     assert check.p_value is None
 
 
+@pytest.mark.parametrize(("p_value", "share"), [(0.9975, "100 %"), (1.0, "100 %"), (0.304, "30 %"), (0.0123, "1.2 %")])
+def test_chances_are_plain_numbers(p_value: float, share: str) -> None:
+    assert f"by chance in {share} of releases" in CrossCheck(np.array([0.1]), 0.01, p_value, 0.0).statement
+
+
 def test_a_check_says_what_it_found() -> None:
     quiet = CrossCheck(np.array([0.1, -0.5]), 0.26, 0.8, 0.0)
     assert "tell the same story, as far as can be seen" in quiet.statement

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from blendp.errors import ParameterError
-from blendp.evaluation.planner import HeadLaw, ListForecast, forecast_list
+from blendp.evaluation.planner import HeadLaw, forecast_list
 from blendp.evaluation.planner.forecast import _folded, _sum_of
 from blendp.methods import Parameters
 from blendp.methods.listed import blendp_list_maker, published_list_maker
 from blendp.randomness import SimulationRandom
 from blendp.render.plan.forecast import forecast_caution, forecast_words
+from blendp.wire.forecast import ListForecast
 
 MIN_RECORDS = 10
 
@@ -86,7 +87,7 @@ def test_several_records_of_a_person_are_forecast_too() -> None:
 
 
 def test_what_is_said_follows_from_the_forecast() -> None:
-    short = ListForecast(600, "aol", 8.6, 4, 14, 10, 0.62, 1200)
+    short = ListForecast(600, "aol", 8.6, 4, 14, 0.9, 10, 0.62, True, 1200)
     caution = forecast_caution(short)
     assert caution is not None
     assert "will probably be too short, if records are spread like those of aol: about 8.6," in caution
@@ -94,9 +95,9 @@ def test_what_is_said_follows_from_the_forecast() -> None:
     assert "about 8.6 records, 4 to 14 in 90 % of cases; fewer than 10, which devices refuse, in 62 %" in (
         forecast_words(short)
     )
-    risky = ListForecast(1000, "aol", 14.2, 9, 19, 10, 0.06, 1100)
+    risky = ListForecast(1000, "aol", 14.2, 9, 19, 0.9, 10, 0.06, False, 1100)
     assert "In 6 % of cases the list has fewer than 10 records" in (forecast_caution(risky) or "")
-    assert forecast_caution(ListForecast(2000, "aol", 40.0, 40, 40, 10, 0.001, 1200)) is None
+    assert forecast_caution(ListForecast(2000, "aol", 40.0, 40, 40, 0.9, 10, 0.001, False, 1200)) is None
     never = forecast_list(Parameters(delta=1e-6, size=5), 2, 100_000, "aol", MIN_RECORDS)
     assert never.people_needed is None
     assert "(--size)" in (forecast_caution(never) or "")

@@ -1,5 +1,6 @@
 """L1 and the NDCG of NDCGs, against small cases worked by hand and slow definitions."""
 
+from functools import cache
 from itertools import permutations
 from math import log2
 
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from blendp.engines import EmbeddedLog
+from blendp.engines import EmbeddedLog, Truth
 from blendp.evaluation.metrics import Scores, l1, score, true_head
 from blendp.headlist import HeadList
 from blendp.logs import log_of_table
@@ -18,6 +19,7 @@ from blendp.logs import log_of_table
 ROWS = [("a", "1")] * 8 + [("a", "2")] * 4 + [("b", "1")] * 6 + [("c", "1")] * 5 + [("d", "1")] * 1
 
 
+@cache
 def the_log() -> EmbeddedLog:
     users = [f"u{i}" for i in range(len(ROWS))]
     queries, urls = zip(*ROWS, strict=True)
@@ -150,23 +152,37 @@ def test_one_level_lists_are_scored_by_their_queries() -> None:
 some_records = st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from("12345")), min_size=1, max_size=60)
 
 
+def truth_of(records: list[tuple[str, str]]) -> Truth:
+    """Of people who hold one of these each; ids in the order of their texts, as in a log."""
+    distinct = sorted(set(records))
+    shares = np.array([records.count(record) / len(records) for record in distinct])
+    query_id = np.unique([query for query, _ in distinct], return_inverse=True)[1].astype(np.int64)
+    return Truth(shares, query_id, np.bincount(query_id, shares).astype(np.float64))
+
+
+def test_that_truth_is_a_log_s() -> None:
+    mine, theirs = truth_of(ROWS), the_log().truth()
+    assert mine.record == pytest.approx(theirs.record)
+    assert mine.query_id.tolist() == theirs.query_id.tolist()
+    assert mine.query == pytest.approx(theirs.query)
+
+
 @given(records=some_records, size=st.integers(1, 8), seed=st.integers(0, 99), unit=st.sampled_from(["record", "query"]))
 def test_no_list_scores_above_one_and_the_true_head_scores_one(
     records: list[tuple[str, str]], size: int, seed: int, unit: str
 ) -> None:
-    queries, urls = zip(*records, strict=True)
-    log = log_of_table(pa.table({"user": [str(i) for i in range(len(records))], "query": queries, "url": urls}))
-    truth = log.truth()
+    distinct, truth = sorted(set(records)), truth_of(records)
 
     def of(ids: NDArray[np.int64], generator: np.random.Generator | None = None) -> Scores:
-        head_list = HeadList.of_records(log.texts(ids))
-        head = true_head(head_list, log.locate(head_list), truth, size, unit)
+        head_list = HeadList.of_records([distinct[i] for i in ids])
+        located = np.array([*(head_list.cell_of(*record) for record in distinct), head_list.cells - 1])
+        head = true_head(head_list, located, truth, size, unit)
         if generator is None:
             return score(head_list, head.cells, head.queries, head)
         return score(head_list, generator.random(head_list.cells), generator.random(head_list.queries + 1), head)
 
     generator = np.random.default_rng(seed)
-    some = np.flatnonzero(generator.random(log.distinct_records) < 0.5)
+    some = np.flatnonzero(generator.random(len(distinct)) < 0.5)
     scored = of(some if len(some) else np.array([0]), generator)
     for value in (scored.ndcg, scored.ndcg_list, scored.ndcg_random, scored.ndcg_list_random):
         assert 0 <= value <= 1 + 1e-12

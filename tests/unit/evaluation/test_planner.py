@@ -72,7 +72,7 @@ def test_a_plan_is_what_simulation_gives(method: str, epsilon: float, opt_in: fl
     for _ in range(RUNS):
         own = random.spawn()
         outcome = simulate_people(DrawnPeople.draw(people, PEOPLE, opt_in, parameters, own), parameters, own)
-        head = true_head(outcome.head_list, the_log().locate(outcome.head_list), people.truth, 50)
+        head = true_head(outcome.head_list, people.locate(outcome.head_list), people.truth, 50)
         scores = score(outcome.head_list, outcome.cell_probability, outcome.query_probability, head)
         first = outcome.head_list.record_cells[np.argmax(head.cells[outcome.head_list.record_cells])]
         error = float(outcome.cells.std_error[first])

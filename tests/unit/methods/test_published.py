@@ -1,5 +1,7 @@
 """The whole method on small logs: what it gives, its edge cases, and its types."""
 
+from functools import cache
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -15,6 +17,7 @@ from tests.support import KnownKey
 PUBLISHED = Parameters(method="published")
 
 
+@cache
 def small_log(users: int = 4_000, levels: int = 2) -> EmbeddedLog:
     """Five popular records, and one of its own for every fourth user."""
     names = [f"q{i % 5}" if i % 4 else f"own {i}" for i in range(users)]

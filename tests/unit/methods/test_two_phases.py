@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import fields, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,7 @@ def log(request: pytest.FixtureRequest) -> EmbeddedLog:
     return MAKERS[request.param]()
 
 
+@cache
 def listed_with(**settings: Any) -> Listed:
     return make_list(small_log(), Parameters(**settings), opt_in=0.3, random=KnownKey(1))
 

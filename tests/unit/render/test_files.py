@@ -16,6 +16,8 @@ from blendp.methods import Parameters, Release, Simulation, run
 from blendp.render.release.document import rows_for_json
 from blendp.render.release.files import FILES, write_release
 from blendp.render.tables import wildcard_text
+from blendp.wire.releases import read_release
+from blendp.wire.text_forms import require_day
 from tests.support import KnownKey
 
 
@@ -32,7 +34,7 @@ def rows_of(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def test_the_five_files_say_the_same(release: Release, tmp_path: Path) -> None:
+def test_the_files_say_the_same(release: Release, tmp_path: Path) -> None:
     write_release(release, str(tmp_path / "out"), source={"opt_in": 0.3})
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(FILES)
     estimates, trends = rows_of(tmp_path / "out/estimates.csv"), rows_of(tmp_path / "out/trends.csv")
@@ -55,6 +57,10 @@ def test_the_five_files_say_the_same(release: Release, tmp_path: Path) -> None:
     assert len(card["cross_check"]["z"]) == release.head_list.cells - 1
     assert [line["share"] for line in card["influence"]] == [0.001, 0.01, 0.05]
     assert all(line["capped"] <= line["blended"] <= line["clients"] for line in card["influence"])
+    document = read_release((tmp_path / "out/release_document.json").read_bytes())
+    assert (document["campaign"], document["card"]) == ("", card)
+    assert document["estimates"] == rows_for_json(release.records())
+    require_day("released", document["released"])
 
 
 def test_the_wildcard_and_data_that_looks_like_it_are_told_apart(release: Release, tmp_path: Path) -> None:

@@ -91,6 +91,7 @@ def no_release(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let devices draw along every path of decisions."""
     for module in (
         "reports.scheme",
+        "reports.list_scheme",
         "mechanisms.subset_selection.subset_selection",
         "mechanisms.two_stage.two_stage",
         "mechanisms.hidden_sampling.hidden_sampling",

@@ -13,10 +13,10 @@ from blendp.errors import ParameterError
 from blendp.headlist import HeadList
 from blendp.wire import Envelope, Manifest, SigningKey, Terms, UploadedReport
 from blendp.wire.keys import KeyStatement
-from blendp.wire.reports import Upload, read_batch, read_report, write_batch, write_report
+from blendp.wire.reports import Binding, Upload, read_batch, read_report, write_batch, write_report
 from tests.support import WHO
 
-HASH, NAME = "ab" * 32, "01" * 16
+BINDING, NAME = Binding("ab" * 32, "cd" * 8), "01" * 16
 SOME = [UploadedReport(bytes([n]) * 16, bytes([n + 9]) * 16, n % 3, bytes([n]) * (1 + n % 3)) for n in range(4)]
 TERMS = Terms("c1", "Title", **WHO, opens="2026-11-01", opt_in_until="2026-11-20", reports_until="2026-11-30")
 LIST = HeadList.of_records([("a", "u"), ("a", "v"), ("b", "ü")])
@@ -30,12 +30,12 @@ def _kept(upload: Upload) -> list[UploadedReport]:
 
 def _batch(body: bytes) -> None:
     upload = read_batch(body)
-    assert read_batch(write_batch(upload.manifest, _kept(upload))) == upload
+    assert read_batch(write_batch(upload.binding, _kept(upload))) == upload
 
 
 def _report(body: bytes) -> None:
     upload = read_report(NAME, body)
-    assert read_report(NAME, write_report(upload.manifest, *_kept(upload))) == upload
+    assert read_report(NAME, write_report(upload.binding, *_kept(upload))) == upload
 
 
 def _envelope(data: bytes) -> None:
@@ -60,8 +60,8 @@ def _statement(data: bytes) -> None:
 
 
 DECODERS: dict[str, tuple[Callable[[bytes], None], bytes]] = {
-    "batch": (_batch, write_batch(HASH, SOME)),
-    "report": (_report, write_report(HASH, SOME[0])),
+    "batch": (_batch, write_batch(BINDING, SOME)),
+    "report": (_report, write_report(BINDING, SOME[0])),
     "envelope": (_envelope, Envelope.sealed("a/b", b"payload", KEYS).to_bytes()),
     "terms": (_terms, TERMS.to_bytes()),
     "manifest": (_manifest, Manifest(TERMS, LIST.sha256, 3, 100, 0.5, "2026-11-20").to_bytes()),

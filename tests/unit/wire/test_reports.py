@@ -9,11 +9,21 @@ from hypothesis import strategies as st
 from blendp.errors import ParameterError
 from blendp.headlist import HeadList
 from blendp.mechanisms import SubsetSelection
+from blendp.reports import SCHEME_BYTES
 from blendp.wire import Terms, UploadedReport
-from blendp.wire.reports import MAX_REPORTS, Upload, read_batch, read_report, write_batch, write_report
+from blendp.wire.reports import (
+    HASH_BYTES,
+    MAX_REPORTS,
+    Binding,
+    Upload,
+    read_batch,
+    read_report,
+    write_batch,
+    write_report,
+)
 from tests.support import WHO
 
-MANIFEST = "ab" * 32
+BINDING = Binding("ab" * 32, "cd" * 8)
 ID, NAME = b"\x01" * 16, b"\x02" * 16
 FIRST = UploadedReport(ID, NAME, 0, b"\x05")
 SECOND = UploadedReport(b"\x03" * 16, b"\x04" * 16, 1, b"\x00\x07")
@@ -25,7 +35,9 @@ reports = st.builds(
     st.integers(0, 2),
     st.binary(min_size=1, max_size=5),
 )
-hashes = st.binary(min_size=32, max_size=32).map(bytes.hex)
+bindings = st.builds(
+    Binding, *(st.binary(min_size=size, max_size=size).map(bytes.hex) for size in (HASH_BYTES, SCHEME_BYTES))
+)
 
 
 def row(report: UploadedReport) -> tuple[bytes, bytes, int, bytes]:
@@ -34,49 +46,49 @@ def row(report: UploadedReport) -> tuple[bytes, bytes, int, bytes]:
 
 REPORT_VECTOR = (
     b'{"data":"05","manifest":"abababababababababababababababababababababababababababababababab",'
-    b'"pseudonym":"02020202020202020202020202020202","question":"query"}'
+    b'"pseudonym":"02020202020202020202020202020202","question":"query","scheme":"cdcdcdcdcdcdcdcd"}'
 )
 BATCH_VECTOR = bytes.fromhex(
-    "626c5231 abababababababababababababababababababababababababababababababab"
+    "626c5231 abababababababababababababababababababababababababababababababab cdcdcdcdcdcdcdcd"
     "00 0001 00000001 01010101010101010101010101010101 02020202020202020202020202020202 05"
     "01 0002 00000001 03030303030303030303030303030303 04040404040404040404040404040404 0007"
 )
 
 
 def test_report_vector() -> None:
-    assert write_report(MANIFEST, FIRST) == REPORT_VECTOR
-    assert read_report("01" * 16, REPORT_VECTOR) == Upload(MANIFEST, [row(FIRST)])
+    assert write_report(BINDING, FIRST) == REPORT_VECTOR
+    assert read_report("01" * 16, REPORT_VECTOR) == Upload(BINDING, [row(FIRST)])
 
 
 def test_batch_vector() -> None:
-    assert write_batch(MANIFEST, [FIRST, SECOND]) == BATCH_VECTOR
-    assert read_batch(BATCH_VECTOR) == Upload(MANIFEST, [row(FIRST), row(SECOND)])
+    assert write_batch(BINDING, [FIRST, SECOND]) == BATCH_VECTOR
+    assert read_batch(BATCH_VECTOR) == Upload(BINDING, [row(FIRST), row(SECOND)])
 
 
-@given(hashes, st.lists(reports, min_size=1, max_size=12))
-def test_batches_round_trip(manifest: str, some: list[UploadedReport]) -> None:
-    assert read_batch(write_batch(manifest, some)) == Upload(manifest, [row(report) for report in some])
+@given(bindings, st.lists(reports, min_size=1, max_size=12))
+def test_batches_round_trip(binding: Binding, some: list[UploadedReport]) -> None:
+    assert read_batch(write_batch(binding, some)) == Upload(binding, [row(report) for report in some])
 
 
-@given(hashes, reports)
-def test_report_round_trip(manifest: str, report: UploadedReport) -> None:
-    assert read_report(report.report_id.hex(), write_report(manifest, report)) == Upload(manifest, [row(report)])
+@given(bindings, reports)
+def test_report_round_trip(binding: Binding, report: UploadedReport) -> None:
+    assert read_report(report.report_id.hex(), write_report(binding, report)) == Upload(binding, [row(report)])
 
 
 def test_reports_of_one_kind_share_a_section() -> None:
     some = [UploadedReport(bytes([number]) * 16, NAME, 0, b"\x05") for number in range(4)]
-    assert len(write_batch(MANIFEST, some)) == 36 + 7 + 4 * 33
-    assert len(write_batch(MANIFEST, [*some, SECOND, *some])) == 36 + 7 + 4 * 33 + 7 + 34 + 7 + 4 * 33
+    assert len(write_batch(BINDING, some)) == 44 + 7 + 4 * 33
+    assert len(write_batch(BINDING, [*some, SECOND, *some])) == 44 + 7 + 4 * 33 + 7 + 34 + 7 + 4 * 33
 
 
 def test_data_is_cut_at_no_zero() -> None:
     zeros = UploadedReport(b"\0" * 16, b"\0" * 16, 2, b"\0\0\0")
-    assert read_batch(write_batch(MANIFEST, [zeros])).rows == [row(zeros)]
+    assert read_batch(write_batch(BINDING, [zeros])).rows == [row(zeros)]
 
 
 def test_truncated_batches_are_refused() -> None:
     """But for a cut between two sections, which HTTP itself would notice."""
-    between = 36 + 7 + 33
+    between = 44 + 7 + 33
     for length in range(len(BATCH_VECTOR)):
         if length == between:
             assert read_batch(BATCH_VECTOR[:length]).rows == [row(FIRST)]
@@ -91,7 +103,7 @@ def test_truncated_json_is_refused() -> None:
             read_report("01" * 16, REPORT_VECTOR[:length])
 
 
-HEAD = "626c5231" + "ab" * 32
+HEAD = "626c5231" + "ab" * 32 + "cd" * 8
 ONE = "01" * 16 + "02" * 16
 
 
@@ -100,7 +112,7 @@ ONE = "01" * 16 + "02" * 16
     [
         "",
         "626c5231",
-        "626c5232" + "ab" * 32 + "00 0001 00000001" + ONE + "05",
+        "626c5232" + "ab" * 40 + "00 0001 00000001" + ONE + "05",
         "7b7d",
         HEAD,
         HEAD + "00",
@@ -136,7 +148,7 @@ def test_as_many_reports_as_allowed_and_no_more() -> None:
             read_batch(body(*counts))
     for some in ([], [FIRST] * (MAX_REPORTS + 1)):
         with pytest.raises(ParameterError):
-            read_batch(write_batch(MANIFEST, some))
+            read_batch(write_batch(BINDING, some))
 
 
 @pytest.mark.parametrize(
@@ -161,8 +173,14 @@ def test_as_many_reports_as_allowed_and_no_more() -> None:
         (b'{"data"', b'{"more":1,"data"'),
         (b'{"data"', b'[{"data"'),
         (b'{"data"', b'\xef\xbb\xbf{"data"'),
-        (b'"query"}', b'"query"}}'),
-        (b'"query"}', b'"query",}'),
+        (b'"cdcdcdcdcdcdcdcd"}', b'"cdcdcdcdcdcdcdcd"}}'),
+        (b'"cdcdcdcdcdcdcdcd"}', b'"cdcdcdcdcdcdcdcd",}'),
+        (b'"cdcd', b'"CDcd'),
+        (b'"cdcd', b'"cd'),
+        (b'"cdcd', b'"cdcdcd'),
+        (b',"scheme":"cdcdcdcdcdcdcdcd"', b""),
+        (b'"abab', b'"ab'),
+        (b'"abab', b'"ABab'),
     ],
 )
 def test_bad_json_reports(old: bytes, new: bytes) -> None:

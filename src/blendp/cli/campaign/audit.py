@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from itertools import count
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
+from msgspec.structs import astuple
 from rich.table import Table
 from rich.text import Text
 from typer import Argument
@@ -18,6 +19,7 @@ from blendp.outputs import refuse_existing, whole
 from blendp.render.tables import write_table
 from blendp.render.text import visible
 from blendp.service.operator_client import OperatorClient
+from blendp.wire.audit import AuditEntry, AuditTrail
 
 EXAMPLES = """Examples:
 
@@ -25,8 +27,6 @@ EXAMPLES = """Examples:
 - `blendp campaign audit trends-2026-11 --json`
 - `blendp campaign audit --max-entries 100000 --csv audit.csv`
 """
-
-COLUMNS = ("number", "time", "actor", "token", "name", "act", "campaign", "outcome", "detail")
 
 _PAGE = 1000
 _MAX_ENTRIES = 1_000_000
@@ -54,29 +54,29 @@ def audit(
     if table is not None:
         _write(table, entries, overwrite=overwrite)
     if as_json:
-        print_json({"entries": entries})
+        print_json(AuditTrail(entries).to_dict())
     elif table is not None:
         say(f"{len(entries):,} acts in {table}.")
     else:
         _show(entries)
 
 
-def _entries(client: OperatorClient, campaign: str | None, max_entries: int) -> list[dict[str, Any]]:
+def _entries(client: OperatorClient, campaign: str | None, max_entries: int) -> list[AuditEntry]:
     """So many entries, page after page."""
-    entries: list[dict[str, Any]] = []
+    entries: list[AuditEntry] = []
     before: int | None = None
     for _ in count():
         page = client.audit(campaign, before=before, max_entries=min(_PAGE, max_entries - len(entries)))
         entries += page
         if not page or len(entries) >= max_entries:
             return entries
-        before = page[-1]["number"]
+        before = page[-1].number
         if before <= 1:
             return entries
     return entries
 
 
-def _show(entries: list[dict[str, Any]]) -> None:
+def _show(entries: list[AuditEntry]) -> None:
     if not entries:
         say("No operator did anything yet.")
         return
@@ -84,14 +84,14 @@ def _show(entries: list[dict[str, Any]]) -> None:
     for column in ("time", "who", "act", "campaign", "outcome", "detail"):
         shown.add_column(column, overflow="fold")
     for entry in entries:
-        who = entry["actor"] if entry["token"] is None else f"{entry['name'] or '?'} ({entry['token']})"
-        cells = (entry["time"], who, entry["act"], entry["campaign"] or "", entry["outcome"], entry["detail"])
-        shown.add_row(*(Text(visible(str(cell))) for cell in cells))
+        who = entry.actor if entry.token is None else f"{entry.name or '?'} ({entry.token})"
+        cells = (entry.time, who, entry.act, entry.campaign or "", entry.outcome, entry.detail)
+        shown.add_row(*(Text(visible(cell)) for cell in cells))
     results.print(shown)
 
 
-def _write(path: Path, entries: list[dict[str, Any]], *, overwrite: bool) -> None:
+def _write(path: Path, entries: list[AuditEntry], *, overwrite: bool) -> None:
     """A table that no spreadsheet takes for formulas."""
-    cells = ([None if entry[column] is None else str(entry[column]) for column in COLUMNS] for entry in entries)
+    rows = ([None if cell is None else str(cell) for cell in astuple(entry)] for entry in entries)
     with whole(path, overwrite=overwrite) as draft:
-        write_table(draft, COLUMNS, cells)
+        write_table(draft, AuditEntry.__struct_fields__, rows)

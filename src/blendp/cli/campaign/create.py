@@ -95,7 +95,7 @@ def create(job: NewCampaign, like: Like = LIKE, as_json: AsJson = False) -> None
     warn_of_forecast(forecast)
     if as_json:
         best = None if error is None else {"probability": error.probability, "std_error": error.std_error}
-        print_json({**created, "forecast": forecast.to_dict(), "most_popular": best})
+        print_json({**created.to_dict(), "forecast": forecast.to_dict(), "most_popular": best})
         return
     say(f"{terms.campaign}: opt-in from {terms.opens} to {terms.opt_in_until}, reports until {terms.reports_until}.")
     say(
@@ -106,7 +106,7 @@ def create(job: NewCampaign, like: Like = LIKE, as_json: AsJson = False) -> None
     say(f"At its minimum: {forecast_words(forecast)}")
     if error is not None:
         say(f"With {terms.expected_clients:,} clients: {error_words(error)}")
-    say(f"Terms {created['terms_sha256']}.")
+    say(f"Terms {created.terms_sha256}.")
     say(f"Next: blendp campaign enrol {terms.campaign} --count {terms.min_opt_in}")
 
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import datetime
-import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
 from blendp.errors import ParameterError
 from blendp.headlist import HeadList
+from blendp.search import build_index
 from blendp.wire import Envelope, Manifest, Terms, VerifyKey
 from blendp.wire.envelope import SignatureError
+from blendp.wire.index import Keys
 from blendp.wire.keys import Trust
-from blendp.wire.media_types import MANIFEST_TYPE, RELEASE_TYPE, TERMS_TYPE
+from blendp.wire.lifecycle import Export
+from blendp.wire.media_types import INDEX_TYPE, MANIFEST_TYPE, RELEASE_TYPE, TERMS_TYPE
 from blendp.wire.releases import read_release
+from blendp.wire.search_index import IndexDescriptor
 
 
 @dataclass(frozen=True)
@@ -25,20 +27,22 @@ class Documents:
     manifest: Envelope
     release: Envelope
     head_list: bytes
+    index_descriptor: Envelope | None = None
+    """None where the release has no index."""
 
     @classmethod
-    def of_export(cls, export: Mapping[str, Any]) -> Self:
+    def of_export(cls, export: Export) -> Self:
         """From the collector's answer; verifies nothing."""
-        try:
-            terms, manifest, release = (_envelope(export[kind]) for kind in ("terms", "manifest", "release"))
-            return cls(terms, manifest, release, export["list"].encode("utf-8"))
-        except (KeyError, AttributeError) as error:
-            raise ParameterError("export", sorted(export), "complete", "It needs another version of blendp.") from error
+        terms, manifest, release = map(Envelope.of_message, (export.terms, export.manifest, export.release))
+        descriptor = None if export.index_descriptor is None else Envelope.of_message(export.index_descriptor)
+        return cls(terms, manifest, release, export.head_list.encode("utf-8"), descriptor)
 
     def verify(self, trusted: tuple[VerifyKey, ...]) -> None:
         """Raise :class:`SignatureError` unless one of these keys signed every document."""
         for envelope, kind in ((self.terms, TERMS_TYPE), (self.manifest, MANIFEST_TYPE), (self.release, RELEASE_TYPE)):
             envelope.verified(kind, trusted)
+        if self.index_descriptor is not None:
+            self.index_descriptor.verified(INDEX_TYPE, trusted)
 
     def result(self, campaign: str) -> dict[str, Any]:
         """The release, if all documents are of this campaign and name one another; raises otherwise."""
@@ -58,12 +62,21 @@ class Documents:
                 raise SignatureError(f"The release of {campaign} does not fit its {what}: do not use it.")
         return released
 
+    def index(self, campaign: str) -> bytes | None:
+        """The index, made of the release, if it is the one that the descriptor names; raises otherwise."""
+        if self.index_descriptor is None:
+            return None
+        try:
+            descriptor = IndexDescriptor.from_bytes(self.index_descriptor.payload)
+            data = build_index(self.release.payload)
+        except ParameterError as error:
+            raise SignatureError(f"The index of {campaign} cannot be used: {error}") from error
+        if descriptor != IndexDescriptor.of(campaign, self.release.payload, data):
+            raise SignatureError(f"The index of {campaign} is not that of its release: do not use it.")
+        return data
 
-def trusted_keys(known: VerifyKey, answer: Mapping[str, Any], day: datetime.date) -> tuple[VerifyKey, ...]:
+
+def trusted_keys(known: VerifyKey, answer: Keys, day: datetime.date) -> tuple[VerifyKey, ...]:
     """The key that is known, and those that it leads to by the collector's statements."""
-    statements = [_envelope(one) for one in answer.get("statements", [])]
+    statements = [Envelope.of_message(one) for one in answer.statements]
     return Trust.of(known).following(statements).on(day)
-
-
-def _envelope(value: Any) -> Envelope:
-    return Envelope.from_bytes(json.dumps(value).encode("utf-8"))

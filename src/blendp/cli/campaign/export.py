@@ -10,10 +10,9 @@ from blendp.cli.campaign.options import CampaignName, CollectorOptions, collecto
 from blendp.cli.options import output, takes_job
 from blendp.headlist import HeadList
 from blendp.outputs import refuse_existing, whole
-from blendp.render.release.checks import release_checks
+from blendp.render.release.checks import all_cautions
 from blendp.render.release.document import release_of_document
-from blendp.render.release.files import FILES as READABLE
-from blendp.render.release.files import write_readable
+from blendp.render.release.files import READABLE, write_readable
 from blendp.service.clock import utc_today
 from blendp.wire import Terms, VerifyKey
 
@@ -23,7 +22,8 @@ EXAMPLES = """Examples:
 """
 
 SIGNED = ("terms", "manifest", "release")
-FILES = (*(f"{name}.dsse.json" for name in SIGNED), *READABLE)
+INDEX, INDEX_DESCRIPTOR = "index.json", "index.dsse.json"
+FILES = (*(f"{name}.dsse.json" for name in SIGNED), INDEX_DESCRIPTOR, INDEX, *READABLE)
 
 
 @takes_job
@@ -41,7 +41,7 @@ def export(
 
     estimates.csv, trends.csv, head_list.json, release.json and report.html are as blendp run writes them, made of the
     signed result; terms.dsse.json, manifest.dsse.json and release.dsse.json are the documents as they were signed
-    (DSSE envelopes).
+    (DSSE envelopes). index.json is the offline index of the release, index.dsse.json its signed descriptor.
     """
     refuse_existing(out, overwrite=overwrite, own_files=FILES)
     known = None if key is None else VerifyKey.of_text(key)
@@ -53,15 +53,21 @@ def export(
             documents.verify(trusted_keys(known, client.keys(), utc_today()))
     result = documents.result(campaign)
     release = release_of_document(result, HeadList.from_bytes(documents.head_list))
+    index = documents.index(campaign)
     with whole(out, overwrite=overwrite, own_files=FILES) as draft:
         for name in SIGNED:
             (draft / f"{name}.dsse.json").write_bytes(getattr(documents, name).to_bytes())
+        if index is not None and documents.index_descriptor is not None:
+            (draft / INDEX).write_bytes(index)
+            (draft / INDEX_DESCRIPTOR).write_bytes(documents.index_descriptor.to_bytes())
         title = Terms.from_bytes(documents.terms.payload).title
         write_readable(release, result["card"], draft, title=title, collected=True)
-    for caution in release_checks(release)["cautions"]:
+    for caution in all_cautions(release):
         warn(f"Caution: {caution}")
+    if index is None:
+        warn("The release has no offline index: its texts are too long for one.")
     say(
-        f"{campaign}: {len(FILES)} files in {out}"
+        f"{campaign}: {len(FILES) - 2 * (index is None)} files in {out}"
         + ("." if known is None else f"; signatures verified with key {known.id}.")
     )
     say(f"Next: open {out / 'report.html'}")

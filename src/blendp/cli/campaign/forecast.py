@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from blendp.cli.console import errors
 from blendp.cli.options import method
-from blendp.evaluation.planner import ListForecast
 from blendp.logs.synthetic import NAMES
 from blendp.render.plan.forecast import forecast_caution
+from blendp.wire.forecast import ListForecast
 
 LIKE = "aol"
 
 Like = Annotated[str, method(help=f"Whose records the forecast assumes: {' or '.join(NAMES)}.")]
-
-
-def read_forecast(answer: dict[str, Any]) -> ListForecast:
-    """The forecast that a collector told."""
-    return ListForecast(**{name: answer[name] for name in ListForecast.__dataclass_fields__})
 
 
 def warn_of_forecast(forecast: ListForecast) -> None:

@@ -22,14 +22,14 @@ def list(server: Server = DEFAULT_SERVER, as_json: AsJson = False) -> None:
     with OperatorClient(server, None) as client:
         answer = client.campaigns()
     if as_json:
-        print_json(answer)
+        print_json(answer.to_dict())
         return
-    if not answer["campaigns"]:
+    if not answer.campaigns:
         say("There is no campaign yet.")
         return
     table = Table(header_style="bold", box=None, pad_edge=False)
     for column in ("name", "title", "state"):
         table.add_column(column, overflow="fold")
-    for one in answer["campaigns"]:
-        table.add_row(*(Text(visible(str(one[name]))) for name in ("campaign", "title", "state")))
+    for one in answer.campaigns:
+        table.add_row(*(Text(visible(cell)) for cell in (one.campaign, one.title, one.state)))
     results.print(table)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from blendp.cli.campaign.forecast import LIKE, Like, read_forecast, warn_of_forecast
+from blendp.cli.campaign.forecast import LIKE, Like, warn_of_forecast
 from blendp.cli.campaign.options import (
     AsJson,
     CampaignName,
@@ -50,7 +50,7 @@ def publish(
     if not (yes or preview):
         require_answer("The list is drawn once, for good; --preview shows what it will probably hold.")
     with job.client() as client:
-        forecast = read_forecast(client.forecast(campaign, like))
+        forecast = client.forecast(campaign, like)
         (say if preview and not as_json else note)(forecast_words(forecast))
         warn_of_forecast(forecast)
         if preview:
@@ -60,14 +60,14 @@ def publish(
         if not yes and not agreed(f"Draw and publish the list of {campaign} for good?", "Nothing was drawn."):
             return
         published = client.publish(campaign)
-    for caution in cautions(published["records"], published["opt_in_people"]):
+    for caution in cautions(published.records, published.opt_in_people):
         warn(caution)
     if as_json:
-        print_json({**published, "forecast": forecast.to_dict()})
+        print_json({**published.to_dict(), "forecast": forecast.to_dict()})
         return
-    people = counted(published["opt_in_people"], "opt-in person", "opt-in people")
-    say(f"{campaign}: {people} made a list of {counted(published['records'], 'record', 'records')}; it is public.")
-    say(f"Manifest {published['manifest_sha256']}, list {published['list_sha256']}.")
+    people = counted(published.opt_in_people, "opt-in person", "opt-in people")
+    say(f"{campaign}: {people} made a list of {counted(published.records, 'record', 'records')}; it is public.")
+    say(f"Manifest {published.manifest_sha256}, list {published.list_sha256}.")
 
 
 def cautions(records: int, people: int) -> list[str]:

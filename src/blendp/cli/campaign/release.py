@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Annotated
 
 from rich.console import Console
 from rich.table import Table
@@ -23,6 +23,7 @@ from blendp.cli.campaign.options import (
 from blendp.cli.console import errors, print_json, results
 from blendp.cli.options import output, takes_job
 from blendp.render.text import percent, plain_label
+from blendp.wire.checks import Checks, FlaggedRecord, InfluenceLine
 
 EXAMPLES = """Examples:
 
@@ -56,7 +57,7 @@ def release(
             _show(checks := client.preview(campaign), results if preview and not as_json else errors)
             if preview:
                 if as_json:
-                    print_json(checks)
+                    print_json(checks.to_dict())
                 return
             if not agreed(f"Sign and publish the result of {campaign} for good?", "Nothing was released."):
                 return
@@ -64,14 +65,14 @@ def release(
     if yes:
         _show(released, errors)
     if as_json:
-        print_json(released)
+        print_json(released.to_dict())
         return
-    clients = counted(released["clients"], "client", "clients")
-    say(f"{campaign}: the result of {clients} is public. Release {released['release_sha256']}.")
+    clients = counted(released.clients, "client", "clients")
+    say(f"{campaign}: the result of {clients} is public. Release {released.release_sha256}.")
     say(f"Next: blendp campaign export {campaign} --out {campaign}")
 
 
-def _show(checks: dict[str, Any], console: Console) -> None:
+def _show(checks: Checks, console: Console) -> None:
     """The checks as a table, and every caution."""
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
@@ -79,38 +80,38 @@ def _show(checks: dict[str, Any], console: Console) -> None:
     for name, sentence in check_rows(checks):
         table.add_row(Text(name, style="bold"), Text(sentence))
     console.print(table)
-    for caution in checks["cautions"]:
+    for caution in checks.cautions:
         warn(f"Caution: {caution}")
 
 
-def check_rows(checks: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def check_rows(checks: Checks) -> Iterator[tuple[str, str]]:
     """The checks, a name and a line each."""
-    people = counted(checks["opt_in_people"], "opt-in person", "opt-in people")
-    clients = counted(checks["clients"], "client", "clients")
-    yield "people", f"{people}, {clients}; a list of {counted(checks['records'], 'record', 'records')}"
-    agreement = checks["agreement"]
+    people = counted(checks.opt_in_people, "opt-in person", "opt-in people")
+    clients = counted(checks.clients, "client", "clients")
+    yield "people", f"{people}, {clients}; a list of {counted(checks.records, 'record', 'records')}"
+    agreement = checks.agreement
     if agreement is None:
         yield "groups", "not compared: this method does not"
     else:
-        yield "groups", agreement["statement"]
-        for number, one in enumerate(agreement["flagged"]):
+        yield "groups", agreement.statement
+        for number, one in enumerate(agreement.flagged):
             yield "" if number else "flagged", _flagged(one)
-        left = agreement["flagged_records"] - len(agreement["flagged"])
+        left = agreement.flagged_records - len(agreement.flagged)
         if left:
             yield "", f"and {left:,} more"
-    for number, line in enumerate(checks["influence"]):
+    for number, line in enumerate(checks.influence):
         yield "" if number else "liars", _liars(line)
-    yield "cautions", f"{len(checks['cautions'])}, below" if checks["cautions"] else "none"
+    yield "cautions", f"{len(checks.cautions)}, below" if checks.cautions else "none"
 
 
-def _flagged(one: dict[str, Any]) -> str:
-    opt_in, client = (_percent(one[name]) for name in ("opt_in", "client"))
-    z = "unknown" if one["z"] is None else f"{one['z']:+.1f}"
-    return f"{plain_label(one['query'], one['url'], 60)}: opt-in people say {opt_in}, clients {client} (z = {z})"
+def _flagged(one: FlaggedRecord) -> str:
+    z = "unknown" if one.z is None else f"{one.z:+.1f}"
+    label = plain_label(one.query, one.url, 60)
+    return f"{label}: opt-in people say {_percent(one.opt_in)}, clients {_percent(one.client)} (z = {z})"
 
 
-def _liars(line: dict[str, Any]) -> str:
-    share, own, capped = (f"{100 * line[name]:.2g}" for name in ("share", "clients", "capped"))
+def _liars(line: InfluenceLine) -> str:
+    share, own, capped = (f"{100 * value:.2g}" for value in (line.share, line.clients, line.capped))
     return f"{share} % of the clients, lying together, could raise a query by {capped} points ({own} by clients alone)"
 
 

@@ -26,4 +26,4 @@ def accept(
     """
     with job.client() as client:
         answer = client.accept_clock(day)
-    say(f"The collector goes by {answer['day']}.")
+    say(f"The collector goes by {answer.day}.")

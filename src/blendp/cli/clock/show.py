@@ -19,8 +19,8 @@ def show(job: CollectorOptions, as_json: AsJson = False) -> None:
     with job.client() as client:
         answer = client.clock()
     if as_json:
-        print_json(answer)
+        print_json(answer.to_dict())
         return
-    say(f"The collector goes by {answer['day']}.")
-    if answer["doubt"] is not None:
-        warn(f"In doubt: {answer['doubt']}.")
+    say(f"The collector goes by {answer.day}.")
+    if answer.doubt is not None:
+        warn(f"In doubt: {answer.doubt}.")

@@ -1,6 +1,6 @@
 """What a release would be like, predicted from the law of records alone, without running a population."""
 
-from blendp.evaluation.planner.forecast import ListForecast, forecast_list
+from blendp.evaluation.planner.forecast import forecast_list
 from blendp.evaluation.planner.law import HeadLaw
 from blendp.evaluation.planner.overviews import Overview, Reach, overview
 from blendp.evaluation.planner.plans import Plan, RankError, plan
@@ -9,7 +9,6 @@ from blendp.evaluation.planner.search import RATES, SearchResult, Target, smalle
 __all__ = [
     "RATES",
     "HeadLaw",
-    "ListForecast",
     "Overview",
     "Plan",
     "RankError",

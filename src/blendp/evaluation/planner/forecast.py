@@ -14,8 +14,7 @@ another, make shorter or longer lists.
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +27,7 @@ from blendp.logs.synthetic import NAMES
 from blendp.mechanisms import AsymmetricList, ThresholdList, WeightedUnion
 from blendp.methods import Parameters
 from blendp.methods.listed import blendp_list_maker, published_list_maker
+from blendp.wire.forecast import ListForecast
 
 MAX_PEOPLE = 1_000_000_000
 RANGE = 0.9
@@ -41,42 +41,6 @@ _SURE = 1 - 1e-9
 _MAX_RECORDS = 20_000
 
 
-@dataclass(frozen=True)
-class ListForecast:
-    """What a list will probably hold.
-
-    where:
-        like           names the population whose records are assumed,
-        expected       is the mean number of records,
-        low, high      are the ends of a range that holds the number with the probability RANGE,
-        least          is the least number that is wanted, and below the chance of fewer,
-        people_needed  is the least number of people with which that chance is UNLIKELY; None if no number is enough.
-    """
-
-    people: int
-    like: str
-    expected: float
-    low: int
-    high: int
-    min_records: int
-    below: float
-    people_needed: int | None
-
-    @property
-    def too_short(self) -> bool:
-        """Whether the list has fewer records than wanted more often than not, or on average."""
-        return self.expected < self.min_records or self.below >= 0.5
-
-    @property
-    def risky(self) -> bool:
-        """Whether the chance of a list that is too short is more than may be taken."""
-        return self.below > UNLIKELY
-
-    def to_dict(self) -> dict[str, Any]:
-        """As plain values, for JSON."""
-        return {**asdict(self), "range": RANGE, "too_short": self.too_short}
-
-
 def forecast_list(parameters: Parameters, levels: int, people: int, like: str, min_records: int) -> ListForecast:
     """The forecast for so many opt-in people with records like those of the population ``like``."""
     require_count("people", people, min_value=0, remedy="Say how many people opt in.")
@@ -87,14 +51,17 @@ def forecast_list(parameters: Parameters, levels: int, people: int, like: str, m
     chances = _lengths(law, mechanism, parameters, people)
     sums = np.cumsum(chances)
     tails = (1 - RANGE) / 2
+    expected, below = float(np.arange(len(chances)) @ chances), _below(chances, min_records)
     return ListForecast(
         people=people,
         like=like,
-        expected=float(np.arange(len(chances)) @ chances),
+        expected=expected,
         low=int(np.searchsorted(sums, tails)),
         high=min(int(np.searchsorted(sums, 1 - tails)), len(chances) - 1),
+        range=RANGE,
         min_records=min_records,
-        below=_below(chances, min_records),
+        below=below,
+        too_short=expected < min_records or below >= 0.5,
         people_needed=_people_needed(law, mechanism, parameters, min_records),
     )
 

@@ -254,10 +254,13 @@ class SubsetSelection:
         state[0, self.size - 1] = generator.binomial(people, self.hit)
         state[1, self.size] = people - state[0, self.size - 1]
         totals = np.zeros(self.items, dtype=np.int64)
+        nobody = np.zeros((2, self.size + 1), dtype=np.int64)
         for item, own in enumerate(holders.tolist()):
             ahead = self.items - 1 - item
-            owners = generator.multivariate_hypergeometric(state[:2].ravel(), own).reshape(2, -1)
-            state[:2] -= owners
+            owners = nobody
+            if own:
+                owners = generator.multivariate_hypergeometric(state[:2].ravel(), own).reshape(2, -1)
+                state[:2] -= owners
             strangers = np.array([[max(ahead, 1)], [max(ahead, 1)], [ahead + 1]])
             chosen = generator.binomial(state, np.minimum(slots / strangers, 1.0))
             totals[item] = owners[0].sum() + chosen.sum()

@@ -31,7 +31,7 @@ def write_reproduction(
     from blendp.render.figures import plots  # matplotlib takes a second to load
 
     with whole(directory, overwrite=overwrite, own_files=FILES) as draft:
-        pictures = {}
+        inline = {}
         for figure in figures:
             if progress is not None:
                 progress(f"drawing figure {figure.name}")
@@ -39,10 +39,11 @@ def write_reproduction(
             _write_csv(target.with_suffix(".csv"), figure.points)
             document = json.dumps(as_document(figure, about), ensure_ascii=False, indent=1, allow_nan=False)
             target.with_suffix(".json").write_text(document + "\n", encoding="utf-8")
-            target.with_suffix(".svg").write_bytes(plots.svg_file(figure))
-            target.with_suffix(".png").write_bytes(plots.png_file(figure))
-            pictures[figure.name] = plots.inline(figure)
-        (draft / "index.html").write_text(_page(figures, pictures, about), encoding="utf-8")
+            pictures = plots.pictures(figure)
+            target.with_suffix(".svg").write_bytes(pictures.svg)
+            target.with_suffix(".png").write_bytes(pictures.png)
+            inline[figure.name] = pictures.inline
+        (draft / "index.html").write_text(_page(figures, inline, about), encoding="utf-8")
 
 
 def as_document(figure: Figure, about: Mapping[str, Any]) -> dict[str, Any]:

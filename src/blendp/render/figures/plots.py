@@ -7,6 +7,7 @@ import math
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -49,29 +50,35 @@ _MARK = {"truth": 6.5, "client": 7.5, "opt-in": 6.0, "blended": 4.0}
 """How large a mark is, where lines may lie upon each other: what is drawn later is smaller."""
 
 
-def inline(figure: Figure) -> Markup:
-    """The picture for a page, in the page's colours."""
+@dataclass(frozen=True)
+class Pictures:
+    """One figure three times: as a file of its own, as pixels, and for a page, in the page's colours."""
+
+    svg: bytes
+    png: bytes
+    inline: Markup
+
+
+def pictures(figure: Figure) -> Pictures:
+    """All of them from one drawing, which takes as long to put together as to render."""
+    texts = DrawingTexts(f"figure-{figure.name}", figure.title, figure.sentence, {}, {})
     with house_style(), _any_letters():
-        drawing_texts = DrawingTexts(f"figure-{figure.name}", figure.title, figure.sentence, {}, {})
-        return inline_svg(_draw(figure, "none"), drawing_texts)
+        drawing = _draw(figure)
+        return Pictures(_svg_file(drawing), _png_file(drawing), inline_svg(drawing, texts))
 
 
-def svg_file(figure: Figure) -> bytes:
-    """The picture as a file of its own."""
-    with house_style(), _any_letters():
-        drawing, buffer = _draw(figure, "white"), io.BytesIO()
-        FigureCanvasSVG(drawing)
-        drawing.savefig(buffer, format="svg", metadata={"Date": None})
-        return buffer.getvalue()
+def _svg_file(drawing: Drawing) -> bytes:
+    buffer = io.BytesIO()
+    FigureCanvasSVG(drawing)
+    drawing.savefig(buffer, format="svg", metadata={"Date": None})
+    return buffer.getvalue()
 
 
-def png_file(figure: Figure) -> bytes:
-    """The picture as pixels."""
-    with house_style(), _any_letters():
-        drawing, buffer = _draw(figure, "white"), io.BytesIO()
-        FigureCanvasAgg(drawing)
-        drawing.savefig(buffer, format="png", dpi=_PIXELS, metadata={"Software": None})
-        return buffer.getvalue()
+def _png_file(drawing: Drawing) -> bytes:
+    buffer = io.BytesIO()
+    FigureCanvasAgg(drawing)
+    drawing.savefig(buffer, format="png", dpi=_PIXELS, metadata={"Software": None})
+    return buffer.getvalue()
 
 
 @contextmanager
@@ -82,12 +89,12 @@ def _any_letters() -> Iterator[None]:
         yield
 
 
-def _draw(figure: Figure, ground: str) -> Drawing:
+def _draw(figure: Figure) -> Drawing:
     """All panels under each other and side by side, with a legend over each row of panels that needs its own."""
     heights = [_height(row) for row in figure.grid]
     legends = [_legend_of(row) != (_legend_of(figure.grid[i - 1]) if i else None) for i, row in enumerate(figure.grid)]
     total = sum(heights) + sum(_LEGEND for shown in legends if shown) + _GAP * len(heights) + 8
-    drawing = Drawing(figsize=(WIDTH / 72, total / 72), dpi=72, facecolor=ground)
+    drawing = Drawing(figsize=(WIDTH / 72, total / 72), dpi=72, facecolor="white")
     top = 8.0
     for row, height, with_legend in zip(figure.grid, heights, legends, strict=True):
         if with_legend:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from blendp.evaluation.planner import ListForecast, RankError
-from blendp.evaluation.planner.forecast import RANGE
+from blendp.evaluation.planner import RankError
+from blendp.evaluation.planner.forecast import UNLIKELY
+from blendp.wire.forecast import ListForecast
 
 _TELL = "unless they are told otherwise (--min-records)"
 
@@ -13,14 +14,19 @@ def forecast_words(forecast: ListForecast) -> str:
     people = f"{forecast.people:,} opt-in {'person' if forecast.people == 1 else 'people'}"
     return (
         f"{people} like those of {forecast.like} make a list of about {_number(forecast.expected)} records, "
-        f"{_span(forecast)} in {100 * RANGE:.0f} % of cases; fewer than {forecast.min_records}, which devices "
+        f"{_span(forecast)} in {100 * forecast.range:.0f} % of cases; fewer than {forecast.min_records}, which devices "
         f"refuse, in {_chance(forecast.below)}."
     )
 
 
+def is_risky(forecast: ListForecast) -> bool:
+    """Whether the chance of a list that is too short is more than may be taken."""
+    return forecast.below > UNLIKELY
+
+
 def forecast_caution(forecast: ListForecast) -> str | None:
     """Why not to make this list now, and what to do instead; None if it will probably be long enough."""
-    if not forecast.risky:
+    if not is_risky(forecast):
         return None
     if not forecast.too_short:
         return (

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict
-from typing import Any
 
 from blendp.methods import Outcome
 from blendp.render.text import plain_label
+from blendp.wire.checks import Agreement, Checks, FlaggedRecord, InfluenceLine
 
 MAX_FLAGGED = 20
 """How many flagged records are shown; their number is always told."""
@@ -15,16 +15,16 @@ MAX_FLAGGED = 20
 _MAX_NAMED = 3
 
 
-def release_checks(outcome: Outcome) -> dict[str, Any]:
+def release_checks(outcome: Outcome) -> Checks:
     """Numbers of both groups, the cross-check in words, flagged records, what lying clients could do, cautions."""
-    return {
-        "opt_in_people": outcome.groups.opt_in,
-        "clients": outcome.groups.client,
-        "records": outcome.head_list.records,
-        "agreement": _agreement(outcome),
-        "influence": [asdict(line) for line in outcome.influence],
-        "cautions": all_cautions(outcome),
-    }
+    return Checks(
+        opt_in_people=outcome.groups.opt_in,
+        clients=outcome.groups.client,
+        records=outcome.head_list.records,
+        agreement=_agreement(outcome),
+        influence=[InfluenceLine(**asdict(line)) for line in outcome.influence],
+        cautions=all_cautions(outcome),
+    )
 
 
 def all_cautions(outcome: Outcome) -> list[str]:
@@ -48,7 +48,7 @@ def alarms(outcome: Outcome) -> list[str]:
     return [f"{check.statement} {len(flagged):,} {which} flagged: {named}{more}."]
 
 
-def _agreement(outcome: Outcome) -> dict[str, Any] | None:
+def _agreement(outcome: Outcome) -> Agreement | None:
     """The cross-check; None for a method that makes none."""
     check = outcome.check
     if check is None:
@@ -57,15 +57,15 @@ def _agreement(outcome: Outcome) -> dict[str, Any] | None:
     for i in check.flagged[:MAX_FLAGGED]:
         query, url = outcome.head_list.labels[i]
         opt_in, client = (_known(group.cells.probability[i]) for group in (outcome.opt_in, outcome.client))
-        flagged.append({"query": query, "url": url, "opt_in": opt_in, "client": client, "z": _known(check.z[i])})
-    return {
-        "differ": check.differ,
-        "p_value": check.p_value,
-        "kappa": check.kappa,
-        "statement": check.statement,
-        "flagged_records": len(check.flagged),
-        "flagged": flagged,
-    }
+        flagged.append(FlaggedRecord(query, url, opt_in, client, _known(check.z[i])))
+    return Agreement(
+        differ=check.differ,
+        p_value=check.p_value,
+        kappa=check.kappa,
+        statement=check.statement,
+        flagged_records=len(check.flagged),
+        flagged=flagged,
+    )
 
 
 def _known(value: float) -> float | None:

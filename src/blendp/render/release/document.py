@@ -17,6 +17,7 @@ from blendp.headlist import HeadList
 from blendp.methods import GroupSizes, Outcome, Parameters, Release, Row
 from blendp.methods.guarantee import Guarantee
 from blendp.render.release.checks import all_cautions
+from blendp.wire.releases import write_release
 
 
 class ReadRelease(Release):
@@ -48,6 +49,24 @@ def release_card(outcome: Outcome, source: Mapping[str, Any] | None = None) -> d
         "cross_check": None if outcome.check is None else outcome.check.to_dict(),
         "influence": [asdict(line) for line in outcome.influence],
     }
+
+
+def release_document(
+    outcome: Outcome, *, campaign: str, manifest_sha256: str, released: str, source: Mapping[str, Any] | None = None
+) -> bytes:
+    """The canonical bytes of a release: the card, all estimates, and what they are bound to.
+
+    Campaign and manifest are empty texts where there are none.
+    """
+    return write_release(
+        campaign=campaign,
+        manifest_sha256=manifest_sha256,
+        released=released,
+        card=release_card(outcome, source),
+        estimates=rows_for_json(outcome.records()),
+        trends=rows_for_json(outcome.trends()),
+        groups=groups_for_json(outcome),
+    )
 
 
 def rows_for_json(rows: Sequence[Row]) -> list[dict[str, Any]]:

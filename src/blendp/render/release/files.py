@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -13,11 +14,17 @@ from blendp.errors import RandomnessError
 from blendp.methods import Release
 from blendp.methods.outcome import Row
 from blendp.outputs import whole
-from blendp.render.release.document import release_card
+from blendp.render.release.document import release_card, release_document
 from blendp.render.release.page import render_release
 from blendp.render.tables import wildcard_text, write_table
 
-FILES = ("estimates.csv", "trends.csv", "head_list.json", "release.json", "report.html")
+READABLE = ("estimates.csv", "trends.csv", "head_list.json", "release.json", "report.html")
+"""For readers."""
+
+DOCUMENT = "release_document.json"
+"""All of it in one document, as a collector would sign it: what an offline index is made of."""
+
+FILES = (*READABLE, DOCUMENT)
 
 
 def write_release(
@@ -27,11 +34,14 @@ def write_release(
     source: Mapping[str, Any] | None = None,
     overwrite: bool = False,
 ) -> None:
-    """Write the five files of a release. ``source`` says how the log was read, for the card."""
+    """Write the files of a release. ``source`` says how the log was read, for the card."""
     if not isinstance(release, Release):
         raise RandomnessError(f"A {type(release).__name__} is not for release: make a Release with blendp.run.")
     with whole(Path(directory), overwrite=overwrite, own_files=FILES) as draft:
         write_readable(release, release_card(release, source), draft, title="blendp release")
+        today = datetime.datetime.now(datetime.UTC).date().isoformat()
+        document = release_document(release, campaign="", manifest_sha256="", released=today, source=source)
+        (draft / DOCUMENT).write_bytes(document)
 
 
 def write_readable(

@@ -19,12 +19,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from blendp.service.collector import CollectorService
 from blendp.service.door import DOOR, Door
-from blendp.service.http import operator, public
+from blendp.service.http import operator, pages, public
 from blendp.service.http.answers import answer, problem
 from blendp.service.http.answers import send as send_answer
 from blendp.service.http.endpoints import PUBLIC, Call, Endpoint, RequestGuard, in_thread
-from blendp.service.http.openapi import openapi
-from blendp.service.http.shapes import Anything
+from blendp.service.http.openapi import Anything, openapi
 from blendp.service.journal import tell_failure
 from blendp.service.refusal import Refused
 from blendp.wire import addresses
@@ -45,6 +44,7 @@ def _description() -> bytes:
 ENDPOINTS: tuple[Endpoint, ...] = (
     *public.ENDPOINTS,
     *operator.ENDPOINTS,
+    *pages.ENDPOINTS,
     Endpoint("GET", addresses.OPENAPI, PUBLIC, _describe, "This document", Anything),
 )
 """All addresses there are."""
@@ -56,6 +56,7 @@ def make_app(open_collector: Callable[[], CollectorService]) -> Starlette:
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[dict[str, Any]]:
         collector = await in_thread(open_collector)
+        await in_thread(pages.web_files)
         await in_thread(collector.tidy)
         collector.intake.start()
         guard = app.state.guard = RequestGuard(collector)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from weakref import WeakValueDictionary
 
 from starlette.requests import Request
@@ -47,9 +48,15 @@ class Shelf:
         return self._documents.setdefault(document.tag, document)
 
 
-def sent(document: Document, request: Request, media_type: str, cache_control: str) -> Response:
+def sent(
+    document: Document,
+    request: Request,
+    media_type: str,
+    cache_control: str,
+    more_headers: Mapping[str, str] = MappingProxyType({}),
+) -> Response:
     """The document; only its name, if the asker has it."""
-    headers = {"etag": document.tag, "cache-control": cache_control}
+    headers = {"etag": document.tag, "cache-control": cache_control, **more_headers}
     if _has(request, document.tag):
         return not_modified(headers)
     response = answer(document.body, media_type=media_type, headers=headers)

@@ -26,8 +26,9 @@ from blendp.service.tokens import enrolment_hash
 from blendp.wire.campaign import require_campaign_id
 from blendp.wire.media_types import JSON_TYPE
 
-PUBLIC, ENROLMENT = "public", "enrolment"
-"""Who may call: everybody; holders of an enrolment token (the handler looks at it); else the name of a scope."""
+PUBLIC, PAGE, ENROLMENT = "public", "page", "enrolment"
+"""Who may call: everybody; everybody, but no page of another origin; holders of an enrolment token (the handler looks
+at it); else the name of a scope."""
 
 OPERATOR = "operator"
 """Who else has tokens."""
@@ -109,8 +110,13 @@ class Endpoint:
     always: bool = False
 
     @property
+    def needs_token(self) -> bool:
+        """Whether the caller has to show a token."""
+        return self.access not in (PUBLIC, PAGE)
+
+    @property
     def cross_origin(self) -> bool:
-        """Whether pages of other origins may call: not with operators' powers."""
+        """Whether pages of other origins may call: not with operators' powers, and no pages of ours."""
         return self.access in (PUBLIC, ENROLMENT)
 
 
@@ -166,7 +172,7 @@ class RequestGuard:
         peer = _peer(request)
         try:
             self._require_rate(peer)
-            token = "" if endpoint.access == PUBLIC else await self._admitted(endpoint, request, peer)
+            token = await self._admitted(endpoint, request, peer) if endpoint.needs_token else ""
             body, media_type = await self._body(endpoint, request, peer)
             call = Call(self._collector, request, body, media_type, token, partial(self.charge, peer))
             response = await self._handled(endpoint, call)

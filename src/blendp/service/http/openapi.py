@@ -8,11 +8,13 @@ from typing import Any
 import msgspec
 
 from blendp._version import __version__
-from blendp.service.http.endpoints import PUBLIC, Endpoint
-from blendp.service.http.shapes import Anything
+from blendp.service.http.endpoints import Endpoint
 from blendp.wire.campaign import CAMPAIGN_PATTERN
 from blendp.wire.media_types import PROBLEM_TYPE
 from blendp.wire.problems import PROBLEMS, ProblemDocument
+
+Anything = dict[str, Any]
+"""An object of any form, as this document is."""
 
 _ALWAYS = ("rate-limited", "internal", "busy", "head-too-large", "misdirected")
 _WITH_BODY = ("malformed", "over-size", "unsupported-media-type", "request-timeout")
@@ -22,6 +24,7 @@ _REFERENCE = "#/components/schemas/{name}"
 _PARAMETERS = {
     "campaign": {"type": "string", "pattern": CAMPAIGN_PATTERN, "example": "trends-2026-11"},
     "report": {"type": "string", "pattern": "^[0-9a-f]{32}$", "description": "16 random bytes, hexadecimal"},
+    "asset": {"type": "string", "pattern": "^[a-z]+-[0-9a-f]{12}\\.(css|js|svg)$", "description": "As pages name it"},
 }
 
 
@@ -66,7 +69,7 @@ def _operation(endpoint: Endpoint, of_body: dict[Any, Any]) -> dict[str, Any]:
             for kind, schema in endpoint.accepts.items()
         }
         operation["requestBody"] = {"required": True, "content": content}
-    if endpoint.access != PUBLIC:
+    if endpoint.needs_token:
         operation["security"] = [{"token": []}]
         operation["x-blendp-access"] = endpoint.access
     return operation
@@ -86,7 +89,7 @@ def _successes(endpoint: Endpoint, of_form: dict[Any, Any]) -> dict[str, Any]:
 
 def _refusals(endpoint: Endpoint) -> dict[str, Any]:
     slugs = [*endpoint.refuses, *_ALWAYS, *(_WITH_BODY if endpoint.accepts else ())]
-    if endpoint.access != PUBLIC:
+    if endpoint.needs_token:
         slugs += [*_WITH_TOKEN, *(("forbidden",) if endpoint.access != "enrolment" else ())]
     by_status: dict[int, list[str]] = {}
     for slug in dict.fromkeys(slugs):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict
 from typing import Any, TypeVar
 
 from starlette.responses import Response
@@ -15,7 +14,6 @@ from blendp.render.release.checks import release_checks
 from blendp.service.audit import MAX_ENTRIES, Actor, holder_of
 from blendp.service.clock import reading
 from blendp.service.forecast import LIKE, forecast_of_campaign
-from blendp.service.http import shapes
 from blendp.service.http.answers import answer
 from blendp.service.http.endpoints import Call, Endpoint, in_thread
 from blendp.service.journal import tell
@@ -23,11 +21,16 @@ from blendp.service.refusal import Refused
 from blendp.service.status import export, status
 from blendp.service.tokens import operator_id
 from blendp.wire import addresses
+from blendp.wire.audit import AuditTrail
 from blendp.wire.campaign import CAMPAIGN_PATTERN, NewTerms, read_new_terms, require_campaign_id
+from blendp.wire.checks import Checks, Released
+from blendp.wire.clock import ClockConfirmation, ClockReading
 from blendp.wire.deletions import Deleted
 from blendp.wire.enrolments import EnrolmentRequest, EnrolmentTokens
+from blendp.wire.forecast import ListForecast
+from blendp.wire.lifecycle import Created, Export, ListPublished
 from blendp.wire.media_types import JSON_TYPE, METRICS_TYPE
-from blendp.wire.messages import Day, Message
+from blendp.wire.status import Status
 from blendp.wire.text_forms import require_day
 
 _MAX_NUMBER = 2_147_483_647
@@ -40,18 +43,12 @@ _AUDIT_QUERY: dict[str, dict[str, Any]] = {
 T = TypeVar("T")
 
 
-class JsonDay(Message):
-    """Which day it is."""
-
-    day: Day
-
-
 async def create(call: Call) -> Response:
     """Fix the terms of a new campaign."""
     fields = _decoded(call, read_new_terms)
     terms = await _acted(call, "create", _possible_name(fields["campaign"]), call.collector.lifecycle.create, fields)
     tell("campaign created", campaign=terms.campaign)
-    return answer({"campaign": terms.campaign, "terms_sha256": terms.sha256}, 201)
+    return answer(Created.of(terms), 201)
 
 
 async def enrol(call: Call) -> Response:
@@ -66,38 +63,29 @@ async def publish(call: Call) -> Response:
     """Make and publish the list."""
     manifest = await _acted(call, "publish", call.campaign, call.collector.lifecycle.publish, call.campaign)
     tell("list published", campaign=call.campaign, manifest=manifest.sha256, records=manifest.records)
-    return answer(
-        {
-            "manifest_sha256": manifest.sha256,
-            "list_sha256": manifest.list_sha256,
-            "records": manifest.records,
-            "opt_in_people": manifest.opt_in_people,
-            "query_share": manifest.query_share,
-        }
-    )
+    return answer(ListPublished.of(manifest))
 
 
 async def forecast(call: Call) -> Response:
     """What the list would probably hold."""
     like = call.request.query_params.get("like", LIKE)
     collector = call.collector
-    prediction = await in_thread(forecast_of_campaign, collector.store, collector.opt_in, call.campaign, like)
-    return answer(prediction.to_dict())
+    return answer(await in_thread(forecast_of_campaign, collector.store, collector.opt_in, call.campaign, like))
 
 
 async def release(call: Call) -> Response:
     """Compute and publish the result."""
     document, result = await _acted(call, "release", call.campaign, call.collector.lifecycle.release, call.campaign)
     await in_thread(call.collector.book.forget_closed)
-    checks = release_checks(result)
+    released = Released.of(release_checks(result), sha256(document))
     tell(
         "released",
         campaign=call.campaign,
-        release=sha256(document),
-        clients=result.groups.client,
-        cautions=len(checks["cautions"]),
+        release=released.release_sha256,
+        clients=released.clients,
+        cautions=len(released.cautions),
     )
-    return answer({"release_sha256": sha256(document), **checks})
+    return answer(released)
 
 
 async def preview(call: Call) -> Response:
@@ -140,25 +128,20 @@ async def show_audit(call: Call) -> Response:
     """Operators' acts."""
     campaign, before, max_entries = _asked(call)
     entries = await in_thread(lambda: call.collector.trail.entries(campaign, before=before, max_entries=max_entries))
-    return answer({"entries": [asdict(entry) for entry in entries]})
+    return answer(AuditTrail(entries))
 
 
 async def show_clock(call: Call) -> Response:
     """The day, and the doubt about it."""
-    return answer(_clock(call))
+    return answer(reading(call.collector.clock).message)
 
 
 async def accept_clock(call: Call) -> Response:
     """An operator says that the system's clock is right."""
-    day = require_day("day", _decoded(call, JsonDay.from_bytes).day)
+    day = require_day("day", _decoded(call, ClockConfirmation.from_bytes).day)
     await _acted(call, "accept-clock", None, call.collector.accept_clock, day)
     tell("the clock was confirmed", day=day.isoformat())
-    return answer(_clock(call))
-
-
-def _clock(call: Call) -> dict[str, str | None]:
-    now = reading(call.collector.clock)
-    return {"day": now.day.isoformat(), "system": now.system.isoformat(), "doubt": now.doubt}
+    return answer(reading(call.collector.clock).message)
 
 
 async def _acted(call: Call, act: str, campaign: str | None, verb: Callable[..., T], *arguments: Any) -> T:
@@ -219,7 +202,7 @@ ENDPOINTS = (
         "manage",
         create,
         "Create a campaign: fix and sign its terms",
-        shapes.Created,
+        Created,
         accepts={JSON_TYPE: NewTerms},
         gives={201: "Created"},
         refuses=("malformed", "conflict", "invalid-parameter", "storage-full"),
@@ -241,7 +224,7 @@ ENDPOINTS = (
         "manage",
         publish,
         "Make the head list of the opt-in records, publish it, and delete the records",
-        shapes.ListPublished,
+        ListPublished,
         refuses=("not-found", "wrong-state", "too-few", "storage-full"),
     ),
     Endpoint(
@@ -250,7 +233,7 @@ ENDPOINTS = (
         "manage",
         forecast,
         "What the list would probably hold, from the number of opt-in people and the terms alone",
-        shapes.Forecast,
+        ListForecast,
         refuses=("not-found", "wrong-state", "invalid-parameter"),
     ),
     Endpoint(
@@ -259,7 +242,7 @@ ENDPOINTS = (
         "release",
         release,
         "Compute the result from the reports, publish it, and delete reports and pseudonyms",
-        shapes.Released,
+        Released,
         refuses=("not-found", "wrong-state", "too-few", "storage-full"),
     ),
     Endpoint(
@@ -268,7 +251,7 @@ ENDPOINTS = (
         "release",
         preview,
         "The checks of the result as it would be: groups, agreement, lying clients, cautions; nothing changes",
-        shapes.Checks,
+        Checks,
         refuses=("not-found", "wrong-state", "too-few"),
     ),
     Endpoint(
@@ -286,7 +269,7 @@ ENDPOINTS = (
         "read",
         show_status,
         "How a campaign stands: minimums, intake by reason, list churn, budget",
-        shapes.Status,
+        Status,
         refuses=("not-found",),
     ),
     Endpoint(
@@ -295,7 +278,7 @@ ENDPOINTS = (
         "read",
         show_export,
         "All signed documents of a released campaign",
-        shapes.Export,
+        Export,
         refuses=("not-found", "wrong-state"),
     ),
     Endpoint(
@@ -304,7 +287,7 @@ ENDPOINTS = (
         "read",
         show_audit,
         "The audit trail: operators' acts, the latest first",
-        shapes.AuditTrail,
+        AuditTrail,
         refuses=("invalid-parameter", "not-found"),
         query=_AUDIT_QUERY,
     ),
@@ -314,7 +297,7 @@ ENDPOINTS = (
         "read",
         show_clock,
         "The day that the collector goes by, and whether it is in doubt",
-        shapes.ClockReading,
+        ClockReading,
     ),
     Endpoint(
         "POST",
@@ -322,8 +305,8 @@ ENDPOINTS = (
         "manage",
         accept_clock,
         "Confirm that the system's clock is right: name the day that it says",
-        shapes.ClockReading,
-        accepts={JSON_TYPE: JsonDay},
+        ClockReading,
+        accepts={JSON_TYPE: ClockConfirmation},
         refuses=("conflict", "invalid-parameter", "storage-full"),
     ),
     Endpoint("GET", addresses.METRICS, "read", metrics, "Numbers for Prometheus", answer_type=METRICS_TYPE),

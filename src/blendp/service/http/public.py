@@ -8,9 +8,9 @@ from sqlalchemy.engine import Connection
 from starlette.responses import Response
 
 from blendp.errors import ParameterError
+from blendp.reports import QUESTIONS
 from blendp.service.campaigns import FoundCampaign, Reporting, envelope, find, payload
 from blendp.service.collector import CollectorService
-from blendp.service.http import shapes
 from blendp.service.http.answers import IMMUTABLE, REVALIDATED, answer, problem
 from blendp.service.http.documents import Document, sent
 from blendp.service.http.endpoints import ENROLMENT, PUBLIC, Call, Endpoint, in_thread
@@ -18,7 +18,10 @@ from blendp.service.refusal import Refused
 from blendp.service.status import overview
 from blendp.wire import addresses
 from blendp.wire.deletions import Deleted, DeletionRequest
-from blendp.wire.index import CampaignLine, Campaigns, Keys, SignedDocument, SigningKeyOfDays
+from blendp.wire.envelope import SignedDocument
+from blendp.wire.head_list import ListDocument
+from blendp.wire.health import Live, Ready
+from blendp.wire.index import Campaigns, Keys, SigningKeyOfDays
 from blendp.wire.install import DELETION_KEY_BYTES
 from blendp.wire.media_types import BATCH_TYPE, ENVELOPE_TYPE, JSON_TYPE, LIST_TYPE, OPT_IN_TYPE, REPORT_TYPE
 from blendp.wire.opt_in import OptInRecords
@@ -33,11 +36,12 @@ from blendp.wire.reports import (
     read_batch,
     read_report,
 )
+from blendp.wire.search_index import IndexDocument
 
 STATUS_OF = {ACCEPTED: 201, DUPLICATE: 200}
 
 _DOCUMENT = {200: "Done", 304: "It is the one that If-None-Match names"}
-_OF_REPORTS = ("not-found", "wrong-state", "late", "wrong-list", "malformed", "storage-full")
+_OF_REPORTS = ("not-found", "wrong-state", "late", "wrong-list", "wrong-scheme", "malformed", "storage-full")
 
 
 _BYTES_OF_A_UNIT = 1024
@@ -46,7 +50,7 @@ _BYTES_OF_A_UNIT = 1024
 
 async def live(_call: Call) -> Response:
     """The process answers."""
-    return answer({"live": True})
+    return answer(Live(True))
 
 
 async def ready(call: Call) -> Response:
@@ -54,23 +58,23 @@ async def ready(call: Call) -> Response:
     if not call.collector.intake.alive:
         raise Refused("busy", "Reports are not taken in any more (stopped).", retry_after=5, reason="stopped")
     await call.collector.readiness.require()
-    return answer({"ready": True})
+    return answer(Ready(True))
 
 
 async def keys(call: Call) -> Response:
     """All signing keys, and how each vouches for the next."""
     known = await in_thread(call.collector.keys.known)
     days = [SigningKeyOfDays(key.public, key.since, key.until) for key in known]
-    return answer(Keys(days, [SignedDocument.from_bytes(key.statement.to_bytes()) for key in known if key.statement]))
+    return answer(Keys(days, [key.statement.message for key in known if key.statement]))
 
 
 async def campaigns(call: Call) -> Response:
     """Every campaign."""
-    return answer(Campaigns([CampaignLine(**line) for line in await in_thread(overview, call.collector.store)]))
+    return answer(Campaigns(await in_thread(overview, call.collector.store)))
 
 
 async def signed_document(call: Call) -> Response:
-    """The terms, the manifest or the release, with all signatures."""
+    """The terms, the manifest, the release or the descriptor of its index, with all signatures."""
     kind = call.request.url.path.rpartition("/")[2]
 
     def read(collector: CollectorService) -> Document:
@@ -84,19 +88,29 @@ async def signed_document(call: Call) -> Response:
 async def head_list(call: Call) -> Response:
     """The list, in its canonical bytes."""
 
+    return sent(await _unsigned(call, "list"), call.request, LIST_TYPE, IMMUTABLE)
+
+
+async def search_index(call: Call) -> Response:
+    """The offline index of the release, in its canonical bytes."""
+    return sent(await _unsigned(call, "index"), call.request, JSON_TYPE, IMMUTABLE)
+
+
+async def _unsigned(call: Call, kind: str) -> Document:
+    """A document that another one names by its hash, and that never changes."""
+
     def read(collector: CollectorService) -> Document:
         with collector.store.reading() as connection:
             campaign = find(connection, call.campaign)
-            return call.shelf.get(campaign.number, lambda: _list(connection, campaign))
+            return call.shelf.get((kind, campaign.number), lambda: _bytes_of(connection, campaign, kind))
 
-    document = await in_thread(read, call.collector)
-    return sent(document, call.request, LIST_TYPE, IMMUTABLE)
+    return await in_thread(read, call.collector)
 
 
-def _list(connection: Connection, campaign: FoundCampaign) -> bytes:
-    body = payload(connection, campaign.number, "list")
+def _bytes_of(connection: Connection, campaign: FoundCampaign, kind: str) -> bytes:
+    body = payload(connection, campaign.number, kind)
     if body is None:
-        raise Refused("not-found", f"The campaign {campaign.name!r} has no list yet.")
+        raise Refused("not-found", f"The campaign {campaign.name!r} has no {kind}: it is in state {campaign.state}.")
     return body
 
 
@@ -105,6 +119,9 @@ async def put_report(call: Call) -> Response:
     reporting = await _reporting(call)
     upload = _read(call, reporting, lambda: read_report(call.request.path_params["report"], call.body))
     (outcome,) = await call.collector.receive(reporting, upload)
+    if outcome == "impossible":
+        ((_, _, question, data),) = upload.rows
+        return problem(Refused(outcome, reporting.scheme.expectation(QUESTIONS[question], data)))
     if outcome not in STATUS_OF:
         return problem(Refused(outcome, PROBLEMS[outcome].title + "."))
     return answer(UploadOutcome(outcome), STATUS_OF[outcome])
@@ -154,10 +171,8 @@ def _read(call: Call, reporting: Reporting, read: Any) -> Upload:
 
 
 ENDPOINTS = (
-    Endpoint("GET", addresses.LIVE, PUBLIC, live, "Whether the process answers", shapes.Live, always=True),
-    Endpoint(
-        "GET", addresses.READY, PUBLIC, ready, "Whether what is sent can be kept: the store is written to", shapes.Ready
-    ),
+    Endpoint("GET", addresses.LIVE, PUBLIC, live, "Whether the process answers", Live, always=True),
+    Endpoint("GET", addresses.READY, PUBLIC, ready, "Whether what is sent can be kept: the store is written to", Ready),
     Endpoint("GET", addresses.KEYS, PUBLIC, keys, "The signing keys, and how each vouches for the next", Keys),
     Endpoint("GET", addresses.CAMPAIGNS, PUBLIC, campaigns, "All campaigns: name, title, state", Campaigns),
     *(
@@ -172,7 +187,7 @@ ENDPOINTS = (
             refuses=("not-found",),
             answer_type=ENVELOPE_TYPE,
         )
-        for address in (addresses.TERMS, addresses.MANIFEST, addresses.RELEASE)
+        for address in (addresses.TERMS, addresses.MANIFEST, addresses.RELEASE, addresses.INDEX_DESCRIPTOR)
     ),
     Endpoint(
         "GET",
@@ -180,10 +195,20 @@ ENDPOINTS = (
         PUBLIC,
         head_list,
         "The head list, whose SHA-256 the manifest names",
-        shapes.ListDocument,
+        ListDocument,
         gives=_DOCUMENT,
         refuses=("not-found",),
         answer_type=LIST_TYPE,
+    ),
+    Endpoint(
+        "GET",
+        addresses.INDEX,
+        PUBLIC,
+        search_index,
+        "The offline index of the release, whose SHA-256 the index-descriptor names",
+        IndexDocument,
+        gives=_DOCUMENT,
+        refuses=("not-found",),
     ),
     Endpoint(
         "PUT",

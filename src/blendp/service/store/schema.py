@@ -49,6 +49,7 @@ document = Table(
     Column("kind", String(16), primary_key=True, comment="terms, manifest, list, listed, release"),
     Column("payload", LargeBinary, nullable=False),
 )
+"""With a release also its index and index-descriptor; the comment in the database is that of the first schema."""
 
 signature = Table(
     "signature",

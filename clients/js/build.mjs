@@ -1,0 +1,77 @@
+// Make dist/: minified ES modules (committed: whoever has no Node can use them) and their types (made when packing).
+//   node build.mjs            dist/*.js, one for each import, and dist/types/
+//   node build.mjs --check    say which committed file differs from what src/ gives, byte for byte
+import { execFileSync } from "node:child_process";
+import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { minify } from "terser";
+import { bundle } from "./bundle.mjs";
+import { makePages } from "./pages/build.mjs";
+
+const root = fileURLToPath(new URL(".", import.meta.url));
+const { name, version, license } = JSON.parse(readFileSync(`${root}package.json`, "utf8"));
+
+/** Every built module: file name and bytes. esbuild joins the files, terser makes them small: smaller than esbuild does. */
+export async function built() {
+  const outputs = await bundle({
+    absWorkingDir: root,
+    entryPoints: ["index", "explain", "results", "search", "verify"].map((name) => `src/${name}.ts`),
+    outdir: "dist",
+  });
+  const banner = `/*! ${name} ${version} ${license} */`;
+  const files = outputs.map(async ({ path, text }) => ({
+    path: path.slice(root.length),
+    contents: await minified(text, banner),
+  }));
+  return Promise.all(files);
+}
+
+/** The bytes of a module, minified: what it exports and the names of properties stay; no comment does, but the banner. */
+export async function minified(text, preamble) {
+  const { code } = await minify(text, {
+    module: true,
+    toplevel: true,
+    ecma: 2022,
+    // functions first, in one piece, constants to the right of a comparison: gzip finds more that repeats
+    compress: { passes: 3, inline: 1, hoist_funs: true, lhs_constants: false },
+    format: { comments: false, preamble },
+  });
+  return Buffer.from(`${code}\n`);
+}
+
+function same(path, contents) {
+  try {
+    return readFileSync(root + path).equals(contents);
+  } catch {
+    return false;
+  }
+}
+
+/** Types name their neighbours by ".js": every compiler reads that. */
+function forUsers(path) {
+  writeFileSync(path, readFileSync(path, "utf8").replace(/(["']\.\/\w+)\.ts(["'])/g, "$1.js$2"));
+}
+
+async function main() {
+  await makePages(minified, process.argv.includes("--check"));
+  const files = await built();
+  if (process.argv.includes("--check")) {
+    const stale = files.filter(({ path, contents }) => !same(path, contents)).map(({ path }) => path);
+    if (stale.length) {
+      console.error(`build: not what src/ gives: ${stale.join(", ")} (run: node build.mjs, and commit)`);
+      process.exit(1);
+    }
+    console.log(`build: ${files.map(({ path }) => path).join(", ")} equal src/, byte for byte`);
+    return;
+  }
+  rmSync(`${root}dist`, { recursive: true, force: true });
+  execFileSync(process.execPath, [`${root}node_modules/typescript/bin/tsc`, "-p", "tsconfig.src.json"], {
+    cwd: root,
+    stdio: "inherit",
+  });
+  for (const name of readdirSync(`${root}dist/types`)) forUsers(`${root}dist/types/${name}`);
+  for (const { path, contents } of files) writeFileSync(root + path, contents);
+  copyFileSync(`${root}../../LICENSE`, `${root}LICENSE`);
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await main();

@@ -1,0 +1,68 @@
+/**
+ * The head list. Its cells are, in this order, <q_1,u_1> ... <q_1,*> <q_2,u_1> ... <q_2,*> ... <*,*>. The wildcard is a
+ * position, never a text.
+ */
+import { isBefore } from "./bytes.ts";
+import { checked, type Fields, readDocument } from "./canonical.ts";
+import { ParameterError } from "./errors.ts";
+import { whole } from "./terms.ts";
+
+/** A query and a URL; null is the wildcard. */
+export type Label = readonly [string | null, string | null];
+
+export interface HeadList {
+  readonly levels: number;
+  readonly queries: readonly { readonly query: string; readonly urls: readonly string[] }[];
+  readonly sha256: string;
+  /** How many cells there are, and how many records are listed. */
+  readonly cells: number;
+  readonly records: number;
+  /** The labels of the listed records. */
+  readonly listed: readonly Label[];
+  /** The row of the query of every cell; the wildcard's comes last. */
+  readonly rows: readonly number[];
+  /** The cell of a record: itself, <q,*> when only its query is listed, else <*,*>. */
+  cellOf(query: string | null, url: string | null): number;
+}
+
+export async function readList(bytes: Uint8Array): Promise<HeadList> {
+  const { levels, queries, sha256 } = await readDocument(bytes, "list", "head-list", {
+    levels: (_, value) => whole(1, 2)("list", value),
+    queries: (_, entries, { levels }) => {
+      const fields: Fields = { query: (_, value) => value, urls: (_, urls) => requireSorted(urls, levels < 2) };
+      requireSorted(Array.isArray(entries) && entries.map((entry) => checked(entry, "list", fields).query));
+      return entries;
+    },
+  });
+  const labels: Label[] = [];
+  const rows: number[] = [];
+  const starts = new Map<string | null, number>();
+  [...queries, { query: null, urls: [] }].forEach(({ query, urls }, row) => {
+    starts.set(query, labels.length);
+    for (const url of [...urls, null]) rows[labels.push([query, url]) - 1] = row;
+  });
+  const listed = labels.filter((label) => label[levels - 1] !== null);
+  return {
+    levels,
+    queries,
+    sha256,
+    cells: labels.length,
+    records: listed.length,
+    listed,
+    rows,
+    cellOf(query, url) {
+      let cell = starts.get(query) ?? labels.length - 1;
+      while (labels[cell]![1] !== null && labels[cell]![1] !== url) cell++;
+      return cell;
+    },
+  };
+}
+
+/** Throws unless these are distinct texts in the order of code points; none, or some, if it is said which. */
+function requireSorted(texts: unknown, isEmpty?: boolean): void {
+  const isSorted = (one: unknown, i: number, all: string[]): boolean =>
+    typeof one === "string" && (!i || isBefore(all[i - 1]!, one));
+  if (!Array.isArray(texts) || !texts.every(isSorted) || texts.length > 0 === isEmpty) {
+    throw new ParameterError("list", "order", "sorted, with URLs in two levels");
+  }
+}

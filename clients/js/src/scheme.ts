@@ -1,0 +1,78 @@
+/** How clients report about a list: what is asked, and how it is randomised. */
+import { type Bytes, hex, sha256 as sha256Of, unhex, utf8 } from "./bytes.ts";
+import { ParameterError } from "./errors.ts";
+import { ONE, shareCoin } from "./exact.ts";
+import type { HeadList } from "./list.ts";
+import type { Manifest } from "./manifest.ts";
+import { type Chooser, wordChooser } from "./random.ts";
+import type { Record } from "./records.ts";
+import { type Randomiser, subsetSelection } from "./subset.ts";
+import { twoStage } from "./two_stage.ts";
+
+export interface Scheme {
+  /** The one report of a person with these records. Call it once, keep the result, and resend that. */
+  randomise(records: readonly Record[], chooser: Chooser): { question: string; data: Bytes };
+  /** 16 digits that differ for clients who draw, order or rank in another way. */
+  id(): Promise<string>;
+  /** Questions, each with the probability of being asked, times 2^53, and what answers it. */
+  readonly asked: ReadonlyMap<string, readonly [bigint, Randomiser & { urlCoins?: readonly bigint[] }]>;
+}
+
+/** A number in the bytes that all numbers below `count` take, at least 1. */
+export function bigEndian(number: bigint, count: bigint): Bytes {
+  const length = Math.ceil((count - 1n).toString(16).length / 2);
+  return unhex(number.toString(16).padStart(2 * length, "0"), "");
+}
+
+/** What a question is about: the row of a cell, or the cell itself. */
+export const itemOf = (question: string, cell: number, { rows }: HeadList): number => (question === "query" ? rows[cell]! : cell);
+
+export function schemeOf({ sha256, terms, records, list_sha256, query_share }: Manifest, list: HeadList): Scheme {
+  if (list.sha256 !== list_sha256 || list.records !== records || list.levels !== terms.levels) {
+    throw new ParameterError("head list", list.sha256, "that of the manifest");
+  }
+  const { cells, queries, listed } = list;
+  const share = shareCoin(query_share);
+  const asked = new Map<string, [bigint, Randomiser]>();
+  let urls = "";
+  if (terms.method === "published") {
+    const randomiser = twoStage(terms.client_budget, query_share, [...queries.map((entry) => entry.urls.length + 1), 1]);
+    asked.set("cell", [ONE, randomiser]);
+    urls = `urls ${randomiser.urlCoins.join(" ")}\n`;
+  } else {
+    asked.set("query", [share, subsetSelection(terms.epsilon, queries.length + 1)]);
+    asked.set("record", [ONE - share, subsetSelection(terms.epsilon, cells)]);
+  }
+  const randomise: Scheme["randomise"] = (holding, chooser) => {
+    const question = urls ? "cell" : chooser.coin(share) ? "query" : "record";
+    const { draw, count } = asked.get(question)![1];
+    const [query, url] = holding.length ? holding[chooser.below(holding.length)]! : [null, null];
+    return { question, data: bigEndian(draw(itemOf(question, list.cellOf(query, url), list), chooser), count) };
+  };
+  return {
+    asked,
+    randomise,
+    async id() {
+      let text = `blendp/scheme/1 ${sha256}\n`;
+      for (const [name, [chance, { items, size, coin }]] of asked) text += `${name} ${chance} ${items} ${size} ${coin}\n`;
+      text += urls;
+      const chooser = wordChooser(splitMix(BigInt(`0x${sha256.slice(0, 16)}`)));
+      for (let probe = 0; probe < 8; probe++) {
+        const [query, url] = listed[probe < 6 ? Math.floor((probe * records) / 6) : 0] ?? [];
+        const { question, data } = randomise(query == null || probe > 6 ? [] : [[query, probe < 6 ? url! : null]], chooser);
+        text += `${question} ${hex(data)}\n`;
+      }
+      return (await sha256Of(utf8(text))).slice(0, 16);
+    },
+  };
+}
+
+/** The numbers of SplitMix64 from a state. */
+export function splitMix(state: bigint): () => bigint {
+  const mixed = (bits: bigint, shift: bigint, factor: bigint): bigint => BigInt.asUintN(64, (bits ^ (bits >> shift)) * factor);
+  return () => {
+    state = BigInt.asUintN(64, state + 0x9e3779b97f4a7c15n);
+    const bits = mixed(mixed(state, 30n, 0xbf58476d1ce4e5b9n), 27n, 0x94d049bb133111ebn);
+    return bits ^ (bits >> 31n);
+  };
+}

@@ -1,0 +1,1 @@
+"""``blendp search``: offline search in a release."""

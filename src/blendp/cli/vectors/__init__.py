@@ -1,0 +1,1 @@
+"""``blendp vectors``: cases that hold clients in any language to the specification."""

@@ -1,0 +1,200 @@
+"""A real collector with campaigns in every state, and a wire to it that notes, changes or cuts what passes."""
+
+from __future__ import annotations
+
+import datetime
+import http.client
+import http.server
+import socket
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from blendp.randomness import ReleaseRandom
+from blendp.reports import QUESTION_NUMBER
+from blendp.service.collector import CollectorService
+from blendp.service.settings import Settings
+from blendp.service.store.one_call import Row
+from tests.service.helpers import enrolment_body, keep_rows, terms_of
+from tests.service.real_server import RealServer
+
+PEOPLE_OF = {
+    ("weather", "https://weather.example/today"): 80,
+    ("weather", "https://sky.example/forecast"): 18,
+    ("news", "https://news.example"): 30,
+    ("train timetable", "https://rail.example/timetable"): 26,
+    ("bicycle repair", "https://bikes.example/repair"): 22,
+    ("how to tie a tie", "https://knots.example/tie"): 20,
+    ("pancake recipe", "https://kitchen.example/pancakes"): 18,
+    ("football results", "https://scores.example/football"): 17,
+    ("שלום עולם", "https://shalom.example"): 16,
+    ("moon phase", "https://sky.example/moon"): 16,
+    ("<b>bold</b>", "javascript:alert(1)"): 16,
+}
+"""How many opt-in people have each record; enough for every one to be listed. The last is hostile."""
+
+OPT_IN = sum(PEOPLE_OF.values())
+TITLE = "Popular searches of the city library"
+
+
+def day(offset: int) -> str:
+    """A day so many days from now."""
+    return (datetime.datetime.now(datetime.UTC).date() + datetime.timedelta(days=offset)).isoformat()
+
+
+def library_terms(name: str, **more: Any) -> dict[str, Any]:
+    """Terms around today, of an organisation that one could believe in."""
+    library = {
+        "title": TITLE,
+        "organisation": "City Library",
+        "purpose": "A search box on our terminals that works offline",
+        "contact": "privacy@library.example",
+        "opens": day(-10),
+        "opt_in_until": day(5),
+        "reports_until": day(20),
+        "min_opt_in": OPT_IN,
+        "min_clients": 100,
+    }
+    return terms_of(name, **{**library, **more})
+
+
+def publish(collector: CollectorService, name: str, **more: Any) -> None:
+    """A campaign whose list is public."""
+    terms = collector.lifecycle.create(library_terms(name, **more))
+    tokens = iter(collector.opt_in.enrol(name, OPT_IN))
+    for (query, url), count in PEOPLE_OF.items():
+        body = enrolment_body(terms, [{"query": query, "url": url if terms.levels == 2 else None}])
+        for _ in range(count):
+            collector.opt_in.receive(name, next(tokens), body)
+    collector.lifecycle.publish(name)
+
+
+def release(collector: CollectorService, name: str, reports_per_person: int = 4) -> None:
+    """Reports of so many clients for each opt-in person, and the result."""
+    reporting, random = collector.book.reporting(name), ReleaseRandom()
+    rows: list[Row] = []
+    for (query, url), count in PEOPLE_OF.items():
+        record = (query, url if reporting.terms.levels == 2 else None)
+        for _ in range(reports_per_person * count):
+            report = reporting.scheme.randomise([record], random)
+            identity = len(rows).to_bytes(16, "big")
+            rows.append((identity, identity, QUESTION_NUMBER[report.question], report.data))
+    with collector.store.writing() as connection:
+        keep_rows(connection, reporting.number, rows)
+    collector.lifecycle.release(name)
+
+
+@dataclass
+class Wire:
+    """A proxy in front of a collector, at a path of its own, as an organisation may have one."""
+
+    port_behind: int = 0
+    prefix: str = "/collector"
+    requests: list[tuple[str, str, dict[str, str]]] = field(default_factory=list)
+    """Method, target and headers of all that passed."""
+
+    changes: dict[str, Callable[[bytes], bytes]] = field(default_factory=dict)
+    """What becomes of the bodies of answers, by the end of the path."""
+
+    connections: list[socket.socket] = field(default_factory=list)
+    _port: int = 0
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._port}{self.prefix}"
+
+    def targets(self) -> list[str]:
+        return [target for _, target, _ in self.requests]
+
+    def connect(self) -> None:
+        """Listen, at the same address as before."""
+        wire = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def setup(self) -> None:
+                super().setup()
+                wire.connections.append(self.connection)
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+            def do_GET(self) -> None:
+                wire.requests.append((self.command, self.path, dict(self.headers)))
+                change = next((change for end, change in wire.changes.items() if self.path.endswith(end)), None)
+                if change is not None:
+                    del self.headers["accept-encoding"], self.headers["if-none-match"]
+                connection = http.client.HTTPConnection("127.0.0.1", wire.port_behind, timeout=60)
+                connection.request(self.command, self.path.removeprefix(wire.prefix), headers=dict(self.headers))
+                answer = connection.getresponse()
+                body = answer.read() if change is None else change(answer.read())
+                connection.close()
+                self.send_response(answer.status)
+                for name, value in answer.getheaders():
+                    if name not in ("content-length", "date", "server", "connection"):
+                        self.send_header(name, value)
+                if answer.status != 304:
+                    self.send_header("content-length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+        class Server(http.server.ThreadingHTTPServer):
+            allow_reuse_address = True
+            daemon_threads = True
+
+            def handle_error(self, *_: Any) -> None:
+                pass
+
+        self._server = Server(("127.0.0.1", self._port), Handler)
+        self._port = self._server.server_address[1]
+        threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
+
+    def cut(self) -> None:
+        """Answer nobody any more."""
+        self._server.shutdown()
+        self._server.server_close()
+        for connection in self.connections:
+            with suppress(OSError):  # closed by the other side
+                connection.shutdown(socket.SHUT_RDWR)
+        self.connections.clear()
+
+
+class Library:
+    """``blendp serve`` on a folder, and the wire to it; both can be stopped and started again."""
+
+    def __init__(self, folder: Path) -> None:
+        """Running."""
+        self.folder = folder
+        self.wire = Wire()
+        self.start()
+
+    def start(self) -> None:
+        self._server = RealServer(self.folder, "--rate", "0")
+        self.wire.port_behind = self._server.port
+        self.wire.connect()
+
+    def stop(self) -> None:
+        self.wire.cut()
+        self._server.stop()
+
+    @contextmanager
+    def tampered(self, changes: Mapping[str, Callable[[bytes], bytes]]) -> Iterator[None]:
+        """The bodies of answers are changed on the wire, by the last part of their address."""
+        self.wire.changes = {f"/{name}": change for name, change in changes.items()}
+        yield
+        self.wire.changes = {}
+
+    @contextmanager
+    def opened(self) -> Iterator[CollectorService]:
+        """The collector's store, from beside the running process."""
+        collector = CollectorService.open(Settings(self.folder / "data"), lambda: datetime.date.fromisoformat(day(0)))
+        yield collector
+        collector.close()
+
+    def page(self, path: str = "/") -> str:
+        """The address of a page."""
+        return self.wire.url + path
