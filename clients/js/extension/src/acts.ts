@@ -331,8 +331,8 @@ export const acts = {
     return acts.leaveOn();
   },
 
-  async leaveOn(): Promise<LeaveView> {
-    const view = await leaveNow();
+  async leaveOn(isWantedNow = false): Promise<LeaveView> {
+    const view = await leaveNow(isWantedNow === true);
     await showState();
     return view;
   },

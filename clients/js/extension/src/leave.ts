@@ -17,15 +17,29 @@ export interface LeaveView {
   readonly isWiped: boolean;
 }
 
-/** Asks again for deletions that are due, and wipes everything once none waits; when the next is due. */
-export async function leaveOn(): Promise<LeaveView & { nextDue: number | null }> {
+/**
+ * Asks again for deletions that are due, or for all that wait if the person wants that now; wipes everything once none waits;
+ * when the next is due.
+ */
+export async function leaveOn(isWantedNow = false): Promise<LeaveView & { nextDue: number | null }> {
   const { leaving, copy } = await readState();
   const nothing = { deletions: [], waiting: 0, nextDue: null };
   if (!leaving) return { ...nothing, isWiped: true };
-  const view = copy || (await isThere()) ? await withDevice(null, settled) : nothing;
+  const settle = async (device: Device, store: Store) => {
+    if (isWantedNow) await makeDue(store);
+    return settled(device, store);
+  };
+  const view = copy || (await isThere()) ? await withDevice(null, settle) : nothing;
   if (!view.waiting) await wipe();
   return { ...view, isWiped: !view.waiting };
 }
+
+/** Ends the wait of deletion requests. A person's click is no storm: the pauses are for what happens by itself. */
+const makeDue = (store: Store): Promise<void> =>
+  store.whole(async (work) => {
+    const waiting = (await work.all("queue")).filter(({ kind, state }) => kind.endsWith("deletion") && state === "waiting");
+    for (const item of waiting) work.put("queue", { ...item, due: 0 });
+  });
 
 /** Sends the deletion requests that are due; how all of them stand. */
 async function settled(device: Device, store: Store): Promise<Omit<LeaveView, "isWiped"> & { nextDue: number | null }> {

@@ -162,10 +162,10 @@ export const tick = (): Promise<void> =>
     await setAlarm(state.leaving ? (await leaveOn()).nextDue : await workOff(state));
   });
 
-/** Goes on leaving; how that stands. */
-export const leaveNow = (): Promise<LeaveView> =>
+/** Goes on leaving, without the pauses between attempts if the person wants that now; how that stands. */
+export const leaveNow = (isWantedNow: boolean): Promise<LeaveView> =>
   navigator.locks.request("blendp tick", async () => {
-    const { nextDue, ...view } = await leaveOn();
+    const { nextDue, ...view } = await leaveOn(isWantedNow);
     await setAlarm(nextDue);
     return view;
   });

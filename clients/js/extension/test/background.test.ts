@@ -77,6 +77,17 @@ describe("a worker that dies while the person leaves", () => {
     expect([waiting, deletions.length, posts()]).toEqual([1, 2, 2]);
     expect((await acts.leaveOn()).deletions.length).toBe(2);
   });
+
+  test("what did not arrive is tried at once if the person wants that, however long the pause has become", async () => {
+    collector.before = ({ method }) => {
+      if (method === "POST") throw new Error("the connection breaks");
+    };
+    expect((await acts.leave()).waiting).toBe(1);
+    for (let attempt = 0; attempt < 9; attempt++) expect((await acts.leaveOn(true)).waiting).toBe(1);
+    collector.before = () => {};
+    expect(await acts.leaveOn(true)).toMatchObject({ waiting: 0, isWiped: true });
+    expect(collector.fake("trends").reports.size).toBe(0);
+  });
 });
 
 test("off with a lost database asks for deletion, too", async () => {

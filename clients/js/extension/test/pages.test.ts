@@ -493,11 +493,11 @@ describe("leaving", () => {
     hangUp();
     await says(/^1 deletion request did not arrive yet/);
     await requireAccessible("leaving");
-    const again = () => page.getByRole("button", { name: "Try again" }).click({ timeout: 500 });
+    const again = () => page.getByRole("button", { name: "Try again" }).click({ timeout: 2000 });
     collector.before = () => {};
     await expect
       .poll(async () => (await again().catch(() => {}), page.getByText("Everything is settled and wiped.").count()), {
-        timeout: 20_000,
+        timeout: 40_000,
         interval: 500,
       })
       .toBe(1);

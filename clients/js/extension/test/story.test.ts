@@ -260,7 +260,7 @@ describe.each(Object.keys(drivers))("%s", (name) => {
     collector.before = () => {};
     await collector.live();
     await expect
-      .poll(async () => (await browser.ask("send"), (await browser.ask("items"))[0]!.state), { timeout: 20_000, interval: 500 })
+      .poll(async () => (await browser.ask("send"), (await browser.ask("items"))[0]!.state), { timeout: 45_000, interval: 500 })
       .toBe("sent");
     const bodies = new Set(collector.writes.filter(({ path }) => path.includes("second")).map(({ path, body }) => path + body));
     expect(bodies.size).toBe(1);
@@ -339,7 +339,7 @@ describe.each(Object.keys(drivers))("%s", (name) => {
       expect((await campaign("mortal"))!.part!.group).toBe("client");
       await expect
         .poll(async () => (await browser.ask("send"), (await browser.ask("items"))[0]!.state), {
-          timeout: 20_000,
+          timeout: 45_000,
           interval: 500,
         })
         .toBe("sent");
@@ -514,7 +514,7 @@ describe.each(Object.keys(drivers))("%s", (name) => {
     expect(view.deletions.filter(({ state }) => state === "waiting").map((item) => item.campaign)).toEqual(["last"]);
     expect((await browser.ask("overview")).word).toBe("leaving");
     other.before = () => {};
-    await expect.poll(async () => (await browser.ask("leaveOn")).isWiped, { timeout: 20_000, interval: 500 }).toBe(true);
+    await expect.poll(async () => (await browser.ask("leaveOn", true)).isWiped, { timeout: 45_000, interval: 500 }).toBe(true);
     expect(fake.reports.size).toBe(0);
     other.writes.forEach(requirePlain);
     await isUntouched();

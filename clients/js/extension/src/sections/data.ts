@@ -9,8 +9,16 @@ let left: LeaveView | null = null;
 
 let asked: Promise<LeaveView> | null = null;
 
+const STEPS = {
+  leave: () => ask("leave"),
+  leaveOn: () => ask("leaveOn"),
+  tryNow: () => ask("leaveOn", true),
+};
+
+type Step = keyof typeof STEPS;
+
 /** Leaves, or goes on with it; whoever asks meanwhile hears the same, as the fates of deletions are told once. */
-const goOn = (act: "leave" | "leaveOn"): Promise<LeaveView> => (asked ??= ask(act).finally(() => (asked = null)));
+const goOn = (act: Step): Promise<LeaveView> => (asked ??= STEPS[act]().finally(() => (asked = null)));
 
 /** How long a person waits for the collectors, in milliseconds, before the page shows that they may leave anyway. */
 const PATIENCE = 1000;
@@ -18,7 +26,7 @@ const PATIENCE = 1000;
 let awaited: Promise<LeaveView> | null = null;
 
 /** Where leaving stands; if the collectors take their time, as far as it is known, and the page shows the rest later. */
-async function standing(page: Page, act: "leave" | "leaveOn"): Promise<LeaveView> {
+async function standing(page: Page, act: Step): Promise<LeaveView> {
   const going = goOn(act);
   const late = new Promise<null>((resolve) => setTimeout(resolve, PATIENCE, null));
   const view = await Promise.race([going, late]);
@@ -92,7 +100,7 @@ function leaving(page: Page, { deletions, waiting }: LeaveView): Child[] {
     element(
       "div",
       { class: "row" },
-      button("Try again", () => void page.act("", async () => {}), "main"),
+      button("Try again", () => settle(page, () => standing(page, "tryNow")), "main"),
       button("Leave anyway", anyway),
     ),
     element(
