@@ -28,6 +28,9 @@ _TIMEOUT = 20.0
 _MAX_SECONDS = 300.0
 """Seconds that a request takes at most, from connecting to the last byte of the answer."""
 
+_FRESH = {"Cache-Control": "no-cache", "Pragma": "no-cache"}
+"""No copy of a proxy's is wanted. Browsers add both to what they do not cache, so clients look alike with them."""
+
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _PLAIN = "Plain http is for this machine alone, unless it is allowed (--allow-http)."
 
@@ -113,7 +116,9 @@ class Http:
         max_bytes: int = MAX_BYTES,
     ) -> HttpAnswer:
         """The answer to one request; raises :class:`NetworkError` if there is none."""
-        headers = {"Content-Type": media_type} if media_type else {}
+        headers = dict(_FRESH) if method == "GET" else {}
+        if media_type:
+            headers["Content-Type"] = media_type
         if token is not None:
             headers["Authorization"] = f"Bearer {token}"
         client, end = self._client, self._monotonic() + _MAX_SECONDS

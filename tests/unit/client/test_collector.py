@@ -49,9 +49,11 @@ def test_requests_could_be_anybodys() -> None:
 
     fake.collector(http=Http(httpx.MockTransport(answer))).look(CAMPAIGN, DAY)
     assert len(seen) == 5
+    fresh = {"cache-control": "no-cache", "pragma": "no-cache"}
     for headers in seen:
-        assert set(headers) == {"host", "user-agent", "accept", "accept-encoding", "connection"}
+        assert set(headers) == {"host", "user-agent", "accept", "accept-encoding", "connection"} | {*fresh}
         assert headers["user-agent"] == "blendp"
+        assert {name: headers[name] for name in fresh} == fresh, "what browsers add to a request that is not cached"
 
 
 @pytest.mark.parametrize("what", ["terms", "manifest"])

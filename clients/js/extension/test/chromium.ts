@@ -26,13 +26,13 @@ export class Chromium {
     private readonly folder: string,
   ) {}
 
-  static async launch(): Promise<Chromium> {
-    const folder = mkdtempSync(join(tmpdir(), "blendp-chromium-"));
+  /** With this extension, on this profile; with ours, on a new one. */
+  static async launch(extension = DIST, folder = mkdtempSync(join(tmpdir(), "blendp-chromium-"))): Promise<Chromium> {
     const context = await chromium.launchPersistentContext(folder, {
       executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium",
       headless: true,
       viewport: { width: 1100, height: 900 },
-      args: ["--no-sandbox", `--disable-extensions-except=${DIST}`, `--load-extension=${DIST}`],
+      args: ["--no-sandbox", `--disable-extensions-except=${extension}`, `--load-extension=${extension}`],
     });
     context.setDefaultTimeout(20_000);
     const worker = context.serviceWorkers()[0] ?? (await context.waitForEvent("serviceworker"));

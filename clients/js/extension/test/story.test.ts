@@ -32,20 +32,21 @@ const drivers: Record<string, (collector: CollectorServer) => Promise<Driver>> =
 /** A campaign that costs so little that there is room for many. */
 const CHEAP = { epsilon: new Float("1.0") };
 
-/** What the client in Python sends, and what a browser cannot leave out of a GET that is not to be cached. */
+/** What the client in Python sends with every request, and with a GET. */
 const PYTHON = ["accept", "accept-encoding", "connection", "host", "user-agent"];
-const UNAVOIDABLE = ["cache-control", "pragma"];
+const FRESH = { "cache-control": "no-cache", pragma: "no-cache" };
 
 function requirePlain({ method, headers, body }: Seen): void {
   const allowed = [
     ...PYTHON,
-    ...(method === "GET" ? UNAVOIDABLE : []),
+    ...(method === "GET" ? Object.keys(FRESH) : []),
     ...(body ? ["content-length", "content-type"] : []),
     ...(method === "DELETE" ? ["authorization", "content-length"] : []),
     ...(headers["content-type"]?.includes("opt-in") ? ["authorization"] : []),
   ];
   expect(Object.keys(headers).filter((name) => !allowed.includes(name))).toEqual([]);
   expect(headers).toMatchObject({ "user-agent": "blendp", accept: "*/*", "accept-encoding": "identity" });
+  if (method === "GET") expect(headers).toMatchObject(FRESH);
 }
 
 describe.each(Object.keys(drivers))("%s", (name) => {
