@@ -1,15 +1,15 @@
 /** What a report would look like: drawn here, about an invented person. Nothing is sent. */
 import { explain } from "../src/explain.ts";
 import { hex } from "../src/bytes.ts";
-import { nearest } from "../src/exact.ts";
 import type { HeadList, Label } from "../src/list.ts";
-import { cellLaw, reportNumber } from "../src/likelihood.ts";
+import { reportNumber } from "../src/likelihood.ts";
 import type { Manifest } from "../src/manifest.ts";
 import { systemChooser } from "../src/random.ts";
 import { unrank } from "../src/ranks.ts";
 import { itemOf, schemeOf } from "../src/scheme.ts";
-import { type DotGroup, dots } from "../ui/dots.ts";
+import { dots } from "../ui/dots.ts";
 import { type Child, element, fill } from "../ui/elements.ts";
+import { hundred } from "../ui/odds.ts";
 import { count, visible, WILDCARD } from "../ui/texts.ts";
 import { cellNames, recordName } from "./estimates.ts";
 
@@ -90,29 +90,13 @@ function drawn(record: Label, manifest: Manifest, list: HeadList): Child {
       named.length > shown.length && element("li", {}, `and ${count(named.length - shown.length)} more`),
     ),
     element("h3", {}, "What it tells"),
-    element("figure", {}, dots(odds(question, own, manifest, list))),
+    element("figure", {}, dots(hundred(manifest, list, question, () => list.rows[own]!))),
     element("p", {}, "The device would tell its owner:"),
     element(
       "blockquote",
       {},
       explain({ manifest, list, question, data }).sentences.map((sentence) => element("p", {}, sentence)),
     ),
-  ];
-}
-
-/** Of 100 people with and without an item, how many send a report that names it. */
-function odds(question: string, item: number, manifest: Manifest, list: HeadList): DotGroup[] {
-  const { items, size, coin, urlCoins } = schemeOf(manifest, list).asked.get(question)![1];
-  let own = Number(coin) / 2 ** 53;
-  let others = (size - own) / (items - 1 || 1);
-  if (urlCoins) {
-    const row = list.rows[item]!;
-    const law = cellLaw({ coin, urlCoins }, row, (list.queries[row]?.urls.length ?? 0) + 1);
-    [own, , others] = law.map(nearest) as [number, number, number];
-  }
-  return [
-    { label: "Of 100 people who searched for it, so many send a report that names it", count: 100 * own },
-    { label: `Of 100 people who searched for something else${urlCoins ? " entirely" : ""}`, count: 100 * others },
   ];
 }
 
