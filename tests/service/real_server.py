@@ -29,10 +29,10 @@ class RealServer:
 
     def __init__(self, folder: Path, *options: str, descriptors: tuple[int, int] | None = None) -> None:
         """With these limits of file descriptors, soft and hard, if they are given."""
-        self._log = folder / "log"
+        self.log = folder / "log"
         command = [sys.executable, "-m", "blendp", "serve", "--data", str(folder / "data"), "--port", "0", *options]
         environment = {**os.environ, "PYTHONPATH": _SOURCE, "COLUMNS": "160"}
-        with self._log.open("wb") as log:
+        with self.log.open("wb") as log:
             limits = None if descriptors is None else partial(setrlimit, RLIMIT_NOFILE, descriptors)
             self.process = subprocess.Popen(command, env=environment, stderr=log, preexec_fn=limits)  # noqa: PLW1509 - no threads
         self.wait_for("startup complete")
@@ -41,13 +41,13 @@ class RealServer:
 
     def lines(self) -> list[dict[str, Any]]:
         """What it wrote about itself."""
-        return [json.loads(line) for line in self._log.read_text().splitlines() if line.startswith("{")]
+        return [json.loads(line) for line in self.log.read_text().splitlines() if line.startswith("{")]
 
     def wait_for(self, text: str) -> None:
         until = time.monotonic() + _WAIT
-        while text not in self._log.read_text():
-            assert self.process.poll() is None, self._log.read_text()
-            assert time.monotonic() < until, self._log.read_text()
+        while text not in self.log.read_text():
+            assert self.process.poll() is None, self.log.read_text()
+            assert time.monotonic() < until, self.log.read_text()
             time.sleep(0.02)
 
     def connect(self, source: str = "127.0.0.1") -> socket.socket:

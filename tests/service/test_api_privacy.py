@@ -6,7 +6,6 @@ The searches go through every byte of the data folder and of the log of a real s
 from __future__ import annotations
 
 import datetime
-import ipaddress
 import json
 import logging
 import os
@@ -26,9 +25,6 @@ from typing import Any
 import httpx
 import pytest
 import sqlalchemy as sa
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 
 from blendp.errors import ParameterError
 from blendp.headlist import HeadList
@@ -42,6 +38,7 @@ from blendp.wire import Envelope, Manifest, SigningKey, Terms, UploadedReport
 from blendp.wire.install import deletion_key, pseudonym
 from blendp.wire.media_types import BATCH_TYPE, OPT_IN_TYPE, REPORT_TYPE
 from blendp.wire.reports import write_batch, write_report
+from tests.certificates import certified
 from tests.service.helpers import (
     PEOPLE,
     bearer,
@@ -400,24 +397,6 @@ def test_this_machine_is_served_without_tls(tmp_path: Path, host: str) -> None:
         Settings(tmp_path, host=host, tls_certificate=tmp_path / "c")
     with pytest.raises(ParameterError):
         Settings(tmp_path, host=host, tls_key=tmp_path / "k")
-
-
-def certified(folder: Path) -> tuple[Path, Path]:
-    """A certificate of this machine's own address, signed by itself, and its key."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "collector")])
-    now = datetime.datetime.now(datetime.UTC)
-    address = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
-    builder = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
-    builder = builder.serial_number(x509.random_serial_number()).not_valid_before(now - datetime.timedelta(days=1))
-    builder = builder.not_valid_after(now + datetime.timedelta(days=1)).add_extension(address, critical=False)
-    builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-    certificate, private = folder / "certificate.pem", folder / "key.pem"
-    certificate.write_bytes(builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM))
-    private.write_bytes(
-        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    )
-    return certificate, private
 
 
 def test_tls(tmp_path: Path) -> None:

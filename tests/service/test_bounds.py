@@ -22,9 +22,9 @@ from blendp.service.bounded_http import MAX_HEAD_BYTES
 from blendp.service.collector import CollectorService
 from blendp.service.settings import Settings
 from blendp.service.store.schema import campaign, document
+from tests.certificates import certified
 from tests.service.helpers import bearer, open_collector, terms_of
 from tests.service.real_server import LIVE, RealServer, answer_on, everything, status_of
-from tests.unit.cli.test_serve import certified
 
 pytestmark = [
     pytest.mark.xdist_group("bounds"),

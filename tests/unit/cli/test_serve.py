@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import datetime
 import inspect
 import io
-import ipaddress
 import json
 import logging
 import os
@@ -19,15 +17,13 @@ from typing import Any
 
 import httpx
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 from typer.testing import CliRunner
 
 from blendp.cli.app import app
 from blendp.cli.serve import serve
 from blendp.service.journal import journal
 from blendp.service.settings import Settings
+from tests.certificates import certified
 
 RUNNER = CliRunner()
 PATH = {"PATH": os.environ.get("PATH", ""), "COLUMNS": "160", "HOME": os.environ.get("HOME", "/")}
@@ -202,22 +198,6 @@ def test_help_does_not_load_the_service() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], env=PATH, capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
-
-
-def certified(folder: Path, address: str = "127.0.0.1") -> tuple[Path, Path]:
-    """A certificate of an address that is an authority of its own, and its key."""
-    key, now = ec.generate_private_key(ec.SECP256R1()), datetime.datetime.now(datetime.UTC)
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "collector")])
-    names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(address))])
-    builder = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
-    builder = builder.serial_number(x509.random_serial_number()).not_valid_before(now - datetime.timedelta(days=1))
-    builder = builder.not_valid_after(now + datetime.timedelta(days=1)).add_extension(names, critical=False)
-    builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-    certificate, private = folder / "certificate.pem", folder / "key.pem"
-    certificate.write_bytes(builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM))
-    form, plain = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    private.write_bytes(key.private_bytes(serialization.Encoding.PEM, form, plain))
-    return certificate, private
 
 
 def test_an_authority_of_ones_own_is_named_in_the_environment(tmp_path: Path) -> None:
