@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 import re
 import socket
 import struct
@@ -15,21 +14,20 @@ from pathlib import Path
 import httpx
 import pytest
 
-from blendp.randomness import ReleaseRandom
-from blendp.reports import QUESTION_NUMBER
 from blendp.service.collector import CollectorService
 from blendp.service.http.app import ENDPOINTS
 from blendp.service.http.endpoints import ENROLMENT, PAGE, PUBLIC, Endpoint
 from blendp.service.settings import Settings
-from blendp.wire import UploadedReport, addresses
+from blendp.wire import addresses
 from blendp.wire.media_types import BATCH_TYPE
 from blendp.wire.problems import RETRYABLE
-from blendp.wire.reports import write_batch
 from tests.browser.collectors import publish
+from tests.deploy.devices import new_reports
 from tests.deploy.proxies import DOMAIN, OPERATOR, Proxy, running
 from tests.deploy.tools import KIT, require_success
 from tests.service.real_server import RealServer, answer_on, everything, status_of
 
+BATCH = {"content-type": BATCH_TYPE}
 KINDS = ("nginx", "caddy")
 _ADDRESSES = (f"127.7.{number // 250}.{number % 250 + 1}" for number in itertools.count())
 OF_PROXY = {"date", "server", "connection", "keep-alive", "transfer-encoding", "strict-transport-security"}
@@ -68,18 +66,6 @@ def proxy(
 def peer() -> str:
     """Somebody new."""
     return next(_ADDRESSES)
-
-
-def batch(data: Path) -> bytes:
-    """Three reports of new devices."""
-    service = CollectorService.open(Settings(data))
-    reporting = service.book.reporting("running")
-    service.close()
-    drawn = [reporting.scheme.randomise([("news", "https://news.example")], ReleaseRandom()) for _ in range(3)]
-    return write_batch(
-        reporting.binding,
-        [UploadedReport(os.urandom(16), os.urandom(16), QUESTION_NUMBER[one.question], one.data) for one in drawn],
-    )
 
 
 def path_of(endpoint: Endpoint) -> str:
@@ -136,7 +122,7 @@ def test_who_comes_without_tls_is_sent_to_it(proxy: Proxy, peer: str) -> None:
 
 def test_reports_arrive(proxy: Proxy, peer: str, data: Path) -> None:
     with proxy.client(peer) as client:
-        answer = client.post("/v1/campaigns/running/reports", content=batch(data), headers={"content-type": BATCH_TYPE})
+        answer = client.post("/v1/campaigns/running/reports", content=new_reports(data, "running", 3), headers=BATCH)
     assert answer.json() == {"outcomes": ["accepted"] * 3}
 
 
@@ -200,8 +186,7 @@ def test_what_peers_say_of_their_address_is_not_believed(proxy: Proxy, peer: str
 def test_large_bodies_are_refused(proxy: Proxy, peer: str) -> None:
     def sent(address: str, size: int) -> httpx.Response:
         with proxy.client(address) as client:
-            headers = {"content-type": BATCH_TYPE}
-            return client.post("/v1/campaigns/running/reports", content=b"x" * size, headers=headers)
+            return client.post("/v1/campaigns/running/reports", content=b"x" * size, headers=BATCH)
 
     largest, too_large = sent(peer, 1 << 20), sent(next(_ADDRESSES), (1 << 20) + 1)
     assert largest.json()["type"] == "urn:blendp:problem:malformed"

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -27,10 +28,20 @@ LIVE = b"GET /health/live HTTP/1.1\r\nhost: here\r\n\r\n"
 class RealServer:
     """``blendp serve`` on a free port of loopback."""
 
-    def __init__(self, folder: Path, *options: str, descriptors: tuple[int, int] | None = None) -> None:
-        """With these limits of file descriptors, soft and hard, if they are given."""
+    def __init__(
+        self,
+        folder: Path,
+        *options: str,
+        descriptors: tuple[int, int] | None = None,
+        start: Sequence[str] | None = None,
+    ) -> None:
+        """With these limits of file descriptors, soft and hard, if they are given.
+
+        ``start`` is another command that starts a collector, and says where its data is.
+        """
         self.log = folder / "log"
-        command = [sys.executable, "-m", "blendp", "serve", "--data", str(folder / "data"), "--port", "0", *options]
+        usual = (sys.executable, "-m", "blendp", "serve", "--data", str(folder / "data"))
+        command = [*(start or usual), "--port", "0", *options]
         environment = {**os.environ, "PYTHONPATH": _SOURCE, "COLUMNS": "160"}
         with self.log.open("wb") as log:
             limits = None if descriptors is None else partial(setrlimit, RLIMIT_NOFILE, descriptors)

@@ -1,0 +1,27 @@
+"""What people and devices send in tests of the kit."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from blendp.randomness import ReleaseRandom
+from blendp.reports import QUESTION_NUMBER
+from blendp.service.collector import CollectorService
+from blendp.service.settings import Settings
+from blendp.wire import UploadedReport
+from blendp.wire.reports import write_batch
+
+RECORD = ("news", "https://news.example")
+
+
+def new_reports(data: Path, campaign: str, count: int) -> bytes:
+    """A batch of reports of as many new devices, to the collector that keeps its data there."""
+    service = CollectorService.open(Settings(data))
+    reporting = service.book.reporting(campaign)
+    service.close()
+    drawn = [reporting.scheme.randomise([RECORD], ReleaseRandom()) for _ in range(count)]
+    return write_batch(
+        reporting.binding,
+        [UploadedReport(os.urandom(16), os.urandom(16), QUESTION_NUMBER[one.question], one.data) for one in drawn],
+    )
