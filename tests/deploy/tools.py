@@ -10,7 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 KIT = ROOT / "deploy"
-_FOLDERS = (f"{sys.prefix}/tools", f"{sys.prefix}/node/bin", os.environ.get("PATH", ""), "/usr/sbin")
+_FOLDERS = (*(f"{sys.prefix}/{name}" for name in ("tools", "bin", "node/bin")), os.environ.get("PATH", ""), "/usr/sbin")
 
 
 def tool(name: str) -> str:

@@ -25,7 +25,14 @@ COMMANDS = "|".join(
 )
 PAGES = sorted(
     path
-    for pattern in ("*.md", "docs/**/*.md", "src/**/*.md", "clients/js/*.md", "clients/js/extension/*.md")
+    for pattern in (
+        "*.md",
+        "docs/**/*.md",
+        "src/**/*.md",
+        "clients/js/*.md",
+        "clients/js/extension/*.md",
+        "deploy/*.md",
+    )
     for path in ROOT.glob(pattern)
 )
 
@@ -165,7 +172,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_files_that_are_named_exist(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    for name in re.findall(r"`((?:tests|src|benchmarks|scripts|docs)/[\w./-]+)`", text):
+    for name in re.findall(r"`((?:tests|src|benchmarks|scripts|docs|deploy)/[\w./-]+)`", text):
         assert (ROOT / name).exists(), name
     for module in re.findall(r"python -m (benchmarks\.\w+)", text):
         assert (ROOT / module.replace(".", "/")).with_suffix(".py").exists()

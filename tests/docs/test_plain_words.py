@@ -8,7 +8,13 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "docs/collector.md", ROOT / "docs/glossary.md", ROOT / "docs/stability.md"]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "docs/collector.md",
+    ROOT / "docs/glossary.md",
+    ROOT / "docs/stability.md",
+    ROOT / "deploy/README.md",
+]
 MAX_WORDS = 40
 """Of a sentence, whatever its colons and semicolons."""
 

@@ -14,7 +14,15 @@ MAX_NUMBERS = 200
 
 FILES = sorted(
     path
-    for pattern in ("*.md", "docs/**/*.md", "src/**/*.md", "benchmarks/**/*.md", "examples/**/*.md", "clients/js/*.md")
+    for pattern in (
+        "*.md",
+        "docs/**/*.md",
+        "src/**/*.md",
+        "benchmarks/**/*.md",
+        "examples/**/*.md",
+        "clients/js/*.md",
+        "deploy/*.md",
+    )
     for path in ROOT.glob(pattern)
 )
 
