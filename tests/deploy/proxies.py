@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
 import os
+import random
 import signal
 import socket
 import ssl
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,8 +25,8 @@ OPERATOR = "127.0.0.1"
 """The only address of loopback that the shipped configurations take for an operator's."""
 
 _WAIT = 60.0
-_PORTS = itertools.cycle(range(10_000 + os.getpid() % 9_000 * 2, 30_000, 2))
-"""Below those that the system hands out by itself."""
+_PORTS = range(10_000, 30_000, 2)
+"""Below those that the system hands out by itself; pairs."""
 
 _NGINX = """
 error_log {folder}/main.log info;
@@ -99,7 +99,7 @@ class Proxy:
         self.kind, self.folder = kind, folder
         certified(folder, DOMAIN)
         for _ in range(20):
-            port = next(_PORTS)
+            port = _free_pair()
             self.at = Listening(folder, port, port + 1, collector)
             if self._start(COMMANDS[kind](self.at, changes)):
                 return
@@ -173,11 +173,20 @@ def running(kind: str, folder: Path, collector: int, changes: Mapping[str, str] 
             proxy.stop()
 
 
+def _free_pair() -> int:
+    """A port that is free, like the next one: proxies share ports without a word, so this looks first."""
+    while True:
+        port = random.SystemRandom().choice(_PORTS)
+        with suppress(OSError), socket.socket() as one, socket.socket() as other:
+            one.bind(("127.0.0.1", port))
+            other.bind(("127.0.0.1", port + 1))
+            return port
+
+
 def _listens(pid: int, port: int) -> bool:
-    """Whether this process, and nobody else, listens at a port of loopback."""
-    owned = {str(path.readlink()) for path in Path(f"/proc/{pid}/fd").iterdir() if path.is_symlink()}
-    for line in Path(f"/proc/{pid}/net/tcp").read_text().splitlines()[1:]:
-        fields = line.split()
-        if fields[1] == f"0100007F:{port:04X}" and fields[3] == "0A":
-            return f"socket:[{fields[9]}]" in owned
+    """Whether this process listens at a port of loopback; not if it has just ended."""
+    with suppress(OSError):
+        lines = [line.split() for line in Path(f"/proc/{pid}/net/tcp").read_text().splitlines()[1:]]
+        sockets = {f"socket:[{line[9]}]" for line in lines if line[1] == f"0100007F:{port:04X}" and line[3] == "0A"}
+        return any(str(path.readlink()) in sockets for path in Path(f"/proc/{pid}/fd").iterdir())
     return False
