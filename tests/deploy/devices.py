@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from blendp.randomness import ReleaseRandom
 from blendp.reports import QUESTION_NUMBER
@@ -15,9 +14,9 @@ from blendp.wire.reports import write_batch
 RECORD = ("news", "https://news.example")
 
 
-def new_reports(data: Path, campaign: str, count: int) -> bytes:
-    """A batch of reports of as many new devices, to the collector that keeps its data there."""
-    service = CollectorService.open(Settings(data))
+def new_reports(settings: Settings, campaign: str, count: int) -> bytes:
+    """A batch of reports of as many new devices, to the collector of these settings."""
+    service = CollectorService.open(settings)
     reporting = service.book.reporting(campaign)
     service.close()
     drawn = [reporting.scheme.randomise([RECORD], ReleaseRandom()) for _ in range(count)]

@@ -8,6 +8,7 @@ import re
 import socket
 import struct
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
@@ -123,7 +124,9 @@ def test_who_comes_without_tls_is_sent_to_it(proxy: Proxy, peer: str) -> None:
 
 def test_reports_arrive(proxy: Proxy, peer: str, data: Path) -> None:
     with proxy.client(peer) as client:
-        answer = client.post("/v1/campaigns/running/reports", content=new_reports(data, "running", 3), headers=BATCH)
+        answer = client.post(
+            "/v1/campaigns/running/reports", content=new_reports(Settings(data), "running", 3), headers=BATCH
+        )
     assert answer.json() == {"outcomes": ["accepted"] * 3}
 
 
@@ -262,6 +265,33 @@ def test_devices_come_back_when_the_collector_is_away(kind: str, tmp_path: Path,
     assert answer.status_code in RETRYABLE
     assert answer.headers["retry-after"] == "30"
     assert answer.headers["access-control-allow-origin"] == "*", "or pages of other origins could not read it"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_collector_is_told_the_peer_and_no_more(kind: str, tmp_path: Path, peer: str) -> None:
+    """One address, that of the connection, instead of all that the peer says; nothing of the browser."""
+    lies = {"x-forwarded-for": "198.51.100.1, 198.51.100.2", "forwarded": "for=198.51.100.1"}
+    traces = {"user-agent": "a browser", "referer": "https://elsewhere.example", "cookie": "a=b"}
+    with socket.create_server(("127.0.0.1", 0)) as listening, ThreadPoolExecutor(1) as pool:
+        listening.settimeout(60)
+        heard = pool.submit(hear_one, listening)
+        with running(kind, tmp_path, listening.getsockname()[1]) as proxy, proxy.client(peer) as client:
+            assert client.get("/v1/keys", headers=lies | traces).status_code == 200
+    headers = [line.lower().split(": ", 1) for line in heard.result().split("\r\n")[1:]]
+    assert [value for name, value in headers if name == "x-forwarded-for"] == [peer]
+    assert [value for name, value in headers if name == "x-forwarded-proto"] == ["https"]
+    assert {value for _, value in headers} & {*lies.values(), *traces.values()} == set()
+
+
+def hear_one(listening: socket.socket) -> str:
+    """The head of the one request that comes."""
+    connection, _ = listening.accept()
+    with connection:
+        heard = b""
+        while b"\r\n\r\n" not in heard:
+            heard += connection.recv(1 << 16)
+        connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+    return heard.partition(b"\r\n\r\n")[0].decode()
 
 
 @pytest.fixture(scope="module")

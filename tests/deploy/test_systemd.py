@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import shutil
@@ -22,8 +23,12 @@ from blendp.wire.media_types import BATCH_TYPE, OPT_IN_TYPE
 from tests.browser.collectors import library_terms
 from tests.deploy.devices import RECORD, new_reports
 from tests.deploy.tools import KIT, require_success, run_tool
+from tests.service.conftest import postgres
 from tests.service.helpers import bearer, enrolment_body
+from tests.service.postgres import Postgres, programs
 from tests.service.real_server import RealServer
+
+__all__ = ["postgres"]
 
 UNITS = KIT / "systemd"
 HARDENING = (UNITS / "blendp-.service.d/hardening.conf").read_text()
@@ -132,23 +137,37 @@ def unit_command(unit: str, folder: Path) -> list[str]:
 
 
 def test_a_whole_campaign_runs_under_the_filter(tmp_path: Path) -> None:
-    """Opt-in, list, reports, result, pages and a backup, with the units' own commands."""
-    data = tmp_path / "blendp"
-    with RealServer(tmp_path, start=unit_command("blendp-collector.service", tmp_path)) as server:
-        service = CollectorService.open(Settings(data))
+    """On the embedded database."""
+    run_units(tmp_path, Settings(tmp_path / "blendp"))
+
+
+@pytest.mark.xdist_group("postgres")
+def test_and_in_two_processes_on_postgresql(
+    tmp_path: Path, postgres: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = postgres.new_database()
+    monkeypatch.setenv("BLENDP_DATABASE", address)
+    monkeypatch.setenv("PATH", f"{programs()}{os.pathsep}{os.environ['PATH']}")
+    run_units(tmp_path, Settings(tmp_path / "blendp", database=address), "--workers", "2")
+
+
+def run_units(folder: Path, settings: Settings, *options: str) -> None:
+    """Opt-in, list, reports, result, pages and a backup, with the units' own commands under their filter."""
+    with RealServer(folder, *options, start=unit_command("blendp-collector.service", folder)) as server:
+        service = CollectorService.open(settings)
         token = service.tokens.create("operator")
         service.close()
         with OperatorClient(server.url, token) as operator, httpx.Client(base_url=server.url) as people:
-            run_campaign(operator, people, data)
-        backup = unit_command("blendp-backup.service", tmp_path)
+            run_campaign(operator, people, settings)
+        backup = unit_command("blendp-backup.service", folder)
         done = subprocess.run(backup, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
-    assert (tmp_path / "blendp-backup/collector.backup").stat().st_mode & 0o077 == 0
+    assert (folder / "blendp-backup/collector.backup").stat().st_mode & 0o077 == 0
     assert server.process.returncode == 0, "it stops when it is told to"
     assert [line for line in server.lines() if line["level"] != "info"] == []
 
 
-def run_campaign(operator: OperatorClient, people: httpx.Client, data: Path) -> None:
+def run_campaign(operator: OperatorClient, people: httpx.Client, settings: Settings) -> None:
     """From its terms to its result."""
     terms = Terms(**library_terms("trends", min_opt_in=60, min_clients=3))
     operator.create(terms)
@@ -156,7 +175,7 @@ def run_campaign(operator: OperatorClient, people: httpx.Client, data: Path) -> 
     for token in operator.enrol("trends", 60):
         people.put("/v1/campaigns/trends/opt-in", content=body, headers={"content-type": OPT_IN_TYPE, **bearer(token)})
     operator.publish("trends")
-    batch = new_reports(data, "trends", 3)
+    batch = new_reports(settings, "trends", 3)
     sent = people.post("/v1/campaigns/trends/reports", content=batch, headers={"content-type": BATCH_TYPE})
     assert sent.json() == {"outcomes": ["accepted"] * 3}
     operator.release("trends")
