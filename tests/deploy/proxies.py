@@ -28,6 +28,8 @@ _WAIT = 60.0
 _PORTS = range(10_000, 30_000, 2)
 """Below those that the system hands out by itself; pairs."""
 
+_OURS = ("nginx.conf", "blendp.conf", "Caddyfile", "certificate.pem", "key.pem")
+
 _NGINX = """
 error_log {folder}/main.log info;
 pid {folder}/nginx.pid;
@@ -121,8 +123,8 @@ class Proxy:
 
     def said(self) -> str:
         """All that it wrote into any file."""
-        files = sorted(path for path in self.folder.rglob("*") if path.is_file())
-        return "\n".join(path.read_bytes().decode(errors="replace") for path in files if path.suffix not in (".conf",))
+        files = sorted(path for path in self.folder.rglob("*") if path.is_file() and path.name not in _OURS)
+        return "\n".join(path.read_bytes().decode(errors="replace") for path in files)
 
     def client(self, address: str, **options: Any) -> httpx.Client:
         """Somebody at this address of loopback, who trusts the certificate."""

@@ -187,13 +187,17 @@ def test_what_peers_say_of_their_address_is_not_believed(proxy: Proxy, peer: str
 
 
 def test_large_bodies_are_refused(proxy: Proxy, peer: str) -> None:
-    def sent(address: str, size: int) -> httpx.Response:
-        with proxy.client(address) as client:
-            return client.post("/v1/campaigns/running/reports", content=b"x" * size, headers=BATCH)
+    """For good, whether or not they say how large they are: a device must not try again."""
 
-    largest, too_large = sent(peer, 1 << 20), sent(next(_ADDRESSES), (1 << 20) + 1)
-    assert largest.json()["type"] == "urn:blendp:problem:malformed"
-    assert too_large.status_code == 413
+    def sent(address: str, body: bytes | Iterator[bytes]) -> httpx.Response:
+        with proxy.client(address) as client:
+            return client.post("/v1/campaigns/running/reports", content=body, headers=BATCH)
+
+    largest = b"x" * (1 << 20)
+    assert sent(peer, largest).json()["type"] == "urn:blendp:problem:malformed"
+    for too_large in (largest + b"x", iter([largest, b"x"]), iter([largest] * 3)):
+        answer = sent(next(_ADDRESSES), too_large)
+        assert (answer.status_code, answer.headers.get("retry-after")) == (413, None)
 
 
 def test_large_heads_are_refused(proxy: Proxy, peer: str) -> None:
