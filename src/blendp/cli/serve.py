@@ -46,6 +46,10 @@ DatabaseAddress = Annotated[
 def serve(
     data: DataFolder = FOLDER,
     database: DatabaseAddress = None,
+    never_list: Annotated[
+        Path | None,
+        kept(help="File of queries and URLs, one a line, that are left out of every list; read when one is made."),
+    ] = None,
     host: Annotated[str, listening(help="Address; other than loopback needs TLS or a proxy.")] = "127.0.0.1",
     port: Annotated[int, listening(help="Port; 0 takes a free one.")] = 8321,
     workers: Annotated[int, listening(help="Processes; more than one needs PostgreSQL.")] = 1,
@@ -79,6 +83,7 @@ def serve(
     settings = Settings(
         data=data,
         database=address(database),
+        never_list=never_list,
         host=host,
         port=port,
         workers=workers,
@@ -154,13 +159,14 @@ def note_act(settings: Settings, act: str, detail: str) -> None:
     from blendp.service.audit import LOCAL, Trail
     from blendp.service.refusal import Refused
     from blendp.service.store import open_store
+    from blendp.service.store.migrations import SchemaError
 
     try:
         store = open_store(settings)
         Trail(store).note_now(LOCAL, act, detail=detail)
         store.close()
-    except Refused as refused:
-        note(f"It is not in the audit trail: {refused.detail}")
+    except (Refused, SchemaError) as error:
+        note(f"It is not in the audit trail: {error}")
 
 
 def _require_certificate(certificate: Path, key: Path | None) -> None:

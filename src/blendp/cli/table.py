@@ -27,6 +27,7 @@ COMMANDS: Mapping[str, str] = {
     "tally": "Count clients' reports, each at most once, and estimate from them.",
     "serve": "Run a collector: it takes opt-in records and reports, and publishes lists and results, all signed.",
     "backup": "Write a backup of a collector, as it is at one moment, also while it runs.",
+    "migrate": "Bring a collector's database to the schema of this version of blendp, or back to an older one.",
     "restore": "Put a backup in place of nothing, or of the collector that is there, and bring it to the newest "
     "schema.",
 }

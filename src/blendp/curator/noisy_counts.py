@@ -72,8 +72,11 @@ def trim(noisy: NoisyCounts, size: int | None, unit: str = "record") -> NoisyCou
     Ties are broken by the list's canonical order, so the result depends on the released counts only.
     """
     kept = largest(noisy.head_list, noisy.counts, size, unit)
-    if kept is None:
-        return noisy
+    return noisy if kept is None else only(noisy, kept)
+
+
+def only(noisy: NoisyCounts, kept: NDArray[np.int64]) -> NoisyCounts:
+    """Keep the records of these cells; fold the others into the wildcards."""
     whole = noisy.head_list
     trimmed, target = fold(whole, kept)
     if not noisy.terms.all():

@@ -56,8 +56,10 @@ class OptInCounts:
     def trimmed(self, size: int | None, unit: str = "record") -> OptInCounts:
         """Keep the ``size`` records (or queries) with the largest numbers; fold the others into the wildcards."""
         kept = largest(self.head_list, self.people, size, unit)
-        if kept is None:
-            return self
+        return self if kept is None else self.only(kept)
+
+    def only(self, kept: NDArray[np.int64]) -> OptInCounts:
+        """Keep the records of these cells; fold the others into the wildcards."""
         head_list, target = fold(self.head_list, kept)
         people, noise = (
             np.bincount(target, weights=values, minlength=head_list.cells).astype(np.float64)

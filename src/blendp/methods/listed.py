@@ -6,8 +6,8 @@ A service publishes the list now and releases weeks later; what it keeps meanwhi
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Set
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any, Self
@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 
 from blendp.canonical import canonical_json, sha256
-from blendp.curator import NoisyCounts, OptInCounts, trim
+from blendp.curator import NoisyCounts, OptInCounts, only, trim
 from blendp.errors import ParameterError, require_count
 from blendp.estimate import GroupEstimate, Posterior, counts_estimate, opt_in_estimate, opt_in_posterior
 from blendp.headlist import HeadList
@@ -122,6 +122,16 @@ class Listed:
             if isinstance(self.released, NoisyCounts)
             else self.released.trimmed(size, unit)
         )
+
+    def without(self, texts: Set[str]) -> Self:
+        """Leave out the records whose query or URL is one of these texts: clients report them as everything else."""
+        released, labels = self.released, self.released.head_list.labels
+        cells = released.head_list.record_cells
+        kept = cells[[texts.isdisjoint(labels[cell]) for cell in cells]] if texts else cells
+        if len(kept) == len(cells):
+            return self
+        fewer = only(released, kept) if isinstance(released, NoisyCounts) else released.only(kept)
+        return replace(self, released=fewer)
 
     @property
     def head_list(self) -> HeadList:

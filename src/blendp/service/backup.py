@@ -36,7 +36,6 @@ from pathlib import Path
 from typing import IO, Any, Self
 
 import sqlalchemy as sa
-from alembic.script import ScriptDirectory
 from sqlalchemy.exc import DBAPIError
 
 from blendp._version import __version__
@@ -53,9 +52,11 @@ from blendp.service.private_files import (
     touch_private,
 )
 from blendp.service.settings import DATABASE_FILE, Settings
-from blendp.service.store import migrations, open_store
+from blendp.service.store import open_store
+from blendp.service.store.migrations import known_schemas, migrate, require_known, schema_of
 from blendp.service.store.partitions import PARTITIONS
 from blendp.service.store.schema import metadata, report
+from blendp.service.store.sole_use import require_alone, require_unused
 from blendp.service.store.store import refusal_of
 from blendp.wire import Envelope, SigningKey, VerifyKey
 from blendp.wire.envelope import SignatureError
@@ -71,7 +72,8 @@ _BUSY_SECONDS = 1.0
 _REMEDY = "restore elsewhere, or ask to overwrite (--overwrite)."
 _VERSION = "alembic_version"
 _TABLES = (*(table.name for table in metadata.sorted_tables), _VERSION)
-_PATTERNS = tuple(PARTITIONS if name == report.name else name for name in _TABLES)
+_PATTERNS = {report.name: PARTITIONS}
+"""What a table is called together with those that belong to it, where there are such."""
 
 
 @dataclass(frozen=True)
@@ -171,7 +173,7 @@ def restore_backup(
             _restore_postgresql(partial(_copy_verified, dumped, card=card, path=path), settings, overwrite)
         for name, secret in keys.items():
             files.keep(name, secret)
-    open_store(settings).close()
+    open_store(settings, migrate).close()
     return card, sorted(set(card.keys) - set(files.names()))
 
 
@@ -236,17 +238,25 @@ def _dump_sqlite(settings: Settings, dump: Path) -> str:
     with closing(_sqlite(settings.data / DATABASE_FILE)) as source, closing(_sqlite(dump)) as target:
         source.backup(target)
         target.execute("PRAGMA journal_mode=DELETE")
-        return str(target.execute(f"SELECT version_num FROM {_VERSION}").fetchone()[0])
+        schema = str(target.execute(f"SELECT version_num FROM {_VERSION}").fetchone()[0])
+    require_known(schema)
+    return schema
 
 
 def _dump_postgresql(settings: Settings, dump: Path) -> str:
-    tables = [f"--table={name}" for name in _PATTERNS]
     options = ("--format=custom", "--no-owner", "--no-privileges", "--strict-names", f"--file={dump}")
     with _engine(settings) as engine, _snapshot(engine) as (connection, name):
-        schema = str(connection.exec_driver_sql(f"SELECT version_num FROM {_VERSION}").scalar_one())
+        schema = schema_of(connection)
+        require_known(schema)
+        tables = [f"--table={_PATTERNS.get(table, table)}" for table in _own_tables(connection)]
         chosen = (f"--snapshot={name}", *tables)
         _run_program("pg_dump", *options, *chosen, *_access(settings), password=_password(settings))
-    return schema
+    return str(schema)
+
+
+def _own_tables(connection: sa.Connection) -> list[str]:
+    """The collector's tables, of whichever schema; an older one may lack some."""
+    return [name for name in sa.inspect(connection).get_table_names() if name in _TABLES]
 
 
 @contextmanager
@@ -326,8 +336,7 @@ def _require_fitting(card: Backup, settings: Settings, path: Path) -> None:
             f"a backup of {_kind(settings)}",
             f"This is one of {card.database}, and backups of the two databases are not interchangeable.",
         )
-    known = ScriptDirectory(str(Path(migrations.__file__).parent)).walk_revisions()
-    if card.schema not in {revision.revision for revision in known}:
+    if card.schema not in known_schemas():
         raise ParameterError(
             "FILE",
             str(path),
@@ -341,7 +350,7 @@ def _restore_sqlite(copy_to: Callable[[IO[bytes]], None], settings: Settings, ov
     require_own_file(target)
     refuse_existing(target, overwrite=overwrite)
     if target.exists():
-        _require_unused(target)
+        require_unused(target)
     with whole(target, overwrite=overwrite) as unfinished:
         with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             copy_to(file)
@@ -349,28 +358,22 @@ def _restore_sqlite(copy_to: Callable[[IO[bytes]], None], settings: Settings, ov
             target.with_name(target.name + left).unlink(missing_ok=True)
 
 
-def _require_unused(database: Path) -> None:
-    """Raise if another process uses the database; its write-ahead log is gone afterwards."""
-    with closing(_sqlite(database)) as connection:
-        try:
-            mode = connection.execute("PRAGMA journal_mode=DELETE").fetchone()[0]
-        except sqlite3.DatabaseError as error:
-            mode = "delete" if "not a database" in str(error) else "wal"
-    if mode != "delete":
-        raise EngineError(f"{database} is in use: stop the collector first.")
-
-
 def _restore_postgresql(copy_to: Callable[[IO[bytes]], None], settings: Settings, overwrite: bool) -> None:
-    """Into a database without a collector; or in place of one, in one transaction."""
+    """Into a database without a collector; or in place of one, in one transaction.
+
+    One of a later version is not replaced: it may have tables that would stay behind.
+    """
     with _engine(settings) as engine, tempfile.TemporaryFile() as dump:
-        tables = [name for name in sa.inspect(engine).get_table_names() if name in _TABLES]
-        if tables and not overwrite:
-            raise OutputExistsError(f"The database holds a collector: {_REMEDY}")
+        with engine.connect() as connection:
+            if _own_tables(connection) and not overwrite:
+                raise OutputExistsError(f"The database holds a collector: {_REMEDY}")
+            require_known(schema_of(connection))
         copy_to(dump)
         dump.seek(0)
         _run_program("pg_restore", "--list", stdin=dump)
         dump.seek(0)
-        _require_alone(engine)
+        with engine.connect() as connection:
+            require_alone(connection)
         _replace_tables(dump, settings)
 
 
@@ -403,14 +406,6 @@ def _send_script(dump: IO[bytes], to: IO[bytes], complaints: IO[str]) -> bool:
             to.flush()
             return True
     return False
-
-
-def _require_alone(engine: sa.Engine) -> None:
-    """Raise if another process uses the database."""
-    others = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
-    with engine.connect() as connection:
-        if connection.exec_driver_sql(others).scalar_one():
-            raise EngineError("The database is in use: stop the collector, and whoever else uses it, first.")
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from blendp.service.intake import ReportIntake
 from blendp.service.keyring import KeyRing
 from blendp.service.lifecycle import Lifecycle
 from blendp.service.metrics import Metrics
+from blendp.service.never_list import NeverList
 from blendp.service.opt_in import OptIn
 from blendp.service.private_files import PrivateFiles
 from blendp.service.readiness import Readiness
@@ -72,7 +73,7 @@ class CollectorService:
         keys = KeyRing(store, files, clock)
         keys.ensure()
         opt_in, metrics = OptIn(store, files, clock), Metrics()
-        lifecycle = Lifecycle(store, files, keys, opt_in, clock)
+        lifecycle = Lifecycle(store, files, keys, opt_in, clock, never_list=NeverList(settings.never_list))
         intake = ReportIntake(
             store, clock, max_waiting=settings.max_waiting, observe=metrics.report, show=metrics.waiting
         )

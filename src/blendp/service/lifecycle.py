@@ -51,6 +51,7 @@ from blendp.service.clock import Clock, in_doubt, past, reading
 from blendp.service.counting import ReportCount
 from blendp.service.journal import tell_failure
 from blendp.service.keyring import KeyRing, KnownKey
+from blendp.service.never_list import NeverList
 from blendp.service.opt_in import OptIn, bytes_of_people, log_of_people
 from blendp.service.private_files import PrivateFiles
 from blendp.service.refusal import Refused
@@ -90,6 +91,9 @@ class Lifecycle:
     random: Callable[..., ReleaseRandom] = DerivedRandom
     """Gives the noise of a list, and what a release draws, for a key of the campaign, a purpose and the data: the same
     for the same ones, so that no two draws are ever made for one set of records."""
+
+    never_list: NeverList = NeverList()  # noqa: RUF009 - it is frozen
+    """Texts that are left out of every list."""
 
     _previewing: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
@@ -207,7 +211,9 @@ class Lifecycle:
             people = self.opt_in.gathered(connection, current)
         random = self.random(self.opt_in.noise_key(current.name), "list", terms.to_bytes(), bytes_of_people(people))
         marks = np.ones(len(people), dtype=np.bool_)
-        listed = make_list(log_of_people(people, terms), parameters_of(terms), opt_in=marks, random=random)
+        whole = make_list(log_of_people(people, terms), parameters_of(terms), opt_in=marks, random=random)
+        listed = whole.without(self.never_list.texts(terms.normalise))
+        left_out = whole.candidates - listed.candidates
         manifest = self._manifest(terms, listed)
         with self.store.writing() as connection:
             self._require_same(connection, current)
@@ -216,7 +222,8 @@ class Lifecycle:
             self._keep(connection, current.number, "listed", listed.to_bytes())
             connection.execute(enrolment.update().where(enrolment.c.campaign == current.number).values(sealed=None))
             set_state(connection, current.number, "reporting")
-            self._note(connection, by, "publish", current.name)
+            detail = f"{left_out} records that are never listed were left out" if left_out else ""
+            self._note(connection, by, "publish", current.name, detail)
         return manifest
 
     def _begin_result(self, name: str) -> FoundCampaign:

@@ -130,7 +130,7 @@ def _written(settings: Settings) -> str:
 
 
 def _read(text: str) -> Settings:
-    paths = ("data", "tls_certificate", "tls_key")
+    paths = ("data", "never_list", "tls_certificate", "tls_key")
     values: dict[str, Any] = {
         name: Path(value) if name in paths and value else value for name, value in json.loads(text).items()
     }

@@ -11,6 +11,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
 from blendp.errors import ParameterError, require_count, require_number
+from blendp.service.never_list import NeverList
 from blendp.service.peers import Proxies
 from blendp.wire.messages import MAX_BODY_BYTES
 
@@ -26,6 +27,9 @@ class Settings:
 
     database: str | None = field(default=None, repr=False)
     """The address of a PostgreSQL database; None for the embedded one."""
+
+    never_list: Path | None = None
+    """A file of texts that are never listed, one a line; None for none."""
 
     host: str = "127.0.0.1"
     port: int = 8321
@@ -84,6 +88,7 @@ class Settings:
             if getattr(self, one) is None and getattr(self, other) is not None:
                 flag = f"--{other.replace('_', '-')}"
                 raise ParameterError(one, None, f"given together with {flag}", "Give both or none.")
+        NeverList(self.never_list).require_readable()
         _ = self.proxies
         if self.database is not None:
             _require_postgresql(self.database)

@@ -6,7 +6,7 @@ import errno
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -20,7 +20,7 @@ from sqlalchemy.exc import DBAPIError
 from blendp.service.private_files import SIDE_FILES, make_private, require_own_file, touch_private
 from blendp.service.refusal import Refused
 from blendp.service.settings import DATABASE_FILE, Settings
-from blendp.service.store.migrations import migrate
+from blendp.service.store.migrations import require_newest
 from blendp.service.store.outage import Outage
 from blendp.service.store.partitions import partition_of
 from blendp.service.store.schema import campaign, heartbeat
@@ -186,8 +186,9 @@ class Store:
         self.engine.dispose()
 
 
-def open_store(settings: Settings) -> Store:
-    """The store, made or brought to the newest schema if need be."""
+def open_store(settings: Settings, prepare: Callable[[Engine], None] = require_newest) -> Store:
+    """The store, made if there is none; refused if its schema is another than this version's, unless ``prepare`` has
+    a remedy."""
     embedded = settings.database is None
     make_private(settings.data)
     if embedded:
@@ -208,7 +209,7 @@ def open_store(settings: Settings) -> Store:
         event.listen(engine, "connect", _set_up_postgresql)
     store = Store(engine)
     with store._told():
-        migrate(engine)
+        prepare(engine)
     return store
 
 
