@@ -124,8 +124,11 @@ def _possible(asked: list[Question]) -> list[list[str]]:
     return [[_data(form, secrets.randbelow(form.possible_reports)) for _ in range(POOL)] for form in asked]
 
 
-def publish_campaign(collector: CollectorService, name: str = CAMPAIGN) -> Manifest:
-    """A campaign that takes reports."""
+def publish_campaign(
+    collector: CollectorService, name: str = CAMPAIGN, different_records: int = OPT_IN_RECORDS
+) -> Manifest:
+    """A campaign that takes reports; so many records are popular enough to be listed."""
+    people = OPT_IN_PEOPLE // OPT_IN_RECORDS * different_records
     today = collector.clock()
     until = (today + datetime.timedelta(days=30)).isoformat()
     terms = collector.lifecycle.create(
@@ -139,11 +142,12 @@ def publish_campaign(collector: CollectorService, name: str = CAMPAIGN) -> Manif
             "opt_in_until": until,
             "reports_until": (today + datetime.timedelta(days=60)).isoformat(),
             "delta": 1e-4,
-            "min_opt_in": OPT_IN_PEOPLE,
+            "size": None,
+            "min_opt_in": people,
         }
     )
-    for number, token in enumerate(collector.opt_in.enrol(name, OPT_IN_PEOPLE)):
-        item = number % OPT_IN_RECORDS
+    for number, token in enumerate(collector.opt_in.enrol(name, people)):
+        item = number % different_records
         records = [{"query": f"query {item}", "url": f"https://{item}.example.org"}]
         body = msgspec.json.encode({"terms": terms.sha256, "nonce": f"{number:032x}", "records": records})
         collector.opt_in.receive(name, token, body)

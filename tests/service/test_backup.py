@@ -382,9 +382,26 @@ def test_a_database_of_a_newer_version_is_one_sentence(tmp_path: Path) -> None:
     fill(Settings(tmp_path / "data"))
     with closing(sqlite3.connect(tmp_path / "data" / "collector.db", isolation_level=None)) as connection:
         connection.execute("UPDATE alembic_version SET version_num = '9999'")
-    code, shown, printed = blendp("token", "list", "--data", str(tmp_path / "data"))
-    assert (code, shown) == (5, "")
-    assert printed.startswith("Error: The database needs a newer version of blendp")
+    for command in (
+        ("token", "list"),
+        ("backup", "--out", str(tmp_path / "b.tar")),
+        ("migrate", "--backup", str(tmp_path / "b.tar")),
+    ):
+        code, shown, printed = blendp(*command, "--data", str(tmp_path / "data"))
+        assert (code, shown) == (5, "")
+        assert printed.startswith("Error: The database has schema 9999, which blendp")
+    assert not (tmp_path / "b.tar").exists()
+
+
+def test_a_schema_that_is_right_is_left_alone(databases: Places, tmp_path: Path) -> None:
+    settings = databases.new(tmp_path / "data")
+    fill(settings)
+    for to in ((), ("--to", "0001")):
+        code, shown, printed = blendp("migrate", *options(settings), "--backup", str(tmp_path / "b.tar"), *to)
+        assert (code, shown) == (0, "The database has schema 0001: nothing to do.\n"), printed
+    code, _, printed = blendp("migrate", *options(settings), "--backup", str(tmp_path / "b.tar"), "--to", "0000")
+    assert (code, "--to = '0000' is not allowed" in printed) == (2, True)
+    assert not (tmp_path / "b.tar").exists()
 
 
 def test_links_and_other_files_are_refused(tmp_path: Path) -> None:

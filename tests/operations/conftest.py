@@ -1,0 +1,5 @@
+"""Fixtures of the drills."""
+
+from tests.service.conftest import postgres
+
+__all__ = ["postgres"]
