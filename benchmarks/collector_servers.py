@@ -26,6 +26,7 @@ from blendp.headlist import HeadList
 from blendp.reports import Question
 from blendp.service.campaigns import find, payload
 from blendp.service.collector import CollectorService
+from blendp.service.opt_in import MAX_ENROLMENTS
 from blendp.service.settings import Settings
 from blendp.wire.campaign import Manifest
 from blendp.wire.reports import Binding
@@ -146,7 +147,8 @@ def publish_campaign(
             "min_opt_in": people,
         }
     )
-    for number, token in enumerate(collector.opt_in.enrol(name, people)):
+    pieces = (collector.opt_in.enrol(name, min(MAX_ENROLMENTS, people - of)) for of in range(0, people, MAX_ENROLMENTS))
+    for number, token in enumerate(itertools.chain.from_iterable(pieces)):
         item = number % different_records
         records = [{"query": f"query {item}", "url": f"https://{item}.example.org"}]
         body = msgspec.json.encode({"terms": terms.sha256, "nonce": f"{number:032x}", "records": records})

@@ -33,11 +33,11 @@ HEAD = (
     "database",
     "records listed",
     "bytes of a report's data",
-    "bytes on the disk/report",
-    "bytes in a backup/report",
+    "bytes on the disk",
+    "bytes in a backup",
     "backup, s/million",
     "release, s/million",
-    "release, µs of processor/report",
+    "release, µs of processor",
 )
 _GROUP = 10_000
 

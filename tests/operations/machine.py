@@ -9,13 +9,14 @@ from __future__ import annotations
 import datetime
 import os
 import re
-import shlex
 import signal
 import socket
 import subprocess
 import time
 from contextlib import suppress
+from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 from blendp.client import Collector, Consent, Device
 from blendp.service.collector import CollectorService
@@ -65,7 +66,8 @@ class Machine:
         self.url = f"http://127.0.0.1:{self.ports['8321']}"
         self.environment["BLENDP_SERVER"] = self.url
         self._process: subprocess.Popen[bytes] | None = None
-        (folder / "var/lib/blendp-backup").mkdir(parents=True)
+        for made_by_kit in ("var/lib/blendp-backup", "etc/blendp"):
+            (folder / made_by_kit).mkdir(parents=True)
         install(folder / "opt/blendp-old")
         (folder / "opt/blendp").symlink_to(folder / "opt/blendp-old")
 
@@ -74,49 +76,54 @@ class Machine:
         assert self._postgres is not None
         self.environment["BLENDP_DATABASE"] = self._postgres.new_database()
 
-    def prepare(self, *, publish: bool = True) -> None:
+    def prepare(self, name: str = CAMPAIGN, *, publish: bool = True) -> None:
         """A campaign, an operator's token and a note of the public key; the list is published unless it shall not."""
         collector = CollectorService.open(self.settings)
         today = collector.clock()
         days = {name: (today + datetime.timedelta(days=after)).isoformat() for name, after in _DAYS.items()}
         minimums = {"min_opt_in": 100, "min_clients": 2, "expected_clients": 10}
-        fields = {"campaign": CAMPAIGN, "title": "What is asked", **WHO, **days, **minimums, "delta": 1e-4}
+        fields = {"campaign": name, "title": "What is asked", **WHO, **days, **minimums, "delta": 1e-4}
         terms = collector.lifecycle.create(fields)
-        for person, token in enumerate(collector.opt_in.enrol(CAMPAIGN, _PEOPLE)):
+        for person, token in enumerate(collector.opt_in.enrol(name, _PEOPLE)):
             query, url = record(person)
-            collector.opt_in.receive(CAMPAIGN, token, enrolment_body(terms, [{"query": query, "url": url}]))
+            collector.opt_in.receive(name, token, enrolment_body(terms, [{"query": query, "url": url}]))
         if publish:
-            collector.lifecycle.publish(CAMPAIGN)
+            collector.lifecycle.publish(name)
         self.environment["BLENDP_TOKEN"] = collector.tokens.create("me")
         self.key = collector.keys.known()[-1].public
         collector.close()
 
-    def device(self, name: str, *, knows: str | None = None) -> Device:
-        """A device that knows the collector's first key, or another."""
-        key = VerifyKey.of_text(knows or self.key)
-        return Device(self.folder / "devices" / name, Collector(self.url, keys=[key]))
+    def device(self, name: str, *, knows: str | None = None, days_ahead: int = 0) -> Device:
+        """A person's device, which knows the collector's first key, or another, and whose clock may be ahead."""
+        collector = Collector(self.url, keys=[VerifyKey.of_text(knows or self.key)])
+        return Device(self.folder / name, collector, clock=lambda: time.time() + 86_400 * days_ahead)
 
-    def report(self, name: str) -> None:
-        """A person's device takes part, and its report is acknowledged."""
-        with self.device(name) as device:
-            device.set_consent(Consent.LOCAL)
-            device.take_part(CAMPAIGN, [record(len(name))])
-            sent = device.send()
+    def report(self, name: str, **device: Any) -> None:
+        """A device takes part, and its report is acknowledged."""
+        with self.device(name, **device) as own:
+            own.set_consent(Consent.LOCAL)
+            own.take_part(CAMPAIGN, [record(len(name))])
+            sent = own.send()
         assert sent.sent == 1, sent
 
     def run(self, script: str, *, code: int = 0) -> str:
         """Run commands of the page; what they print and say."""
         printed = ""
-        for line in self._placed(script).splitlines():
-            words = shlex.split(line, comments=True)
-            if words[:1] == ["systemctl"]:
-                {"start": self.start, "stop": self.stop}[words[1]]()
-            elif words:
-                printed += self._shell(line, code)
+        for of_system, lines in groupby(self._placed(script).splitlines(), lambda line: line.startswith("systemctl ")):
+            if not of_system:
+                printed += self._shell("\n".join(lines), code)
+                continue
+            for line in lines:
+                {"start": self.start, "stop": self.stop}[line.split()[1]]()
         return printed
 
     def _placed(self, script: str) -> str:
-        for old, new in {"/opt/": f"{self.folder}/opt/", "/var/lib/": f"{self.folder}/var/lib/", **self.ports}.items():
+        for old, new in {
+            "/opt/": f"{self.folder}/opt/",
+            "/var/lib/": f"{self.folder}/var/lib/",
+            "/etc/": f"{self.folder}/etc/",
+            **self.ports,
+        }.items():
             script = re.sub(rf"(?<![\w.-]){re.escape(old)}", new, script)
         return script
 
@@ -133,10 +140,10 @@ class Machine:
         assert done.returncode == code, f"{line}\n{done.stdout}"
         return done.stdout
 
-    def start(self) -> None:
+    def start(self, *options: str) -> None:
         """What systemd does."""
         program, log = self.folder / "opt/blendp/bin/blendp", self.folder / "log"
-        command = [program, "serve", "--data", str(self.data), "--port", self.ports["8321"], "--rate", "0"]
+        command = [program, "serve", "--data", str(self.data), "--port", self.ports["8321"], "--rate", "0", *options]
         with log.open("wb") as file:
             self._process = subprocess.Popen(command, env=self.environment, stderr=file)
         until = time.monotonic() + _WAIT_SECONDS

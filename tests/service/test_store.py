@@ -90,7 +90,7 @@ def test_reports_are_partitioned_by_campaign(store: Store) -> None:
 
 @both
 def test_every_earlier_schema_migrates_with_its_rows(store: Store) -> None:
-    """From each version that ever was, filled with a row in every table, to the newest."""
+    """From each version that ever was, filled with a row in every table, to the newest; and back, and forth again."""
     scripts = ScriptDirectory(str(Path(migrations_package.__file__).parent))
     versions = [script.revision for script in scripts.walk_revisions()][::-1]
     for version in versions:
@@ -99,7 +99,8 @@ def test_every_earlier_schema_migrates_with_its_rows(store: Store) -> None:
             connection.exec_driver_sql("DROP TABLE IF EXISTS alembic_version")
         migrations_package.migrate(store.engine, version)
         row_counts = _fill(store)
-        migrations_package.migrate(store.engine)
+        for turn in (None, version, None):
+            migrations_package.migrate(store.engine, turn)
         with store.engine.connect() as connection:
             assert _differences(connection) == []
             for table, count in row_counts.items():

@@ -222,7 +222,7 @@ class Lifecycle:
             self._keep(connection, current.number, "listed", listed.to_bytes())
             connection.execute(enrolment.update().where(enrolment.c.campaign == current.number).values(sealed=None))
             set_state(connection, current.number, "reporting")
-            detail = f"{left_out} records that are never listed were left out" if left_out else ""
+            detail = f"records left out because they are never listed: {left_out}" if left_out else ""
             self._note(connection, by, "publish", current.name, detail)
         return manifest
 

@@ -1,0 +1,72 @@
+"""Databases as earlier versions left them, as SQL text, are continued by this version: on both databases."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import subprocess
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from blendp.headlist import HeadList
+from blendp.service.campaigns import find, payload
+from blendp.service.collector import CollectorService
+from blendp.service.settings import DATABASE_FILE, Settings
+from blendp.service.status import overview
+from blendp.service.store.migrations import known_schemas
+from blendp.wire import Manifest
+from tests.operations.freeze import HERE, REPORTS, take
+from tests.service.helpers import on, reports
+from tests.service.postgres import Postgres, programs
+from tests.unit.cli.test_serve import blendp
+
+FOLDERS = sorted(HERE.glob("schema_*"))
+NEW = 5
+
+
+def test_every_schema_is_kept() -> None:
+    assert [folder.name.removeprefix("schema_") for folder in FOLDERS] == list(known_schemas())
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.xdist_group("postgres"))])
+def test_it_continues(request: pytest.FixtureRequest, tmp_path: Path, folder: Path, kind: str) -> None:
+    settings = Settings(tmp_path / "data", _loaded(request, kind, folder, tmp_path))
+    database = () if settings.database is None else ("--database", settings.database)
+    code, _, said = blendp("migrate", "--data", str(settings.data), *database, "--backup", str(tmp_path / "before"))
+    assert code == 0, said
+    collector = CollectorService.open(settings, on())
+    states = {one.campaign: one.state for one in overview(collector.store)}
+    assert states == {"opting": "opt-in", "running": "reporting", "over": "released"}
+    assert collector.lifecycle.publish("opting").records > 0
+    with collector.store.reading() as connection:
+        number = find(connection, "running").number
+        manifest = Manifest.from_bytes(payload(connection, number, "manifest") or b"")
+        head_list = HeadList.from_bytes(payload(connection, number, "list") or b"")
+        assert b'"clients":' in (payload(connection, find(connection, "over").number, "release") or b"")
+    assert set(take(collector, "running", reports(manifest, head_list, NEW))) == {"accepted"}
+    _, release = collector.lifecycle.release("running")
+    collector.close()
+    assert release.groups.client == REPORTS + NEW
+
+
+def _loaded(request: pytest.FixtureRequest, kind: str, folder: Path, tmp_path: Path) -> str | None:
+    """The address of the database, None for the embedded one; keys are where they were."""
+    (tmp_path / "data").mkdir(mode=0o700)
+    (tmp_path / "data" / "keys").mkdir(mode=0o700)
+    for name, key in json.loads((folder / f"{kind}.keys.json").read_text()).items():
+        file = tmp_path / "data" / "keys" / name
+        file.touch(mode=0o600)
+        file.write_text(f"{key}\n")
+    if kind == "sqlite":
+        with closing(sqlite3.connect(tmp_path / "data" / DATABASE_FILE)) as connection:
+            connection.executescript((folder / "sqlite.sql").read_text())
+        return None
+    server: Postgres = request.getfixturevalue("postgres")
+    database = server.new_database()
+    command = [programs() / "psql", "--quiet", "--set=ON_ERROR_STOP=1", "--output=/dev/null", database]
+    with (folder / "postgresql.sql").open() as script:
+        subprocess.run(command, stdin=script, check=True)
+    return database
