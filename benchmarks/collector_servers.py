@@ -26,9 +26,9 @@ from blendp.headlist import HeadList
 from blendp.reports import Question
 from blendp.service.campaigns import find, payload
 from blendp.service.collector import CollectorService
-from blendp.service.opt_in import MAX_ENROLMENTS
 from blendp.service.settings import Settings
 from blendp.wire.campaign import Manifest
+from blendp.wire.enrolments import MAX_ENROLMENTS
 from blendp.wire.reports import Binding
 
 CAMPAIGN = "load"

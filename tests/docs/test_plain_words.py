@@ -12,6 +12,7 @@ PAGES = [
     ROOT / "README.md",
     ROOT / "docs/collector.md",
     ROOT / "docs/glossary.md",
+    ROOT / "docs/operations.md",
     ROOT / "docs/stability.md",
     ROOT / "deploy/README.md",
 ]

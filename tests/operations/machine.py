@@ -142,7 +142,7 @@ class Machine:
 
     def start(self, *options: str) -> None:
         """What systemd does."""
-        program, log = self.folder / "opt/blendp/bin/blendp", self.folder / "log"
+        program, log = str(self.folder / "opt/blendp/bin/blendp"), self.folder / "log"
         command = [program, "serve", "--data", str(self.data), "--port", self.ports["8321"], "--rate", "0", *options]
         with log.open("wb") as file:
             self._process = subprocess.Popen(command, env=self.environment, stderr=file)

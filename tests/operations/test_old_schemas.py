@@ -66,7 +66,7 @@ def _loaded(request: pytest.FixtureRequest, kind: str, folder: Path, tmp_path: P
         return None
     server: Postgres = request.getfixturevalue("postgres")
     database = server.new_database()
-    command = [programs() / "psql", "--quiet", "--set=ON_ERROR_STOP=1", "--output=/dev/null", database]
+    command = [str(programs() / "psql"), "--quiet", "--set=ON_ERROR_STOP=1", "--output=/dev/null", database]
     with (folder / "postgresql.sql").open() as script:
         subprocess.run(command, stdin=script, check=True)
     return database

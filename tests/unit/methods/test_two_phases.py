@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from blendp.curator import OptInCounts
 from blendp.engines import EmbeddedLog
 from blendp.errors import ParameterError, RandomnessError
 from blendp.headlist import HeadList
@@ -342,3 +343,25 @@ def test_counts_that_do_not_fit_are_refused_at_birth() -> None:
         replace(listed, list_users=-1)
     with pytest.raises(ParameterError, match="people who were counted"):
         replace(listed, list_users=5)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_records_that_are_left_out_are_everything_else(log: EmbeddedLog, kind: str) -> None:
+    """A query and a URL that are never listed: the list goes without, as do reports and result."""
+    parameters, random = Parameters(**KINDS[kind]), KnownKey(3)
+    whole = make_list(log, parameters, opt_in=0.4, random=random)
+    records = [whole.released.head_list.labels[cell] for cell in whole.released.head_list.record_cells]
+    texts = {"nobody looks for this", *(str(query) for query, _ in records[:1]), *(str(url) for _, url in records[-1:])}
+    fewer = stored(whole.without(texts))
+
+    left = [fewer.released.head_list.labels[cell] for cell in fewer.released.head_list.record_cells]
+    assert left == [record for record in records if texts.isdisjoint(record)]
+    assert (len(left) < len(records)) == bool(records)
+    assert whole.without({"nobody looks for this"}) is whole.without(frozenset()) is whole
+    if isinstance(fewer.released, OptInCounts):
+        assert fewer.released.people.sum() == pytest.approx(fewer.released.users)
+    people = LogPeople.of(log, parameters, 0.4, KnownKey(3))
+    reports, share = asked(people, fewer, random)
+    release = conclude(fewer, reports, query_share=share, random=random)
+    assert release.head_list == fewer.head_list
+    assert release.cells.probability.sum() == pytest.approx(1, abs=0.5)
