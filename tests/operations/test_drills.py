@@ -17,15 +17,20 @@ from tests.operations.machine import CAMPAIGN, Machine, commands
 from tests.operations.versions import install_ahead
 
 
-@pytest.fixture
-def machine(tmp_path: Path) -> Iterator[Machine]:
-    with Machine(tmp_path) as machine:
+@pytest.fixture(params=["sqlite"])
+def machine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Machine]:
+    postgres = request.getfixturevalue("postgres") if request.param == "postgresql" else None
+    with Machine(tmp_path, postgres) as machine:
         machine.prepare()
-        machine.environment["BACKUP_KEY"] = make_backup(machine.settings, tmp_path / "first.backup", with_keys=False)[
-            1
-        ].text
+        _, key = make_backup(machine.settings, tmp_path / "first.backup", with_keys=False)
+        machine.environment["BACKUP_KEY"] = key.text
         machine.start()
         yield machine
+
+
+both = pytest.mark.parametrize(
+    "machine", ["sqlite", pytest.param("postgresql", marks=pytest.mark.xdist_group("postgres"))], indirect=True
+)
 
 
 def replayed(machine: Machine, name: str) -> str:
@@ -46,6 +51,7 @@ def test_backup_drill(machine: Machine) -> None:
     assert not (machine.folder / "var/lib/blendp-drill").exists()
 
 
+@both
 def test_after_a_loss_devices_continue(machine: Machine) -> None:
     """The copy takes the collector's place: what was in the backup is known, what was not yet sent is taken."""
     backup, restore, keys, *_ = commands("Backup drill")[0].splitlines()
@@ -56,6 +62,8 @@ def test_after_a_loss_devices_continue(machine: Machine) -> None:
         patient.take_part(CAMPAIGN, [("query 1", "http://site1.example")])
     machine.stop()
     shutil.move(machine.data, machine.folder / "lost")
+    if machine.settings.database is not None:
+        machine.change_database()
     machine.run(restore.replace("blendp-drill", "blendp"))
     machine.run(keys.replace("/var/lib/blendp/keys", "lost/keys").replace("blendp-drill", "blendp"))
     machine.start()

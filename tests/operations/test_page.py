@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
+from pathlib import Path
 
-from tests.operations.machine import PAGE
+from tests.operations.machine import PAGE, commands
 
 TEXT = PAGE.read_text(encoding="utf-8")
 FLAT = " ".join(TEXT.split())
@@ -25,6 +26,14 @@ def number(pattern: str) -> int:
 
 def size(count: float) -> str:
     return f"{count / GB:.1f} GB" if count >= GB else f"{max(1, round(count / MB))} MB"
+
+
+def test_every_command_of_the_page_is_run() -> None:
+    """Each section with commands is one that a test asks for by its heading; figures are made by a benchmark."""
+    headings = re.findall(r"^#+ (.+)$", TEXT, flags=re.MULTILINE)
+    tests = "\n".join(path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("test_*.py"))
+    unasked = [heading for heading in headings if commands(heading) and f'commands("{heading}")' not in tests]
+    assert unasked == ["How large a machine"]
 
 
 def test_sizes_are_computed_as_the_page_says() -> None:

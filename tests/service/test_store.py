@@ -107,6 +107,23 @@ def test_every_earlier_schema_migrates_with_its_rows(store: Store) -> None:
                 assert connection.exec_driver_sql(f"SELECT count(*) FROM {table}").scalar_one() == count, table
 
 
+@both
+def test_a_migration_that_fails_has_not_happened(store: Store) -> None:
+    metadata.drop_all(store.engine)
+    with store.engine.begin() as connection:
+        connection.exec_driver_sql("DROP TABLE alembic_version")
+
+    def fail(_: Connection) -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        migrations_package.migrate(store.engine, note=fail)
+    tables = sa.inspect(store.engine).get_table_names()
+    assert [name for name in tables if not name.startswith("report_")] == []
+    migrations_package.migrate(store.engine)
+    store.beat()
+
+
 def _fill(store: Store) -> dict[str, int]:
     """One row in every table of whatever schema there is."""
     reflected = sa.MetaData()
