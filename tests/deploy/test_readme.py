@@ -17,7 +17,7 @@ from tests.docs.test_docs import blocks
 README = KIT / "README.md"
 LINES = [line for block in blocks(README, "sh") for line in re.split(r"\n(?!BLENDP_|END)", block.strip())]
 
-ELSEWHERE = ("apt-get install", "/opt/blendp/bin/pip", "runuser", "systemctl daemon-reload", "nginx -t", "promtool")
+ELSEWHERE = ("apt-get install", "/opt/blendp-0.1/bin/pip", "runuser", "systemctl daemon-reload", "nginx -t", "promtool")
 """What needs a network, an account or another program's service; their files and options are tested elsewhere."""
 
 RUNNING = ("systemctl restart", "systemctl reload")
