@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import NoReturn
 
 from blendp._version import __version__
 from blendp.cli.interrupts import heed, heeded
@@ -18,15 +19,26 @@ def main() -> None:
         return
     heed()
     try:
+        _run()
+    except KeyboardInterrupt:  # the interrupt was asked for again just when it was being heeded
+        _end_interrupted()
+
+
+def _run() -> None:
+    try:
         from blendp.cli.app import app
 
         app()
     except KeyboardInterrupt:
-        heeded()
-        sys.stderr.write("Interrupted: nothing was written.\n")
-        sys.exit(INTERRUPTED)
+        _end_interrupted()
     finally:
         heeded()
+
+
+def _end_interrupted() -> NoReturn:
+    heeded()
+    sys.stderr.write("Interrupted: nothing was written.\n")
+    sys.exit(INTERRUPTED)
 
 
 __all__ = ["BAD_LOG", "BAD_PARAMETER", "INTERRUPTED", "OUTPUT_EXISTS", "REFUSED", "SYSTEM", "main"]
