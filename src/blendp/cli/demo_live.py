@@ -46,8 +46,8 @@ def play(like: str, users: int | None, seed: int, *, browser: bool) -> None:
         with CollectorProcess(folder.path, operators) as collector, _tidying_in_peace():
             live = _prepared(collector, story)
             _tell(collector, story, live)
-            if browser and _has_display():
-                webbrowser.open(collector.url + CONSOLE)
+            if browser:
+                open_browser(collector.url + CONSOLE)
             _stay(collector, live)
     finally:
         folder.remove()
@@ -85,9 +85,10 @@ def _tell(collector: CollectorProcess, story: Story, live: LiveCampaign) -> None
     note("Stop with Ctrl-C: then the collector and all that it kept are gone.")
 
 
-def _has_display() -> bool:
-    """Whether a browser has somewhere to open: one for terminals would take this one."""
-    return sys.platform in ("darwin", "win32") or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
+def open_browser(address: str) -> None:
+    """Show a page, if there is a display: a browser for terminals would take this one."""
+    if sys.platform in ("darwin", "win32") or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY")):
+        webbrowser.open(address)
 
 
 def _stay(collector: CollectorProcess, live: LiveCampaign) -> None:

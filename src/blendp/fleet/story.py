@@ -11,13 +11,14 @@ from __future__ import annotations
 import datetime
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 
 from blendp.errors import require_choice, require_count, require_number
 from blendp.fleet.people import Record, invented_records
 from blendp.logs.synthetic import NAMES
 from blendp.wire import Terms
 
-MIN_PEOPLE, USUAL_PEOPLE, MAX_PEOPLE = 3_000, 5_000, 100_000
+MIN_PEOPLE, USUAL_PEOPLE, MAX_PEOPLE = 4_000, 5_000, 100_000
 """Of one campaign: fewer make a list that devices refuse, more take minutes."""
 
 RELEASED_WEEKS = 3
@@ -105,12 +106,9 @@ class StagedCampaign:
     @cached_property
     def reports(self) -> dict[datetime.date, tuple[Record, ...]]:
         """The clients by the day on which they report."""
-        by_day, start = {}, 0
-        for offset, share in enumerate(_SHARE_OF_DAY):
-            end = start + round(share * len(self.clients))
-            by_day[self._day(_OPT_IN_DAY + offset)] = self.clients[start:end]
-            start = end
-        return by_day
+        ends = [round(share * len(self.clients)) for share in accumulate(_SHARE_OF_DAY)]
+        days = [self._day(_OPT_IN_DAY + number) for number in range(len(ends))]
+        return {day: self.clients[start:end] for day, start, end in zip(days, [0, *ends], ends, strict=False)}
 
     @property
     def terms(self) -> Terms:
