@@ -24,6 +24,9 @@ MIN_PEOPLE, USUAL_PEOPLE, MAX_PEOPLE = 4_000, 5_000, 100_000
 RELEASED_WEEKS = 3
 _OPT_IN_SHARE = 1 / 10
 _UNUSED_SHARE = 0.05
+_MINIMUM_SHARE = 0.6
+"""Of those who will come: the open campaign reaches it a few minutes after it is shown."""
+
 _OPT_IN_DAY, _LAST_DAY, _GRACE_DAYS, _DAYS_OPEN = 1, 5, 3, 3
 _SHARE_OF_DAY = (0.3, 0.25, 0.2, 0.15, 0.1)
 """Of the clients, who report on each day from the list's on."""
@@ -123,8 +126,8 @@ class StagedCampaign:
             opt_in_until=self.list_day.isoformat(),
             reports_until=self._day(_LAST_DAY).isoformat(),
             grace_days=_GRACE_DAYS,
-            min_opt_in=round(0.8 * self._opt_in_people),
-            min_clients=round(0.8 * len(self.clients)),
+            min_opt_in=round(_MINIMUM_SHARE * self._opt_in_people),
+            min_clients=round(_MINIMUM_SHARE * len(self.clients)),
             expected_clients=len(self.clients),
         )
 
