@@ -43,7 +43,7 @@ def play(like: str, users: int | None, seed: int, *, browser: bool) -> None:
     folder = hold_temporary(FOLDER)
     operators = {STORY: _EVERYTHING, YOU: _EVERYTHING}
     try:
-        with CollectorProcess(folder.path, operators) as collector, _tidying_in_peace():
+        with CollectorProcess(folder.path, operators) as collector, _tidying_in_peace(), collector.explaining():
             live = _prepared(collector, story)
             _tell(collector, story, live)
             if browser:
@@ -94,9 +94,8 @@ def open_browser(address: str) -> None:
 def _stay(collector: CollectorProcess, live: LiveCampaign) -> None:
     """Let clients come, then wait, until somebody says stop, which is how this ends well."""
     try:
-        with collector.explaining():
-            for _ in live.visits():
-                time.sleep(live.pause)
+        for _ in live.visits():
+            time.sleep(live.pause)
         note(f"Nobody comes to {live.name} any more: all have reported, or it is over. The pages stay.")
         while True:
             collector.require_running()

@@ -18,13 +18,13 @@ from blendp.fleet.people import Record, invented_records
 from blendp.logs.synthetic import NAMES
 from blendp.wire import Terms
 
-MIN_PEOPLE, USUAL_PEOPLE, MAX_PEOPLE = 4_000, 5_000, 100_000
+MIN_PEOPLE, USUAL_PEOPLE, MAX_PEOPLE = 4_000, 5_000, 50_000
 """Of one campaign: fewer make a list that devices refuse, more take minutes."""
 
 RELEASED_WEEKS = 3
 _OPT_IN_SHARE = 1 / 10
 _UNUSED_SHARE = 0.05
-_MINIMUM_SHARE = 0.6
+_MIN_SHARE = 0.6
 """Of those who will come: the open campaign reaches it a few minutes after it is shown."""
 
 _OPT_IN_DAY, _LAST_DAY, _GRACE_DAYS, _DAYS_OPEN = 1, 5, 3, 3
@@ -126,8 +126,8 @@ class StagedCampaign:
             opt_in_until=self.list_day.isoformat(),
             reports_until=self._day(_LAST_DAY).isoformat(),
             grace_days=_GRACE_DAYS,
-            min_opt_in=round(_MINIMUM_SHARE * self._opt_in_people),
-            min_clients=round(_MINIMUM_SHARE * len(self.clients)),
+            min_opt_in=round(_MIN_SHARE * self._opt_in_people),
+            min_clients=round(_MIN_SHARE * len(self.clients)),
             expected_clients=len(self.clients),
         )
 

@@ -124,7 +124,7 @@ def test_stopped_before_everything_is_there_it_leaves_nothing(tmp_path: Path, si
     ("options", "named"),
     [
         (["--serve", "--users", "3999"], "--users"),
-        (["--serve", "--users", "100001"], "--users"),
+        (["--serve", "--users", "50001"], "--users"),
         (["--serve", "--out", "somewhere"], "--out"),
         (["--no-browser"], "--no-browser"),
         (["bing", "--serve"], "name"),

@@ -9,6 +9,7 @@ import pytest
 
 from blendp.errors import ParameterError
 from blendp.fleet.story import MAX_PEOPLE, MIN_PEOPLE, Story
+from blendp.wire.enrolments import MAX_ENROLMENTS
 
 TODAY = datetime.date(2027, 1, 6)
 STORY = Story(TODAY, MIN_PEOPLE)
@@ -36,6 +37,10 @@ def test_terms_are_kept_by_the_days_on_which_people_come() -> None:
         assert max(campaign.reports).isoformat() == terms.reports_until < campaign.late_day.isoformat()
         assert terms.min_opt_in <= len(campaign.opt_in) < campaign.tokens
         assert terms.min_clients < len(campaign.clients)
+
+
+def test_the_largest_crowd_can_be_enrolled() -> None:
+    assert Story(TODAY, MAX_PEOPLE).live.tokens <= MAX_ENROLMENTS
 
 
 def test_everybody_comes_once() -> None:
