@@ -118,11 +118,12 @@ class _StagedClock:
         return self.day or utc_today()
 
     def follow(self, lines: IO[str], answers: IO[str]) -> None:
-        """Do as the lines say; interrupt this process when they end."""
+        """Do as the lines say; when they end, have this process stop: at once, unless the web server has begun, which
+        then ends well. (An interrupt could be swallowed by a module that is being loaded.)"""
         for line in lines:
             self.day = datetime.date.fromisoformat(line.strip()) if line.strip() else None
             print("done", file=answers, flush=True)
-        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _serve(data: Path, operators: Mapping[str, list[str]]) -> None:

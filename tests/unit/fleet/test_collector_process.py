@@ -53,7 +53,7 @@ def test_it_goes_by_the_days_that_it_is_given(tmp_path: Path) -> None:
             assert before.isoformat() <= day <= after.isoformat()
         collector.require_running()
         collector.stop()
-        with pytest.raises(EngineError, match=r"has ended.*stopped"):
+        with pytest.raises(EngineError, match=r"has ended.*Finished server process"):
             collector.require_running()
         with pytest.raises(EngineError, match="has ended"), collector.explaining():
             raise ConnectionRefusedError
