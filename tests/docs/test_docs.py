@@ -66,10 +66,12 @@ def test_the_readme_opens_with_two_commands_that_exist() -> None:
     for line in commands:
         assert os.access(ROOT / line.split()[0], os.X_OK)
     assert "scripts/test" in (ROOT / ".ci/run").read_text()
+    (alive,) = blocks(ROOT / "README.md", "sh")[1].splitlines()
+    assert shlex.split(alive, comments=True) == ["scripts/demo", "--serve"]  # tests/unit/cli/test_demo_live.py runs it
 
 
 def test_the_readme_commands_run(folder: Path) -> None:
-    use, search = (blocks(ROOT / "README.md", "sh")[number].splitlines() for number in (1, 4))
+    use, search = (blocks(ROOT / "README.md", "sh")[number].splitlines() for number in (2, 5))
     for line in (*use, *search):
         program, *arguments = shlex.split(line, comments=True)
         assert program == ".venv/bin/blendp"
@@ -85,7 +87,7 @@ def test_the_readme_survey_runs(folder: Path) -> None:
     answers = fair_answers(3_000)
     write_answers(answers, folder / "answers.csv")
     (folder / "questions.json").write_bytes(answers.questionnaire.to_bytes())
-    for line in blocks(ROOT / "README.md", "sh")[2].splitlines():
+    for line in blocks(ROOT / "README.md", "sh")[3].splitlines():
         program, *arguments = shlex.split(line, comments=True)
         assert program == ".venv/bin/blendp"
         done = blendp(*arguments, cwd=folder)

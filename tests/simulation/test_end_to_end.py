@@ -17,13 +17,14 @@ from numpy.typing import NDArray
 
 import blendp
 from blendp.client import Collector, Consent, Device
-from blendp.wire import Envelope, VerifyKey
+from blendp.fleet import Fleet, invented_records
+from blendp.wire import Envelope, VerifyKey, addresses
 from blendp.wire.media_types import RELEASE_TYPE
-from examples.fleet import Fleet, invented_records
 from tests.support import WHO, KnownKey
 
 OPT_IN, CLIENTS, WHOLE_DEVICES, SINGLE_UPLOADS = 1500, 20_000, 20, 400
 EPSILON, DELTA = 3.0, 1e-6
+CAMPAIGN = addresses.of_campaign(addresses.CAMPAIGN, "e2e")
 
 
 class Server:
@@ -66,8 +67,8 @@ def test_a_fleet_tells_what_run_tells(server: Server, fleet: Fleet, tmp_path: Pa
     operator = _Operator(fleet, _token(tmp_path / "data"))
 
     operator.post("/v1/campaigns", _terms())
-    fleet.opt_in(operator.post(f"{fleet.campaign}/enrolments", {"count": OPT_IN})["tokens"], records[:OPT_IN])
-    operator.post(f"{fleet.campaign}/publish")
+    fleet.opt_in(operator.post(f"{CAMPAIGN}/enrolments", {"count": OPT_IN})["tokens"], records[:OPT_IN])
+    operator.post(f"{CAMPAIGN}/publish")
     (key,) = fleet.keys()
     whole = OPT_IN + WHOLE_DEVICES
     for i in range(OPT_IN, whole):
@@ -76,11 +77,11 @@ def test_a_fleet_tells_what_run_tells(server: Server, fleet: Fleet, tmp_path: Pa
     fleet.report(records[whole:single])
     fleet.report(records[single:], batch=500)
 
-    status = operator.get(f"{fleet.campaign}/status")
+    status = operator.get(f"{CAMPAIGN}/status")
     assert status["clients"]["reports"] == CLIENTS
     assert status["intake"] == {"accepted": CLIENTS}
-    operator.post(f"{fleet.campaign}/release")
-    released = json.loads(Envelope.from_bytes(fleet.get("release")).verified(RELEASE_TYPE, (key,)))
+    operator.post(f"{CAMPAIGN}/release")
+    released = json.loads(Envelope.from_bytes(fleet.get(addresses.RELEASE)).verified(RELEASE_TYPE, (key,)))
 
     ran = _run(records)
     assert released["card"]["users"] == ran.groups.to_dict()

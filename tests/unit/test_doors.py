@@ -50,6 +50,12 @@ def test_the_page_of_a_command_loads_what_its_options_mean_and_no_picture() -> N
     assert not {"matplotlib", "sqlalchemy", "starlette", "httpx"} & modules_of_command("run", "--help")
 
 
+def test_a_demo_loads_the_service_only_to_serve(tmp_path: Path) -> None:
+    loaded = modules_of_command("demo", "--users", "3000", "--out", str(tmp_path / "out"))
+    assert not {"blendp.fleet", "blendp.service", "httpx", "sqlalchemy", "starlette", "webbrowser"} & loaded
+    assert not {"matplotlib", "jinja2", "pyarrow", "blendp.fleet"} & modules_of_command("demo", "--help")
+
+
 COMMAND_LINE = """
 sys.argv = {arguments!r}
 import blendp.cli

@@ -105,9 +105,10 @@ def test_a_log_is_made_and_released_without_the_extra(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [["serve"], ["backup", "--out", "copy"], ["token", "create", "--name", "me"], ["key", "list"]],
+    "arguments",
+    [["serve"], ["backup", "--out", "copy"], ["token", "create", "--name", "me"], ["key", "list"], ["demo", "--serve"]],
     ids=" ".join,
-)  # fmt: skip
+)
 def test_a_missing_extra_is_one_sentence_with_the_command(arguments: list[str], tmp_path: Path) -> None:
     (tmp_path / "blendp-data").mkdir(mode=0o700)
     (tmp_path / "blendp-data" / "collector.sqlite").touch(mode=0o600)

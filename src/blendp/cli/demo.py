@@ -1,69 +1,53 @@
-"""``blendp demo``: the whole job on a synthetic population."""
+"""``blendp demo``: the whole job on a synthetic population, in a report or alive."""
 
 from __future__ import annotations
 
-import itertools
 from pathlib import Path
 from typing import Annotated
 
 from typer import Argument, Option
 
-from blendp import evaluation
-from blendp.cli.console import results, steps
-from blendp.logs import log_of_table
-from blendp.logs.synthetic import population
-from blendp.methods import Parameters
-from blendp.outputs import refuse_existing, whole
-from blendp.render.release.page import KnownTruth, render_release
-from blendp.render.release.terminal import records_table, scores_table, summary
+from blendp.errors import ParameterError
 
 EXAMPLES = """Examples:
 
 - `blendp demo`
 - `blendp demo yandex --users 1000000 --seed 3 --out my-demo`
+- `blendp demo --serve`
 """
-
-DEFAULTS = {"aol": (Parameters(), 0.05), "yandex": (Parameters(delta=1e-7, size=500), 0.03)}
-"""The parameters of the paper's figure 11, and the share of users who opt in."""
 
 
 def demo(
     name: Annotated[str, Argument(help="aol or yandex.", metavar="[aol|yandex]")] = "aol",
-    users: Annotated[int | None, Option(help="How many people (as many as the real log has, if none is said).")] = None,
-    seed: Annotated[int, Option(help="The same seed gives the same result.")] = 0,
+    users: Annotated[
+        int | None,
+        Option(help="How many people (as many as the real log has, if none is said; with --serve 5000 a campaign)."),
+    ] = None,
+    seed: Annotated[int, Option(help="The same seed gives the same result; with --serve the same people.")] = 0,
     out: Annotated[Path | None, Option(help="Directory for report.html (a new one if none is said).")] = None,
+    serve: Annotated[
+        bool, Option("--serve", help="Run a collector on this machine, with invented people who take part in it.")
+    ] = False,
+    no_browser: Annotated[bool, Option("--no-browser", help="With --serve: open no browser.")] = False,
 ) -> None:
     """Make a population, run the blendp method on it, and compare with the truth.
 
     The people are invented, so the truth may be shown beside the estimates. NOT PRIVATE, were they real: a release
     never has it.
+
+    With --serve the whole system is shown alive instead: a collector with campaigns that are released and one that is
+    open, to which clients keep reporting over HTTP. It prints the addresses of its pages, keeps everything in a
+    temporary folder, and removes that when you stop it with Ctrl-C.
     """
-    people = population(name, users, seed=seed)
-    parameters, opt_in = DEFAULTS[people.name]
-    target = out or next(path for path in _names() if not path.exists())
-    refuse_existing(target, overwrite=False, own_files=("report.html",))
-    with steps(4) as bar:
-        bar.start(f"making {people.users:,} people")
-        table = people.table()
-        bar.start("loading their log")
-        log = log_of_table(table)
-        bar.start("list, reports, estimates")
-        done = evaluation.evaluate(log, parameters, opt_in=opt_in, seed=seed)
-        bar.start("drawing the report")
-        trial, figures = done.trials[0], done.to_dict()
-        best = trial.blended
-        scores = {"L1": best.l1, "NDCG": best.ndcg, "NDCG, random order": best.ndcg_random}
-        truth = KnownTruth(trial.head.cells, trial.head.queries, scores)
-        page = render_release(trial.outcome, title=f"blendp demo: a synthetic {name} population", truth=truth)
-        with whole(target, overwrite=False, own_files=("report.html",)) as draft:
-            (draft / "report.html").write_text(page, encoding="utf-8")
-    results.print(summary(trial.outcome))
-    if trial.outcome.head_list.records:
-        results.print(records_table(trial.outcome, trial.head))
-    results.print(scores_table(figures))
-    results.print(f"Report: {target / 'report.html'}", highlight=False, markup=False, soft_wrap=True)
+    if serve:
+        if out is not None:
+            raise ParameterError("out", str(out), "left out with --serve", "Everything is kept in a temporary folder.")
+        from blendp.cli.demo_live import play
 
+        play(name, users, seed, browser=not no_browser)
+        return
+    if no_browser:
+        raise ParameterError("no_browser", True, "given with --serve", "Without it no browser is opened anyway.")
+    from blendp.cli.demo_report import report
 
-def _names() -> itertools.chain[Path]:
-    """blendp-demo, blendp-demo-2, blendp-demo-3 ..."""
-    return itertools.chain([Path("blendp-demo")], (Path(f"blendp-demo-{i}") for i in itertools.count(2)))
+    report(name, users, seed, out)

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from functools import wraps
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +100,13 @@ def _foreseen(error: Exception) -> bool:
 
 def _lacks_server(error: Exception) -> bool:
     return isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] in SERVER_PACKAGES
+
+
+def require_server() -> None:
+    """Fail as an import would, where something that a collector needs is not installed."""
+    for name in sorted(SERVER_PACKAGES):
+        if find_spec(name) is None:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 
 def _interrupted() -> typer.Exit:

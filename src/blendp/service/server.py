@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import socket
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
-from pathlib import Path
-from typing import Any
+from functools import partial
 
 import uvicorn
 from starlette.applications import Starlette
@@ -19,11 +16,11 @@ from uvicorn.supervisors import Multiprocess
 
 from blendp.errors import EngineError
 from blendp.service.bounded_http import Entrance
+from blendp.service.clock import Clock
 from blendp.service.descriptors import raise_descriptor_limit
 from blendp.service.journal import journal, start_journal, tell
 from blendp.service.settings import Settings
 
-_SETTINGS = "BLENDP_COLLECTOR_SETTINGS"
 _METRICS = "PROMETHEUS_MULTIPROC_DIR"
 _STOP_SECONDS = 10
 _IDLE_SECONDS = 75
@@ -33,27 +30,27 @@ _SENDING_BYTES = 1 << 17
 """What the system may hold of an answer on its way to one peer."""
 
 
-def serve(settings: Settings, started: Callable[[str], None] = lambda _: None) -> None:
+def serve(settings: Settings, started: Callable[[str], None] = lambda _: None, *, clock: Clock | None = None) -> None:
     """Serve until a signal says stop; what was acknowledged is on the disk by then, as ever.
 
     ``started`` is told the address once it is taken and the store could be opened; before, nothing is made or said.
+    The days are those of the system's clock, unless another is given.
     """
     with journal():
         raise_descriptor_limit()
-        _serve(settings, started)
+        _serve(settings, started, clock)
         tell("stopped")
 
 
-def _serve(settings: Settings, started: Callable[[str], None]) -> None:
+def _serve(settings: Settings, started: Callable[[str], None], clock: Clock | None) -> None:
     with _listening(settings) as listening, _shared_metrics(settings):
         from blendp.service.collector import (
             CollectorService,  # the metrics ask where to keep numbers when first imported
         )
 
-        CollectorService.open(settings).close()
-        os.environ[_SETTINGS] = _written(settings)
+        CollectorService.open(settings, clock).close()
         config = uvicorn.Config(
-            "blendp.service.server:worker",
+            partial(worker, settings, clock),
             factory=True,
             host=settings.host,
             port=settings.port,
@@ -100,14 +97,13 @@ def _run(server: uvicorn.Server, listening: socket.socket) -> None:
         raise EngineError("The service could not start: the line before tells why.")
 
 
-def worker() -> Starlette:
+def worker(settings: Settings, clock: Clock | None = None) -> Starlette:
     """The application of one process."""
     from blendp.service.collector import CollectorService
     from blendp.service.http import make_app
 
     start_journal()
-    settings = _read(os.environ[_SETTINGS])
-    return make_app(lambda: CollectorService.open(settings))
+    return make_app(lambda: CollectorService.open(settings, clock))
 
 
 @contextmanager
@@ -123,15 +119,3 @@ def _shared_metrics(settings: Settings) -> Iterator[None]:
     finally:
         del os.environ[_METRICS]
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _written(settings: Settings) -> str:
-    return json.dumps(asdict(settings), default=str)
-
-
-def _read(text: str) -> Settings:
-    paths = ("data", "never_list", "tls_certificate", "tls_key")
-    values: dict[str, Any] = {
-        name: Path(value) if name in paths and value else value for name, value in json.loads(text).items()
-    }
-    return Settings(**values)
