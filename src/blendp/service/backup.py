@@ -71,7 +71,6 @@ _BUSY_SECONDS = 1.0
 _REMEDY = "restore elsewhere, or ask to overwrite (--overwrite)."
 _VERSION = "alembic_version"
 _TABLES = (*(table.name for table in metadata.sorted_tables), _VERSION)
-_PATTERNS = tuple(PARTITIONS if name == report.name else name for name in _TABLES)
 
 
 @dataclass(frozen=True)
@@ -240,10 +239,11 @@ def _dump_sqlite(settings: Settings, dump: Path) -> str:
 
 
 def _dump_postgresql(settings: Settings, dump: Path) -> str:
-    tables = [f"--table={name}" for name in _PATTERNS]
     options = ("--format=custom", "--no-owner", "--no-privileges", "--strict-names", f"--file={dump}")
     with _engine(settings) as engine, _snapshot(engine) as (connection, name):
         schema = str(connection.exec_driver_sql(f"SELECT version_num FROM {_VERSION}").scalar_one())
+        there = sa.inspect(connection).get_table_names()  # of an earlier schema, if it was not yet migrated
+        tables = (f"--table={PARTITIONS if table == report.name else table}" for table in _TABLES if table in there)
         chosen = (f"--snapshot={name}", *tables)
         _run_program("pg_dump", *options, *chosen, *_access(settings), password=_password(settings))
     return schema
