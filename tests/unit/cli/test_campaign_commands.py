@@ -112,9 +112,9 @@ def released(service: Service, operator_env: dict[str, str], tmp_path_factory: p
     assert f"opt-in from {today} to {today + datetime.timedelta(3)}" in shown
     assert "room for 2 campaigns like this a year, 8 in all" in shown
     assert "An opt-in person's, which spends δ too: 0 a year, 0 in all." in shown
-    assert "--min-clients 40 is below 100" in errors
-    assert "--delta" not in errors
-    assert "--epsilon" not in errors
+    assert "min_clients 40 is below 100" in errors
+    assert "delta 0.0001 is" not in errors
+    assert "epsilon 6 is" not in errors
 
     out = folder / "tokens.txt"
     succeed(operator_env, "enrol", name, "--count", str(OPT_IN), "--out", str(out))
