@@ -16,7 +16,7 @@ from blendp.service.store.schema import intake
 from tests.browser.collectors import PEOPLE_OF, day, library_terms
 from tests.service.helpers import enrolment_body, keep_rows
 
-AUTUMN, WINTER, SPRING, EMPTY, GONE = "autumn", "winter", "spring", "nobody-agrees", "gone"
+AUTUMN, WINTER, SPRING, READY, EMPTY, GONE = "autumn", "winter", "spring", "ready", "nobody-agrees", "gone"
 Record = tuple[str, str]
 
 NEW_RECORDS: dict[Record, int] = {
@@ -75,26 +75,41 @@ class World:
 
     def report(self, name: str, people: Mapping[Record, int], times: int, days: range) -> None:
         """Clients report, so many for each opt-in person; others are refused."""
-        reporting, random = self.collector.book.reporting(name), ReleaseRandom()
-        rows: list[Row] = []
-        for record, count in people.items():
-            for _ in range(times * count):
-                report = reporting.scheme.randomise([record], random)
-                identity = len(rows).to_bytes(16, "big")
-                rows.append((identity, identity, QUESTION_NUMBER[report.question], report.data))
-        with self.collector.store.writing() as connection:
-            keep_rows(connection, reporting.number, rows)
-            connection.execute(intake.delete().where(intake.c.campaign == reporting.number))
-            for outcome, total in {"accepted": len(rows), **REFUSED}.items():
-                for place, offset in enumerate(days):
-                    count = total * (place + 1) // len(days) - total * place // len(days)
-                    row = {"campaign": reporting.number, "day": day(offset), "outcome": outcome, "slot": 0}
-                    connection.execute(intake.insert().values(**row, count=count))
+        report(self.collector, name, people, times, days)
+        for outcome, total in REFUSED.items():
+            count(self.collector, name, outcome, total, days)
 
     def release(self, name: str, offset: int) -> None:
         """The result, on this day."""
         self.clock.offset = offset
         self.collector.lifecycle.release(name)
+
+
+def report(
+    collector: CollectorService, name: str, people: Mapping[Record, int], times: int, days: range = range(1)
+) -> None:
+    """Clients report, so many for each opt-in person, about as many on each of these days."""
+    reporting, random = collector.book.reporting(name), ReleaseRandom()
+    rows: list[Row] = []
+    for record, number in people.items():
+        for _ in range(times * number):
+            drawn = reporting.scheme.randomise([record], random)
+            identity = len(rows).to_bytes(16, "big")
+            rows.append((identity, identity, QUESTION_NUMBER[drawn.question], drawn.data))
+    with collector.store.writing() as connection:
+        keep_rows(connection, reporting.number, rows)
+        connection.execute(intake.delete().where(intake.c.campaign == reporting.number))
+    count(collector, name, "accepted", len(rows), days)
+
+
+def count(collector: CollectorService, name: str, outcome: str, total: int, days: range = range(1)) -> None:
+    """So many reports had this outcome, about as many on each of these days."""
+    number = collector.book.reporting(name).number
+    with collector.store.writing() as connection:
+        for i, offset in enumerate(days):
+            row = {"campaign": number, "day": day(offset), "outcome": outcome, "slot": 0}
+            of_day = total * (i + 1) // len(days) - total * i // len(days)
+            connection.execute(intake.insert().values(**row, count=of_day))
 
 
 def make_world(folder: Path) -> dict[str, str]:
@@ -117,6 +132,8 @@ def make_world(folder: Path) -> dict[str, str]:
     world.report(WINTER, WINTER_PEOPLE, 3, range(-6, 1))
     world.create(SPRING, "Popular searches of the city library, spring", -4, 10, 40, people)
     world.opt_in(SPRING, {("news", "https://news.example"): 60}, range(-4, 1), tokens=40)
+    world.create(READY, "Popular searches of the branch libraries", -3, 10, 40, 100)
+    world.opt_in(READY, PEOPLE_OF, range(-3, 1))
     world.clock.offset = 0
     tokens = {
         "look": world.collector.tokens.create("Front desk", ["read"]),

@@ -43,7 +43,9 @@ export function readView(hash: string): View {
 }
 
 export function hashOf(view: View): string {
-  const values = new URLSearchParams(NAMES.map((name) => [name, String(view[name])]).filter(([, value]) => value) as string[][]);
+  const values = new URLSearchParams(
+    NAMES.map((name) => [name, String(view[name])]).filter(([, value]) => value) as string[][],
+  );
   if (view.tables.length) values.set("tables", view.tables.join(","));
   if (!view.keys) values.set("keys", "off");
   return `#${values}`;

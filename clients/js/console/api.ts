@@ -105,8 +105,18 @@ export interface Status extends Summary {
   readonly intake: Readonly<Record<string, number>>;
   readonly intake_by_day: readonly { readonly day: string; readonly outcome: string; readonly count: number }[];
   readonly opt_in_by_day: readonly { readonly day: string; readonly people: number }[];
-  readonly list: { readonly sha256: string; readonly records: number; readonly queries: number; readonly churn: Churn | null } | null;
-  readonly budget: { readonly epsilon: number; readonly delta: number; readonly opt_in_spent: boolean; readonly clients_spent: number };
+  readonly list: {
+    readonly sha256: string;
+    readonly records: number;
+    readonly queries: number;
+    readonly churn: Churn | null;
+  } | null;
+  readonly budget: {
+    readonly epsilon: number;
+    readonly delta: number;
+    readonly opt_in_spent: boolean;
+    readonly clients_spent: number;
+  };
 }
 
 export interface Forecast {
@@ -160,7 +170,11 @@ export interface Checks {
   readonly opt_in_people: number;
   readonly clients: number;
   readonly records: number;
-  readonly agreement: { readonly statement: string; readonly flagged_records: number; readonly flagged: readonly FlaggedRecord[] } | null;
+  readonly agreement: {
+    readonly statement: string;
+    readonly flagged_records: number;
+    readonly flagged: readonly FlaggedRecord[];
+  } | null;
   readonly influence: readonly Influence[];
   readonly cautions: readonly string[];
 }
@@ -214,7 +228,14 @@ const fetched = globalThis.fetch?.bind(globalThis);
 async function bytes(method: string, path: string, message?: unknown, given = token()): Promise<Bytes> {
   const body = message === undefined ? null : utf8(JSON.stringify(message));
   const mediaType = body && "application/json";
-  const answer = await request(fetched, { url: `${BASE}/v1/${path}`, method, body, mediaType, token: given, maxBytes: MAX_LIST_BYTES });
+  const answer = await request(fetched, {
+    url: `${BASE}/v1/${path}`,
+    method,
+    body,
+    mediaType,
+    token: given,
+    maxBytes: MAX_LIST_BYTES,
+  });
   if (answer.status < 300) return answer.body;
   throw refusal(answer.status, answer.body, retryAfter(answer.retryAfter, Date.now() / 1000));
 }
@@ -243,7 +264,9 @@ export const api = {
   reasons: async () => (await get<{ reasons: Reason[] }>("reasons")).reasons,
   file: (campaign: string, name: string) => bytes("GET", of(campaign, `files/${name}`)),
   /** The latest acts; what is asked for narrows them. */
-  async audit(asked: Readonly<Partial<Record<"campaign" | "before" | "since" | "until" | "act" | "outcome", string>>>): Promise<AuditEntry[]> {
+  async audit(
+    asked: Readonly<Partial<Record<"campaign" | "before" | "since" | "until" | "act" | "outcome", string>>>,
+  ): Promise<AuditEntry[]> {
     const values = new URLSearchParams({ max_entries: String(AUDIT_PAGE) });
     for (const [name, value] of Object.entries(asked)) if (value) values.set(name, value);
     return (await get<{ entries: AuditEntry[] }>(`audit?${values}`)).entries;

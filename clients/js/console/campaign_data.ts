@@ -1,7 +1,18 @@
 /** All that the screen of a campaign shows: what changes by itself is asked for again, everything else once. */
 import { NetworkError } from "../src/errors.ts";
 import { publicCampaign, type PublicCampaign } from "../pages/collector.ts";
-import { api, AUDIT_PAGE, type AuditEntry, type Changes, type Checks, OperatorError, type Plan, type Reason, type Status, type TokenHolder } from "./api.ts";
+import {
+  api,
+  AUDIT_PAGE,
+  type AuditEntry,
+  type Changes,
+  type Checks,
+  OperatorError,
+  type Plan,
+  type Reason,
+  type Status,
+  type TokenHolder,
+} from "./api.ts";
 
 const PLAN_MS = 60_000;
 

@@ -17,7 +17,13 @@ export function checksOf({ card, groups }: Release, list: HeadList): Checks {
   const number = (value: unknown): number | null => (typeof value === "number" ? value : null);
   const flagged = (check?.flagged_cells ?? []).slice(0, MAX_FLAGGED).map((cell: number): FlaggedRecord => {
     const [query, url] = labels[cell] ?? [null, null];
-    return { query, url, opt_in: number(groups.opt_in.cells[cell]), client: number(groups.client.cells[cell]), z: number(check.z[cell]) };
+    return {
+      query,
+      url,
+      opt_in: number(groups.opt_in.cells[cell]),
+      client: number(groups.client.cells[cell]),
+      z: number(check.z[cell]),
+    };
   });
   return {
     opt_in_people: card.users.opt_in_head_list + card.users.opt_in_estimate,
@@ -59,7 +65,12 @@ export function agreementParts({ agreement }: Checks): Child {
           "li",
           {},
           recordName([query, url]),
-          element("span", { class: "quiet" }, `opt-in people say ${share(opt_in)}, clients ${share(client)}`, z !== null && ` (z = ${z.toFixed(1)})`),
+          element(
+            "span",
+            { class: "quiet" },
+            `opt-in people say ${share(opt_in)}, clients ${share(client)}`,
+            z !== null && ` (z = ${z.toFixed(1)})`,
+          ),
         ),
       ),
     ),
@@ -107,5 +118,8 @@ export const allChecks = (campaign: string, checks: Checks): Child => [
   ),
   element("h3", {}, "Do the two groups agree?"),
   agreementParts(checks),
-  checks.influence.length > 0 && [element("h3", {}, "What lying clients could do"), table(liarsSheet(campaign, checks.influence), true)],
+  checks.influence.length > 0 && [
+    element("h3", {}, "What lying clients could do"),
+    table(liarsSheet(campaign, checks.influence), true),
+  ],
 ];

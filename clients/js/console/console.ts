@@ -6,7 +6,7 @@ import { confirmClock } from "./acts/clock.ts";
 import { create } from "./acts/create.ts";
 import { currentView, go, linkTo, onView } from "./address.ts";
 import { api, OperatorError, type Overview, type TokenHolder } from "./api.ts";
-import { campaignScreen, type Screen, type Surroundings } from "./campaign.ts";
+import { CampaignView, type Screen, type Surroundings } from "./campaign.ts";
 import { door } from "./door.ts";
 import { toggleTables } from "./figure.ts";
 import { listenToKeys, type Shortcut, showHelp } from "./help.ts";
@@ -15,7 +15,12 @@ import { type Poll, poll } from "./poll.ts";
 import { Part, redraw } from "./redraw.ts";
 import { forget, remember, token } from "./session.ts";
 
-const [bar, alert, status, main] = ["bar", "alert", "status", "main"].map((id) => document.getElementById(id)!) as [HTMLElement, HTMLElement, HTMLElement, HTMLElement];
+const [bar, alert, status, main] = ["bar", "alert", "status", "main"].map((id) => document.getElementById(id)!) as [
+  HTMLElement,
+  HTMLElement,
+  HTMLElement,
+  HTMLElement,
+];
 
 let holder: TokenHolder | null = null;
 let screen: Screen | null = null;
@@ -29,7 +34,11 @@ function tell(sentence: string, isProblem = false): void {
 
 /** Every key, and what it does. */
 const SHORTCUTS: readonly Shortcut[] = [
-  { key: "t", means: "Plots as tables, and back", act: () => tell(toggleTables() ? "Plots are shown as tables." : "Tables are shown as plots.") },
+  {
+    key: "t",
+    means: "Plots as tables, and back",
+    act: () => tell(toggleTables() ? "Plots are shown as tables." : "Tables are shown as plots."),
+  },
   { key: "/", means: "To the filter of records", act: () => document.getElementById("filter-find")?.focus() },
   { key: "r", means: "Ask the collector now", act: () => void polling?.now() },
   { key: "a", means: "All campaigns", act: () => go({ campaign: "" }) },
@@ -37,20 +46,27 @@ const SHORTCUTS: readonly Shortcut[] = [
 ];
 
 /** All campaigns. */
-function overviewScreen({ holder, again }: Surroundings): Screen {
-  const part = new Part(main);
-  let latest: Overview | null = null;
-  const view = (): void =>
-    part.show([latest], () => latest && overviewParts(latest, holder, () => create(latest!.today, null, again), () => confirmClock(latest!.clock, again)));
-  return {
-    view,
-    isSettled: () => false,
-    async refresh() {
-      latest = await api.overview();
-      document.title = "Campaigns · console";
-      view();
-    },
-  };
+class OverviewView implements Screen {
+  readonly host = element("div", {});
+  readonly title = "Campaigns";
+  readonly isSettled = false;
+  private readonly part = new Part(this.host);
+  private overview: Overview | null = null;
+
+  constructor(private readonly around: Surroundings) {}
+
+  async refresh(): Promise<void> {
+    this.overview = await api.overview();
+    this.view();
+  }
+
+  view(): void {
+    const { overview, around } = this;
+    if (!overview) return;
+    const makeNew = (): void => create(overview.today, null, around.again);
+    const acceptDay = (): void => confirmClock(overview.clock, around.again);
+    this.part.show(overview, () => overviewParts(overview, around.holder, makeNew, acceptDay));
+  }
 }
 
 /** Shows the screen that the address names, and keeps it up to date. */
@@ -63,33 +79,31 @@ function show(): void {
   polling?.stop();
   tell("");
   showBar();
+  const around = { holder, tell, again: () => void polling?.now() };
+  const current = (screen = campaign ? new CampaignView(campaign, around) : new OverviewView(around));
   main.setAttribute("aria-busy", "true");
-  fill(main, element("p", { class: "quiet" }, "The collector is being asked."));
-  const surroundings = { holder, tell, again: () => void polling?.now() };
-  const current = (screen = campaign ? campaignScreen(main, campaign, surroundings) : overviewScreen(surroundings));
+  fill(main, element("p", { class: "quiet asking" }, "The collector is being asked."), current.host);
   polling = poll(
     () => asked(current),
-    () => !current.isSettled(),
+    () => !current.isSettled,
   );
-  if (!isFirst) {
-    scrollTo(0, 0);
-    main.focus({ preventScroll: true });
-  }
+  if (isFirst) return;
+  scrollTo(0, 0);
+  main.focus({ preventScroll: true });
 }
 
 /** One question to the collector, and what its answer means for the frame. */
 async function asked(current: Screen): Promise<void> {
-  try {
-    await current.refresh();
-    if (current !== screen) return;
-    main.removeAttribute("aria-busy");
-    fresh(true);
-  } catch (error) {
-    if (current !== screen) return;
-    main.removeAttribute("aria-busy");
-    failed(error);
-    throw error;
+  const problem = await current.refresh().catch((error: unknown) => error);
+  if (current !== screen) return;
+  main.removeAttribute("aria-busy");
+  document.title = `${current.title} · console`;
+  if (problem === undefined) {
+    if (main.children.length !== 1 || main.firstChild !== current.host) fill(main, current.host);
+    return fresh(true);
   }
+  failed(problem);
+  throw problem;
 }
 
 /** Says when the collector answered last. */
@@ -111,9 +125,29 @@ function failed(error: unknown): void {
   }
   fresh(false);
   const isOut = error instanceof NetworkError || (error instanceof OperatorError && error.status >= 429);
-  const sentence = isOut ? "The collector does not answer, or is busy. It is asked again, more and more rarely." : (error as Error).message;
-  fill(alert, element("p", { class: "bad unreachable" }, visible(sentence), " ", element("button", { type: "button", class: "small", onclick: () => void polling?.now() }, "Ask now")));
-  if (main.querySelector("h1") === null) fill(main, element("h1", {}, "The collector does not answer"), element("p", { class: "lead" }, "Perhaps you are offline, or it is being restarted. Nothing is lost: devices send again."));
+  const sentence = isOut
+    ? "The collector does not answer, or is busy. It is asked again, more and more rarely."
+    : (error as Error).message;
+  fill(
+    alert,
+    element(
+      "p",
+      { class: "bad unreachable" },
+      visible(sentence),
+      " ",
+      element("button", { type: "button", class: "small", onclick: () => void polling?.now() }, "Ask now"),
+    ),
+  );
+  if (main.querySelector("h1") === null)
+    fill(
+      main,
+      element("h1", {}, "The collector does not answer"),
+      element(
+        "p",
+        { class: "lead" },
+        "Perhaps you are offline, or it is being restarted. Nothing is lost: devices send again.",
+      ),
+    );
 }
 
 const missing = (sentence: string): Child => [
@@ -147,12 +181,21 @@ function showBar(): void {
   const { campaign } = currentView();
   redraw(
     bar,
-    element("a", { class: "brand", href: linkTo({ campaign: "" }), id: "to-all", "aria-current": holder && !campaign ? "page" : null }, "blendp ", element("strong", {}, "console")),
+    element(
+      "a",
+      { class: "brand", href: linkTo({ campaign: "" }), id: "to-all", "aria-current": holder && !campaign ? "page" : null },
+      "blendp ",
+      element("strong", {}, "console"),
+    ),
     holder && [
       element("span", { id: "fresh", class: "quiet fresh" }, ""),
       element("span", { class: "quiet who" }, element("bdi", {}, visible(holder.name)), " may ", holder.scopes.join(", ")),
       element("button", { type: "button", class: "small", id: "refresh", onclick: () => void polling?.now() }, "Refresh"),
-      element("button", { type: "button", class: "small", id: "help", "aria-keyshortcuts": "?", onclick: () => showHelp(SHORTCUTS) }, "Keys"),
+      element(
+        "button",
+        { type: "button", class: "small", id: "help", "aria-keyshortcuts": "?", onclick: () => showHelp(SHORTCUTS) },
+        "Keys",
+      ),
       element("button", { type: "button", class: "small", id: "forget", onclick: () => leave() }, "Forget the token"),
     ],
   );
@@ -167,4 +210,7 @@ listenToKeys(SHORTCUTS);
 showBar();
 const kept = token();
 if (kept === null) leave();
-else enter(kept, true).catch((error: Error) => (error instanceof OperatorError ? leave(error.message) : leave(`The collector does not answer. ${error.message}`)));
+else
+  enter(kept, true).catch((error: Error) =>
+    error instanceof OperatorError ? leave(error.message) : leave(`The collector does not answer. ${error.message}`),
+  );

@@ -63,8 +63,12 @@ export function openWindow(title: string, closed: () => void = () => {}): ActWin
   };
 }
 
-export const actButton = (label: string, onclick: () => void, kind: "main" | "plain" = "plain", id?: string): HTMLButtonElement =>
-  element("button", { type: "button", class: kind === "main" ? "main" : null, id, onclick }, label);
+export const actButton = (
+  label: string,
+  onclick: () => void,
+  kind: "main" | "plain" = "plain",
+  id?: string,
+): HTMLButtonElement => element("button", { type: "button", class: kind === "main" ? "main" : null, id, onclick }, label);
 
 /** Cautions, as the command line prints them. */
 export const cautionList = (cautions: readonly string[], heading = "Be careful"): Child =>

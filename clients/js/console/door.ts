@@ -21,9 +21,9 @@ export function door(open: (token: string, throughReloads: boolean) => Promise<v
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
     const token = input.value.trim();
-    if (!/^[\x21-\x7e]+$/.test(token)) return void say("This is no token: copy it whole.");
     button.disabled = true;
     try {
+      if (!/^[\x21-\x7e]+$/.test(token)) throw new Error("This is no token: copy it whole.");
       await open(token, keep.checked);
     } catch (error) {
       say((error as Error).message);

@@ -26,7 +26,14 @@ export function figure({ id, sheet, plot, note }: Figure): HTMLElement {
       { class: "tools" },
       element(
         "button",
-        { type: "button", class: "small", id: `${id}-as-table`, "aria-pressed": String(isTable), "aria-label": `Table of ${sheet.caption}`, onclick: toggle },
+        {
+          type: "button",
+          class: "small",
+          id: `${id}-as-table`,
+          "aria-pressed": String(isTable),
+          "aria-label": `Table of ${sheet.caption}`,
+          onclick: toggle,
+        },
         "Table",
       ),
       saveButtons(sheet),

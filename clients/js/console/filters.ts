@@ -13,7 +13,10 @@ export interface FilterBar {
 }
 
 export function filterBar(): FilterBar {
-  const set = (name: Filter) => (event: Event): void => go({ [name]: (event.target as HTMLInputElement).value }, true);
+  const set =
+    (name: Filter) =>
+    (event: Event): void =>
+      go({ [name]: (event.target as HTMLInputElement).value }, true);
   const day = (name: "from" | "to", label: string): HTMLInputElement =>
     element("input", { type: "date", id: `filter-${name}`, "aria-label": `${label} (UTC)`, onchange: set(name) });
   const find = element("input", {
@@ -34,7 +37,10 @@ export function filterBar(): FilterBar {
     const names = [...new Set(chosen ? [...reasons, chosen] : reasons)];
     if (names.join() !== options) {
       options = names.join();
-      reason.replaceChildren(element("option", { value: "" }, "all"), ...names.map((name) => element("option", { value: name }, name)));
+      reason.replaceChildren(
+        element("option", { value: "" }, "all"),
+        ...names.map((name) => element("option", { value: name }, name)),
+      );
     }
     reason.value = chosen;
   }
@@ -47,7 +53,12 @@ export function filterBar(): FilterBar {
     { class: "filters", role: "search", "aria-label": "Filters" },
     records,
     outcomes,
-    element("div", {}, element("label", { for: "filter-from" }, "Days (UTC)"), element("div", { class: "row" }, from, "to", to)),
+    element(
+      "div",
+      {},
+      element("label", { for: "filter-from" }, "Days (UTC)"),
+      element("div", { class: "row" }, from, "to", to),
+    ),
     clear,
   );
   return {

@@ -33,9 +33,16 @@ export function showHelp(shortcuts: readonly Shortcut[]): void {
     element(
       "dl",
       { class: "keys" },
-      shortcuts.map(({ key, means }) => element("div", {}, element("dt", {}, element("kbd", {}, key)), element("dd", {}, means))),
+      shortcuts.map(({ key, means }) =>
+        element("div", {}, element("dt", {}, element("kbd", {}, key)), element("dd", {}, means)),
+      ),
     ),
-    element("label", { class: "option", for: "keys-on" }, box, "Single keys act. If they get in your way, switch them off here."),
+    element(
+      "label",
+      { class: "option", for: "keys-on" },
+      box,
+      "Single keys act. If they get in your way, switch them off here.",
+    ),
     element(
       "p",
       { class: "quiet" },

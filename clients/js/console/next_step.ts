@@ -13,15 +13,35 @@ export const ACTS: Readonly<Record<Act, { readonly label: string; readonly scope
 };
 
 /** A button for an act; what the token does not allow is said instead. */
-export function actionButton(act: Act, { scopes }: TokenHolder, start: (act: Act) => void, kind: "main" | "plain" = "plain"): Child {
+export function actionButton(
+  act: Act,
+  { scopes }: TokenHolder,
+  start: (act: Act) => void,
+  kind: "main" | "plain" = "plain",
+): Child {
   const { label, scope } = ACTS[act];
   if (!scopes.includes(scope))
-    return element("span", { class: "quiet" }, `${label.replace(" …", "")}: this needs a token with the scope `, element("code", {}, scope), ".");
-  return element("button", { type: "button", id: `act-${act}-${kind}`, class: kind === "main" ? "main" : null, onclick: () => start(act) }, label);
+    return element(
+      "span",
+      { class: "quiet" },
+      `${label.replace(" …", "")}: this needs a token with the scope `,
+      element("code", {}, scope),
+      ".",
+    );
+  return element(
+    "button",
+    { type: "button", id: `act-${act}-${kind}`, class: kind === "main" ? "main" : null, onclick: () => start(act) },
+    label,
+  );
 }
 
 /** The sentence with its button, and whatever else can be done. */
-export const nextStep = ({ sentence, act, urgent }: NextStep, holder: TokenHolder, start: (act: Act) => void, others: Child): HTMLElement =>
+export const nextStep = (
+  { sentence, act, urgent }: NextStep,
+  holder: TokenHolder,
+  start: (act: Act) => void,
+  others: Child,
+): HTMLElement =>
   element(
     "div",
     { class: urgent ? "next bad" : "next", role: "group", "aria-labelledby": "next-title" },

@@ -11,7 +11,12 @@ import { type Sheet, table } from "./sheet.ts";
 
 const HAPPENS = { publish: "the list is published", release: "the result is released", delete: "everything is deleted" };
 
-export function overviewParts({ campaigns, left_out, today, clock }: Overview, holder: TokenHolder, create: () => void, confirmClock: () => void): Child[] {
+export function overviewParts(
+  { campaigns, left_out, today, clock }: Overview,
+  holder: TokenHolder,
+  create: () => void,
+  confirmClock: () => void,
+): Child[] {
   return [
     element(
       "div",
@@ -29,7 +34,8 @@ export function overviewParts({ campaigns, left_out, today, clock }: Overview, h
       ),
     campaigns.length ? element("p", { class: "quiet" }, summary(campaigns, today)) : nothingYet(),
     element("ul", { class: "overview" }, campaigns.map(line)),
-    left_out > 0 && element("p", { class: "quiet" }, `${count(left_out)} older campaigns are not shown; blendp campaign list shows all.`),
+    left_out > 0 &&
+      element("p", { class: "quiet" }, `${count(left_out)} older campaigns are not shown; blendp campaign list shows all.`),
     deletedPart(),
   ];
 }
@@ -40,7 +46,12 @@ function deletedPart(): HTMLElement {
   const show = (): void =>
     void api
       .audit({ act: "delete", outcome: "done" })
-      .then((entries) => fill(body, entries.length ? table(deletedSheet(entries)) : element("p", { class: "quiet" }, "No campaign was deleted.")))
+      .then((entries) =>
+        fill(
+          body,
+          entries.length ? table(deletedSheet(entries)) : element("p", { class: "quiet" }, "No campaign was deleted."),
+        ),
+      )
       .catch((error: Error) => fill(body, element("p", { class: "bad" }, visible(error.message))));
   return element(
     "details",
@@ -69,17 +80,28 @@ const nothingYet = (): Child =>
     "div",
     { class: "card" },
     element("p", { class: "lead" }, "There is no campaign yet."),
-    element("p", {}, "A campaign asks once: opt-in people send records, the list is made of them, clients report about it, and the result is released."),
+    element(
+      "p",
+      {},
+      "A campaign asks once: opt-in people send records, the list is made of them, clients report about it, and the result is released.",
+    ),
   );
 
 function line({ campaign, title, state, next, opt_in, clients, released, by_itself }: Summary): HTMLElement {
   const id = `campaign-${campaign}`;
-  const when = released ? `Released on ${released}.` : by_itself && `By itself after ${by_itself.after}: ${HAPPENS[by_itself.would_be]}.`;
+  const when = released
+    ? `Released on ${released}.`
+    : by_itself && `By itself after ${by_itself.after}: ${HAPPENS[by_itself.would_be]}.`;
   return element(
     "li",
     { class: next.urgent ? "card urgent" : "card" },
     element("h2", { id }, element("a", { href: linkTo({ campaign }) }, element("bdi", {}, visible(title)))),
-    element("p", { class: "row" }, element("span", { class: `state ${state}` }, stateName(state)), element("code", {}, campaign)),
+    element(
+      "p",
+      { class: "row" },
+      element("span", { class: `state ${state}` }, stateName(state)),
+      element("code", {}, campaign),
+    ),
     element("p", { class: "what" }, visible(next.sentence), when && element("small", {}, when)),
     element(
       "div",

@@ -45,13 +45,7 @@ export interface Frame {
 
 /** A plot with its axes, whose texts stand in its padding. */
 export function plot({ label, ticks, max, format = short }: Frame, ...content: Child[]): SVGElement {
-  return drawing(
-    "svg",
-    { class: "plot", role: "img", "aria-label": label },
-    grid(max, format),
-    content,
-    tickLabels(ticks),
-  );
+  return drawing("svg", { class: "plot", role: "img", "aria-label": label }, grid(max, format), content, tickLabels(ticks));
 }
 
 /** The middle of a place on the axis. */
@@ -62,7 +56,8 @@ function grid(max: number, format: (value: number) => string): Child[] {
     const y = percentOf(1 - value / max);
     return [
       drawing("line", { class: value ? "grid" : "axis", x1: "0", x2: "100%", y1: y, y2: y }),
-      (Number.isInteger(value) || format !== short) && drawing("text", { class: "value", x: "-0.5em", y, dy: "0.32em" }, format(value)),
+      (Number.isInteger(value) || format !== short) &&
+        drawing("text", { class: "value", x: "-0.5em", y, dy: "0.32em" }, format(value)),
     ];
   });
 }
@@ -70,13 +65,22 @@ function grid(max: number, format: (value: number) => string): Child[] {
 const short = (value: number): string =>
   value >= 1e6 ? `${+(value / 1e6).toFixed(1)}M` : value >= 1e4 ? `${+(value / 1e3).toFixed(1)}k` : count(value);
 
-/** Up to five, as far from each other; every second one is left out where there is little room. */
+/** Up to five, as far from each other; where there is little room, every second one is left out, or all but two. */
 function tickLabels(ticks: readonly string[]): Child[] {
   const step = Math.max(1, Math.ceil((ticks.length - 1) / (MAX_LABELS - 1)));
   return ticks.map(
     (tick, i) =>
       i % step === 0 &&
-      drawing("text", { class: (i / step) % 2 ? "tick minor" : "tick", x: middle(i, ticks.length), y: "100%", dy: "1.5em" }, tick),
+      drawing(
+        "text",
+        {
+          class: `tick ${["", "minor", "middle", "minor"][(i / step) % 4]}`,
+          x: middle(i, ticks.length),
+          y: "100%",
+          dy: "1.5em",
+        },
+        tick,
+      ),
   );
 }
 
@@ -109,14 +113,24 @@ export interface Series {
 }
 
 /** A column for every day, the series upon each other. */
-export function columns(max: number, series: readonly Series[], title: (i: number) => string, onClick: (i: number) => void): Child[] {
+export function columns(
+  max: number,
+  series: readonly Series[],
+  title: (i: number) => string,
+  onClick: (i: number) => void,
+): Child[] {
   const { length } = series[0]!.values;
   return Array.from({ length }, (_, i) => {
     let top = 1;
     const parts = series.map(({ kind, values }) => {
       const height = values[i]! / max;
       top -= height;
-      const box = { x: percentOf((i + 0.12) / length), width: percentOf(0.76 / length), y: percentOf(top), height: percentOf(height) };
+      const box = {
+        x: percentOf((i + 0.12) / length),
+        width: percentOf(0.76 / length),
+        y: percentOf(top),
+        height: percentOf(height),
+      };
       return height > 0 && drawing("rect", { class: kind, ...box });
     });
     const all = { class: "hit", x: percentOf(i / length), width: percentOf(1 / length), y: "0", height: "100%" };
@@ -130,10 +144,19 @@ export function line(values: readonly (number | null)[], max: number, kind: stri
   return values.map((value, i) => {
     const before = values[i - 1];
     if (value == null || before == null) return null;
-    return drawing("line", { class: kind, x1: middle(i - 1, values.length), y1: y(before), x2: middle(i, values.length), y2: y(value) });
+    return drawing("line", {
+      class: kind,
+      x1: middle(i - 1, values.length),
+      y1: y(before),
+      x2: middle(i, values.length),
+      y2: y(value),
+    });
   });
 }
 
 /** A dot at every value that is known. */
 export const points = (values: readonly (number | null)[], max: number, kind: string): Child[] =>
-  values.map((value, i) => value != null && drawing("circle", { class: kind, cx: middle(i, values.length), cy: percentOf(1 - value / max) }));
+  values.map(
+    (value, i) =>
+      value != null && drawing("circle", { class: kind, cx: middle(i, values.length), cy: percentOf(1 - value / max) }),
+  );

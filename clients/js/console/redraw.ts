@@ -4,7 +4,9 @@ import { type Child, fill } from "../ui/elements.ts";
 /** Replaces what an element holds. Elements are the same before and after if they have the same id. */
 export function redraw(host: Element, ...children: Child[]): void {
   const focused = host.contains(document.activeElement) ? document.activeElement!.id : "";
-  const scrolled = [...host.querySelectorAll(".scroll[id]")].map(({ id, scrollTop, scrollLeft }) => [id, scrollTop, scrollLeft] as const);
+  const scrolled = [...host.querySelectorAll(".scroll[id]")].map(
+    ({ id, scrollTop, scrollLeft }) => [id, scrollTop, scrollLeft] as const,
+  );
   const open = [...host.querySelectorAll("details[id][open]")].map(({ id }) => id);
   fill(host, ...children);
   const again = (id: string): HTMLElement | null => (id ? host.querySelector<HTMLElement>(`#${CSS.escape(id)}`) : null);

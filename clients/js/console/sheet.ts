@@ -30,7 +30,8 @@ export interface Sheet {
   readonly rows: readonly (readonly Cell[])[];
 }
 
-const usual = (cell: Cell): Child => (cell === null || cell === "" ? "–" : typeof cell === "number" ? count(cell) : visible(cell));
+const usual = (cell: Cell): Child =>
+  cell === null || cell === "" ? "–" : typeof cell === "number" ? count(cell) : visible(cell);
 
 /** A table that scrolls by itself where it is too wide or too long; the first cell of a row names it. */
 export function table({ name, caption, columns, rows }: Sheet, isWhole = false): HTMLElement {

@@ -40,7 +40,8 @@ export async function pages(minified) {
   for (const [name, folder] of Object.entries(STYLES))
     asset(`${name}.css`, await bundled(`${folder}${name}.css`, { minify: true }));
   asset("icon.svg", source("icon.svg"));
-  for (const [name, folder] of Object.entries(PAGES)) files.set(`${name}.html`, Buffer.from(named(source(`${folder}${name}.html`))));
+  for (const [name, folder] of Object.entries(PAGES))
+    files.set(`${name}.html`, Buffer.from(named(source(`${folder}${name}.html`))));
   files.set("search.webmanifest", Buffer.from(named(source("search.webmanifest"))));
   const kept = ["search.js", "pages.css", "icon.svg"].map((name) => names.get(name));
   const define = {
@@ -67,6 +68,8 @@ export async function makePages(minified, isCheck) {
   const stale = [...files].filter(([path, contents]) => !paths.includes(path) || !readFileSync(target + path).equals(contents));
   const wrong = [...stale.map(([path]) => path), ...paths.filter((path) => !files.has(path))];
   if (wrong.length)
-    throw new Error(`build: src/blendp/web is not what pages/ and console/ give: ${wrong.join(", ")} (run: node build.mjs, and commit)`);
+    throw new Error(
+      `build: src/blendp/web is not what pages/ and console/ give: ${wrong.join(", ")} (run: node build.mjs, and commit)`,
+    );
   console.log(`build: ${files.size} files of src/blendp/web equal pages/ and console/, byte for byte`);
 }

@@ -52,7 +52,12 @@ export function create(today: string, before: Values | null, done: () => void): 
 }
 
 function form(window: ActWindow, fields: Readonly<Record<string, Field>>, required: readonly string[], values: Values): void {
-  const inputs = Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, inputOf(name, field, values[name] ?? field.default, required.includes(name))]));
+  const inputs = Object.fromEntries(
+    Object.entries(fields).map(([name, field]) => [
+      name,
+      inputOf(name, field, values[name] ?? field.default, required.includes(name)),
+    ]),
+  );
   const part = (names: readonly string[]): Child => names.map((name) => fieldPart(name, fields[name]!, inputs[name]!));
   const submit = (event: Event): void => {
     event.preventDefault();
@@ -66,18 +71,36 @@ function form(window: ActWindow, fields: Readonly<Record<string, Field>>, requir
     element(
       "form",
       { class: "terms", onsubmit: submit },
-      element("p", { class: "quiet" }, "Terms are signed, and never change: another promise or day is another campaign. Nothing is created yet."),
+      element(
+        "p",
+        { class: "quiet" },
+        "Terms are signed, and never change: another promise or day is another campaign. Nothing is created yet.",
+      ),
       part(required),
-      element("details", {}, element("summary", {}, "The promise, the minimums and the method"), part(Object.keys(fields).filter((name) => !required.includes(name)))),
+      element(
+        "details",
+        {},
+        element("summary", {}, "The promise, the minimums and the method"),
+        part(Object.keys(fields).filter((name) => !required.includes(name))),
+      ),
       element("button", { type: "submit", class: "main" }, "Check the terms"),
     ),
   );
 }
 
-function inputOf(name: string, field: Field, value: unknown, isRequired: boolean): HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement {
+function inputOf(
+  name: string,
+  field: Field,
+  value: unknown,
+  isRequired: boolean,
+): HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement {
   const shared = { id: `terms-${name}`, required: isRequired, "aria-describedby": `terms-${name}-hint` };
   if (field.enum)
-    return element("select", shared, field.enum.map((one) => element("option", { value: one, selected: one === value }, one)));
+    return element(
+      "select",
+      shared,
+      field.enum.map((one) => element("option", { value: one, selected: one === value }, one)),
+    );
   if ((field.maxLength ?? 0) > 200) {
     const area = element("textarea", { ...shared, maxlength: field.maxLength, rows: 3 });
     area.value = String(value ?? "");
@@ -114,13 +137,33 @@ function second(window: ActWindow, { terms, cautions, forecast, sentence, statem
     });
   window.show(
     cautionList([...cautions, ...(forecast.caution ? [forecast.caution] : [])]),
-    element("ul", {}, statements.map((one) => element("li", {}, visible(one)))),
-    element("p", {}, `At its minimum: ${forecast.sentence}`, sentence && ` With ${count(Number(terms["expected_clients"]))} clients: ${sentence}`),
+    element(
+      "ul",
+      {},
+      statements.map((one) => element("li", {}, visible(one))),
+    ),
+    element(
+      "p",
+      {},
+      `At its minimum: ${forecast.sentence}`,
+      sentence && ` With ${count(Number(terms["expected_clients"]))} clients: ${sentence}`,
+    ),
     element(
       "details",
       {},
       element("summary", {}, "All terms"),
-      element("dl", { class: "pairs" }, Object.entries(terms).map(([key, value]) => element("div", {}, element("dt", {}, labelOf(key)), element("dd", {}, element("bdi", {}, value === null ? "no limit" : visible(String(value))))))),
+      element(
+        "dl",
+        { class: "pairs" },
+        Object.entries(terms).map(([key, value]) =>
+          element(
+            "div",
+            {},
+            element("dt", {}, labelOf(key)),
+            element("dd", {}, element("bdi", {}, value === null ? "no limit" : visible(String(value)))),
+          ),
+        ),
+      ),
     ),
     element("div", { class: "row" }, actButton("Back to the form", back)),
     typedName(name, "Sign the terms and create it", () => void act()),

@@ -12,7 +12,11 @@ export function publish({ campaign }: Status, done: () => void): void {
     window.show(
       element("p", {}, sentence),
       cautionList(caution ? [caution] : [], too_short ? "The list will probably be too short" : "Be careful"),
-      element("p", {}, "The list is drawn once, for good. That spends the promise to the opt-in people, and their records are deleted. Clients report from then on."),
+      element(
+        "p",
+        {},
+        "The list is drawn once, for good. That spends the promise to the opt-in people, and their records are deleted. Clients report from then on.",
+      ),
       typedName(campaign, "Draw and publish the list", () => void act(window, campaign)),
     );
   });
@@ -21,11 +25,27 @@ export function publish({ campaign }: Status, done: () => void): void {
 const act = (window: ActWindow, campaign: string): Promise<void> =>
   window.work("The list is being made …", async () => show(window, campaign, await api.publish(campaign)));
 
-function show(window: ActWindow, campaign: string, { records, opt_in_people, cautions, manifest_sha256, list_sha256 }: ListPublished): void {
+function show(
+  window: ActWindow,
+  campaign: string,
+  { records, opt_in_people, cautions, manifest_sha256, list_sha256 }: ListPublished,
+): void {
   window.show(
-    element("p", { class: "good" }, `${campaign}: ${count(opt_in_people)} opt-in people made a list of ${count(records)} ${records === 1 ? "record" : "records"}; it is public.`),
+    element(
+      "p",
+      { class: "good" },
+      `${campaign}: ${count(opt_in_people)} opt-in people made a list of ${count(records)} ${records === 1 ? "record" : "records"}; it is public.`,
+    ),
     cautionList(cautions),
-    element("p", { class: "quiet" }, "Manifest ", element("code", {}, manifest_sha256), ", list ", element("code", {}, list_sha256), "."),
+    element(
+      "p",
+      { class: "quiet" },
+      "Manifest ",
+      element("code", {}, manifest_sha256),
+      ", list ",
+      element("code", {}, list_sha256),
+      ".",
+    ),
     actButton("Back to the campaign", () => window.close(), "main"),
   );
 }

@@ -20,7 +20,9 @@ export const previewNote = ({ documents, preview }: CampaignScreen): Child =>
   element(
     "p",
     { class: "quiet" },
-    preview ? "Of the result as it would have been when you looked: nothing is signed." : "Known when you preview the result, or release it.",
+    preview
+      ? "Of the result as it would have been when you looked: nothing is signed."
+      : "Known when you preview the result, or release it.",
   );
 
 export const agreement: Panel = {
@@ -31,6 +33,11 @@ export const agreement: Panel = {
     const checks = knownChecks(screen);
     if (!checks) return previewNote(screen);
     const sheet = flaggedSheet(screen.status.campaign, checks);
-    return [previewNote(screen), cautionList(checks.cautions), agreementParts(checks), sheet && element("div", { class: "tools" }, saveButtons(sheet))];
+    return [
+      previewNote(screen),
+      cautionList(checks.cautions),
+      agreementParts(checks),
+      sheet && element("div", { class: "tools" }, saveButtons(sheet)),
+    ];
   },
 };

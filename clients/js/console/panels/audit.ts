@@ -37,7 +37,11 @@ const sheetOf = (campaign: string, entries: readonly AuditEntry[]): Sheet => ({
     { name: "time", label: "Time (UTC)", shown: (cell) => String(cell).replace("T", " ").replace("Z", "") },
     { name: "who", label: "Who" },
     { name: "act", label: "Act" },
-    { name: "outcome", label: "Outcome", shown: (cell) => element("span", { class: cell === "done" ? null : "removed" }, cell) },
+    {
+      name: "outcome",
+      label: "Outcome",
+      shown: (cell) => element("span", { class: cell === "done" ? null : "removed" }, cell),
+    },
     { name: "detail", label: "Detail" },
   ],
   rows: entries.map((entry) => [entry.time, whoActed(entry), entry.act, entry.outcome, entry.detail]),

@@ -9,7 +9,8 @@ export const budget: Panel = {
   key: ({ status }) => [status.budget, status.opt_in.people],
   draw({ status }) {
     const { epsilon, delta, opt_in_spent, clients_spent } = status.budget;
-    const fact = (name: string, value: string): HTMLElement => element("div", {}, element("dt", {}, name), element("dd", {}, value));
+    const fact = (name: string, value: string): HTMLElement =>
+      element("div", {}, element("dt", {}, name), element("dd", {}, value));
     const people = opt_in_spent ? status.opt_in.people : 0;
     return [
       element(

@@ -15,13 +15,24 @@ const HAPPENS = {
 export const deadlines: Panel = {
   id: "deadlines",
   title: "Deadlines",
-  key: ({ status, documents }) => [status.state, status.today, status.by_itself, status.published, status.released, documents?.terms.sha256],
+  key: ({ status, documents }) => [
+    status.state,
+    status.today,
+    status.by_itself,
+    status.published,
+    status.released,
+    documents?.terms.sha256,
+  ],
   draw: ({ status, documents }) => [byItself(status), timeline(status, documents?.terms ?? null)],
 };
 
 function byItself({ by_itself, state }: Status): Child {
   if (!by_itself)
-    return element("p", {}, state === "released" ? "Nothing more happens by itself: the result is public." : "A step is being taken right now.");
+    return element(
+      "p",
+      {},
+      state === "released" ? "Nothing more happens by itself: the result is public." : "A step is being taken right now.",
+    );
   const { after, would_be, last } = by_itself;
   return [
     element(
@@ -43,12 +54,22 @@ function timeline(status: Status, terms: Terms | null): HTMLElement {
   const days: [string, string][] = [
     [opens, "Opt-in opens"],
     [opt_in.until, "Last day to opt in"],
-    ...(published ? [[published, "The list was published"] as [string, string]] : terms ? [[terms.records_kept_until, "Last day to publish the list yourself"] as [string, string]] : []),
+    ...(published
+      ? [[published, "The list was published"] as [string, string]]
+      : terms
+        ? [[terms.records_kept_until, "Last day to publish the list yourself"] as [string, string]]
+        : []),
     [clients.until, "Last day of reports"],
-    ...(released ? [[released, "The result was released"] as [string, string]] : terms ? [[terms.reports_kept_until, "Last day to release the result yourself"] as [string, string]] : []),
+    ...(released
+      ? [[released, "The result was released"] as [string, string]]
+      : terms
+        ? [[terms.reports_kept_until, "Last day to release the result yourself"] as [string, string]]
+        : []),
   ];
   if (!released) days.push([today, "Today"]);
-  const ordered = days.sort(([one, a], [other, b]) => (one < other ? -1 : one > other ? 1 : a === "Today" ? -1 : b === "Today" ? 1 : 0));
+  const ordered = days.sort(([one, a], [other, b]) =>
+    one < other ? -1 : one > other ? 1 : a === "Today" ? -1 : b === "Today" ? 1 : 0,
+  );
   return element(
     "ol",
     { class: "timeline" },

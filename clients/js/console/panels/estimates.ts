@@ -25,12 +25,17 @@ export const estimates: Panel = {
     const { campaign } = release;
     const records = rowsOf(release, list);
     const isPair = list.levels === 2;
-    const one = (title: string, figure: HTMLElement): HTMLElement => element("div", {}, isPair && element("h3", {}, title), figure);
+    const one = (title: string, figure: HTMLElement): HTMLElement =>
+      element("div", {}, isPair && element("h3", {}, title), figure);
     return element(
       "div",
       { class: "pair" },
       one("Records", shares(`${campaign}-estimates`, "records", matching(records, find), isPair)),
-      isPair && one("Queries, whatever address people chose", shares(`${campaign}-trends`, "queries", matching(trendsOf(release), find), false)),
+      isPair &&
+        one(
+          "Queries, whatever address people chose",
+          shares(`${campaign}-trends`, "queries", matching(trendsOf(release), find), false),
+        ),
     );
   },
 };

@@ -17,13 +17,25 @@ const EXPORTED: readonly (readonly [string, string, string])[] = [
 export const files = (fetched: (name: string, type: string) => void, screenFile: () => void): Panel => ({
   id: "files",
   title: "Files",
-  key: ({ status, documents, documentsProblem }) => [status.state, documents?.documents.map(({ sha256 }) => sha256), documentsProblem],
+  key: ({ status, documents, documentsProblem }) => [
+    status.state,
+    documents?.documents.map(({ sha256 }) => sha256),
+    documentsProblem,
+  ],
   draw({ status, documents, documentsProblem }) {
-    const signed = documents ? [...documents.documents, ...(documents.listBytes ? [{ name: "list", bytes: documents.listBytes }] : [])] : [];
+    const signed = documents
+      ? [...documents.documents, ...(documents.listBytes ? [{ name: "list", bytes: documents.listBytes }] : [])]
+      : [];
     const line = (name: string, act: () => void, about: string): HTMLElement =>
-      element("li", {}, element("button", { type: "button", class: "link", id: `file-${name}`, onclick: act }, name), ` ${about}`);
+      element(
+        "li",
+        {},
+        element("button", { type: "button", class: "link", id: `file-${name}`, onclick: act }, name),
+        ` ${about}`,
+      );
     return [
-      documentsProblem && element("p", { class: "bad", role: "alert" }, "The signed documents are not believed: ", documentsProblem),
+      documentsProblem &&
+        element("p", { class: "bad", role: "alert" }, "The signed documents are not believed: ", documentsProblem),
       status.state === "released" && [
         element("h3", {}, "The result"),
         element(
@@ -34,12 +46,22 @@ export const files = (fetched: (name: string, type: string) => void, screenFile:
       ],
       signed.length > 0 && [
         element("h3", {}, "Signed documents"),
-        element("p", { class: "quiet" }, "✓ The bytes that this browser verified, with their signatures, by key ", element("code", {}, documents!.trust.at(-1)![0].id), "."),
+        element(
+          "p",
+          { class: "quiet" },
+          "✓ The bytes that this browser verified, with their signatures, by key ",
+          element("code", {}, documents!.trust.at(-1)![0].id),
+          ".",
+        ),
         element(
           "ul",
           {},
           signed.map(({ name, bytes }) =>
-            line(`${name}.json`, () => save(`${status.campaign}-${name}.json`, bytes, "application/json"), `${count(bytes.length)} bytes`),
+            line(
+              `${name}.json`,
+              () => save(`${status.campaign}-${name}.json`, bytes, "application/json"),
+              `${count(bytes.length)} bytes`,
+            ),
           ),
         ),
       ],

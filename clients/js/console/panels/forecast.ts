@@ -11,8 +11,13 @@ import type { Panel } from "./panel.ts";
 export const forecast: Panel = {
   id: "forecast",
   title: "Forecast",
-  key: ({ plan, planProblem, status, documents }, { tables }) =>
-    [plan, planProblem, status.list, documents?.release?.sha256, tables],
+  key: ({ plan, planProblem, status, documents }, { tables }) => [
+    plan,
+    planProblem,
+    status.list,
+    documents?.release?.sha256,
+    tables,
+  ],
   draw({ plan, planProblem, status, documents }) {
     if (!plan) return element("p", { class: "quiet" }, planProblem ?? "The forecast is being made.");
     return [
@@ -20,7 +25,11 @@ export const forecast: Panel = {
       plan.list.caution && !status.list && element("p", { class: "bad" }, plan.list.caution),
       element("p", {}, plan.list.sentence, plan.sentence && ` With ${count(plan.clients)} clients ${plan.sentence}`),
       errors(plan, status, documents?.release ?? null),
-      element("p", { class: "quiet" }, `It assumes records spread like those of ${plan.like}, and never looks at people's records: yours may be more alike.`),
+      element(
+        "p",
+        { class: "quiet" },
+        `It assumes records spread like those of ${plan.like}, and never looks at people's records: yours may be more alike.`,
+      ),
     ];
   },
 };
@@ -28,19 +37,26 @@ export const forecast: Panel = {
 function listFacts({ list }: Plan, status: Status): HTMLElement {
   const fact = (name: string, value: string, more: string): Child =>
     element("div", {}, element("dt", {}, name), element("dd", {}, value, element("small", {}, more)));
-  const range = list.low === list.high ? "" : `${count(list.low)} to ${count(list.high)} in ${Math.round(100 * list.range)} % of cases`;
+  const range =
+    list.low === list.high ? "" : `${count(list.low)} to ${count(list.high)} in ${Math.round(100 * list.range)} % of cases`;
   return element(
     "dl",
     { class: "facts" },
     fact("Records, forecast", list.expected < 10 ? list.expected.toFixed(1) : count(Math.round(list.expected)), range),
-    fact("Records, there", status.list ? count(status.list.records) : "none yet", status.list ? `of ${count(status.list.queries)} queries` : "no list is published"),
+    fact(
+      "Records, there",
+      status.list ? count(status.list.records) : "none yet",
+      status.list ? `of ${count(status.list.queries)} queries` : "no list is published",
+    ),
   );
 }
 
 /** The standard errors of the listed records by rank: forecast, and as released. */
 function errors({ errors }: Plan, { campaign }: Status, release: Release | null): Child {
   if (!errors.length) return null;
-  const actual = (release?.estimates ?? []).filter(({ query, url }) => query !== null && (url !== null || release!.card.head_list?.levels === 1));
+  const actual = (release?.estimates ?? []).filter(
+    ({ query, url }) => query !== null && (url !== null || release!.card.head_list?.levels === 1),
+  );
   const real = errors.map(({ rank }): number | null => actual[rank - 1]?.std_error ?? null);
   const planned = errors.map(({ std_error }) => std_error);
   const max = roundUp(100 * Math.max(...planned, ...real.map((one) => one ?? 0))) / 100;

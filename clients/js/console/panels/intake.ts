@@ -22,7 +22,12 @@ export const intake: Panel = {
     return [
       element("p", {}, totalSentence(inDays)),
       seen.length
-        ? figure({ id: "intake-by-day", sheet: daySheet(status, seen, view), plot: dayPlot(status, seen, view), note: noteOn(status, seen, view) })
+        ? figure({
+            id: "intake-by-day",
+            sheet: daySheet(status, seen, view),
+            plot: dayPlot(status, seen, view),
+            note: noteOn(status, seen, view),
+          })
         : element("p", { class: "quiet" }, "No report matches the filter."),
       reasonList(status, reasons, inDays, view),
     ];
@@ -53,10 +58,15 @@ function dayPlot(status: Status, seen: Counts, view: View): SVGElement {
   const of = (day: string, kind: string): number => sum(seen.filter((one) => one.day === day && kindOf(one.outcome) === kind));
   const series = ["accepted", "duplicate", "refused"].map((kind) => ({ kind, values: days.map((day) => of(day, kind)) }));
   const max = roundUp(Math.max(...days.map((_, i) => series.reduce((total, { values }) => total + values[i]!, 0))));
-  const title = (i: number): string => `${days[i]}: ${series.map(({ kind, values }) => `${count(values[i]!)} ${kind}`).join(", ")}`;
+  const title = (i: number): string =>
+    `${days[i]}: ${series.map(({ kind, values }) => `${count(values[i]!)} ${kind}`).join(", ")}`;
   const onlyDay = (i: number): void => go({ from: days[i]!, to: days[i]! });
   const label = `Reports by day and outcome: ${count(sum(seen))} in ${days.length} days, at most ${count(max)} a day`;
-  return plot({ label, ticks: days.map(shortDay), max }, columns(max, series, title, onlyDay), markLines(marksOf(status), days));
+  return plot(
+    { label, ticks: days.map(shortDay), max },
+    columns(max, series, title, onlyDay),
+    markLines(marksOf(status), days),
+  );
 }
 
 /** A row for every day on which something came or happened. */
@@ -90,7 +100,8 @@ function reasonList({ campaign }: Status, reasons: readonly Reason[], counts: Co
   const outcomes = [...new Set(counts.map(({ outcome }) => outcome))]
     .map((outcome) => [outcome, sum(counts.filter((one) => one.outcome === outcome))] as const)
     .sort(([, one], [, other]) => other - one);
-  const textOf = (outcome: string): Reason => reasons.find((one) => one.outcome === outcome) ?? { outcome, meaning: "", remedy: "" };
+  const textOf = (outcome: string): Reason =>
+    reasons.find((one) => one.outcome === outcome) ?? { outcome, meaning: "", remedy: "" };
   const sheet: Sheet = {
     name: `${campaign}-reasons`,
     caption: "Reports by outcome, with what each means and what to do",

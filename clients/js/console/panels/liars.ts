@@ -18,8 +18,17 @@ export const liars: Panel = {
     const sheet = liarsSheet(screen.status.campaign, checks.influence);
     return [
       previewNote(screen),
-      element("p", {}, "If clients lie together, and all name one query, they raise its share by at most this many percentage points:"),
-      figure({ id: "liars", sheet, plot: bars(checks.influence), note: "The faint bar is what the clients' own estimate would show, the full one what is released." }),
+      element(
+        "p",
+        {},
+        "If clients lie together, and all name one query, they raise its share by at most this many percentage points:",
+      ),
+      figure({
+        id: "liars",
+        sheet,
+        plot: bars(checks.influence),
+        note: "The faint bar is what the clients' own estimate would show, the full one what is released.",
+      }),
     ];
   },
 };
@@ -41,7 +50,12 @@ function bars(influence: readonly Influence[]): HTMLElement {
           drawing("rect", { class: "faint", x: "0", y: "15%", height: "70%", width: percentOf(clients / scale) }),
           drawing("rect", { class: "refused", x: "0", y: "15%", height: "70%", width: percentOf(capped / scale) }),
         ),
-        element("span", { class: "figures" }, `+${number(capped)} points`, element("small", {}, `+${number(clients)} by clients alone`)),
+        element(
+          "span",
+          { class: "figures" },
+          `+${number(capped)} points`,
+          element("small", {}, `+${number(clients)} by clients alone`),
+        ),
       ),
     ),
   );

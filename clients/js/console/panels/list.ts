@@ -22,15 +22,25 @@ export const list: Panel = {
     const rows = matching(changed(listed, changes), find);
     const sheet = sheetOf(status.campaign, rows, levels === 2, changes);
     return [
-      element("p", {}, `${count(records)} records of ${count(queries.length)} queries. `, churn(status.list?.churn ?? null, changes)),
-      !records && element("p", { class: "bad" }, "The list is empty: no record was popular enough, so nobody can report about it."),
+      element(
+        "p",
+        {},
+        `${count(records)} records of ${count(queries.length)} queries. `,
+        churn(status.list?.churn ?? null, changes),
+      ),
+      !records &&
+        element("p", { class: "bad" }, "The list is empty: no record was popular enough, so nobody can report about it."),
       records > 0 && !rows.length && element("p", { class: "quiet" }, "No record matches the filter."),
       rows.length > 0 && [
         element("div", { class: "tools" }, saveButtons(sheet)),
         table({ ...sheet, rows: sheet.rows.slice(0, MAX_ROWS) }),
       ],
       rows.length > MAX_ROWS &&
-        element("p", { class: "quiet" }, `The first ${count(MAX_ROWS)} of ${count(rows.length)} are shown; the files have them all.`),
+        element(
+          "p",
+          { class: "quiet" },
+          `The first ${count(MAX_ROWS)} of ${count(rows.length)} are shown; the files have them all.`,
+        ),
     ];
   },
 };
@@ -61,7 +71,11 @@ function churn(counts: Churn | null, changes: Changes | null): Child {
 }
 
 function sheetOf(campaign: string, rows: readonly Row[], isPair: boolean, changes: Changes | null): Sheet {
-  const change = { name: "change", label: "Change", shown: (cell: Cell): Child => element("span", { class: String(cell) }, cell) };
+  const change = {
+    name: "change",
+    label: "Change",
+    shown: (cell: Cell): Child => element("span", { class: String(cell) }, cell),
+  };
   const columns = [labelColumn("query", "Query"), labelColumn("url", "Address"), change];
   const keep = [true, isPair, !!changes?.previous];
   return {

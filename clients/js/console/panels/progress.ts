@@ -30,8 +30,21 @@ interface Group {
 export const progress: Panel = {
   id: "progress",
   title: "Progress",
-  key: ({ status }, { tables }) => [status.opt_in, status.clients, status.today, status.opt_in_by_day, status.intake_by_day, marksOf(status), tables],
-  draw: ({ status }) => element("div", { class: "pair" }, groupsOf(status).map((group) => groupPart(status, group))),
+  key: ({ status }, { tables }) => [
+    status.opt_in,
+    status.clients,
+    status.today,
+    status.opt_in_by_day,
+    status.intake_by_day,
+    marksOf(status),
+    tables,
+  ],
+  draw: ({ status }) =>
+    element(
+      "div",
+      { class: "pair" },
+      groupsOf(status).map((group) => groupPart(status, group)),
+    ),
 };
 
 function groupsOf({ opt_in, clients, opt_in_by_day, intake_by_day, published, released }: Status): Group[] {
@@ -43,7 +56,9 @@ function groupsOf({ opt_in, clients, opt_in_by_day, intake_by_day, published, re
       name: "opt-in people",
       ended: published,
       arrivals: new Map(opt_in_by_day.map(({ day, people }) => [day, people])),
-      extra: opt_in.enrolments > 0 && `${count(opt_in.enrolments)} tokens were made, ${count(opt_in.unused)} of them are not used yet.`,
+      extra:
+        opt_in.enrolments > 0 &&
+        `${count(opt_in.enrolments)} tokens were made, ${count(opt_in.unused)} of them are not used yet.`,
     },
     {
       ...clients,
@@ -64,11 +79,22 @@ function groupPart(status: Status, group: Group): HTMLElement {
     "div",
     { class: `group ${id}` },
     element("h3", { id: `progress-${id}` }, id === "clients" ? "Clients" : "Opt-in people"),
-    element("p", { class: "large" }, element("strong", {}, count(people)), ` of at least ${count(minimum)} ${isEnough ? "✓" : ""}`),
+    element(
+      "p",
+      { class: "large" },
+      element("strong", {}, count(people)),
+      ` of at least ${count(minimum)} ${isEnough ? "✓" : ""}`,
+    ),
     meter(people, minimum, `progress-${id}`),
     element("p", {}, pace.sentence),
     element("p", { class: "quiet" }, `The last day is ${until}. `, extra),
-    arrivals.size > 0 && figure({ id: `${id}-by-day`, sheet: sheetOf(status, group), plot: arrivalPlot(status, group), note: noteOf(status, group, name) }),
+    arrivals.size > 0 &&
+      figure({
+        id: `${id}-by-day`,
+        sheet: sheetOf(status, group),
+        plot: arrivalPlot(status, group),
+        note: noteOf(status, group, name),
+      }),
   );
 }
 
@@ -97,7 +123,9 @@ function arrivalPlot(status: Status, group: Group): SVGElement {
   const now = days.indexOf(status.today);
   const there = all.map((sum, i) => (now >= 0 && i > now ? null : sum));
   const top = roundUp(Math.max(minimum, ...all));
-  const coming = days.map((_, i) => (pace.reached && now >= 0 && i >= now ? Math.min(all[now]! + pace.per_day * (i - now), top) : null));
+  const coming = days.map((_, i) =>
+    pace.reached && now >= 0 && i >= now ? Math.min(all[now]! + pace.per_day * (i - now), top) : null,
+  );
   const limit = days.map(() => minimum);
   const label = `${name} by day, with the minimum of ${count(minimum)}. ${pace.sentence}`;
   return plot(
