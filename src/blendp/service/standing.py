@@ -25,7 +25,7 @@ from blendp.service.store.schema import intake
 from blendp.wire.audit import AuditEntry
 from blendp.wire.campaign import Manifest, Terms
 from blendp.wire.reports import ACCEPTED
-from blendp.wire.status import ByItself, Churn, ClientProgress, DayOfIntake, ListStatus, OptInProgress
+from blendp.wire.status import ByItself, Churn, ClientProgress, DayOfIntake, DocumentHashes, ListStatus, OptInProgress
 from blendp.wire.text_forms import require_day
 
 _MAX_REMEMBERED = 512
@@ -57,6 +57,7 @@ class Standing:
     terms: Terms
     manifest: Manifest | None
     release: ReleaseFacts | None
+    hashes: DocumentHashes
     tokens: Counter[str]
     people: int
     people_by_day: dict[str, int]
@@ -150,33 +151,38 @@ class Standings:
     def of(self, connection: Connection, current: FoundCampaign) -> Standing:
         """Where a campaign stands now."""
         number = current.number
-        manifest = payload(connection, number, "manifest")
-        known = None if manifest is None else Manifest.from_bytes(manifest)
+        terms = self.remember(("terms", number), lambda: terms_of(connection, number))
+        manifest = self.remember(("manifest", number), lambda: _manifest(connection, number))
         release = self._release(connection, current)
         tokens = Counter(OptIn.counts(connection, number))
         fates = _fates(connection, number)
         accepted = sum(fate.count for fate in fates if fate.outcome == ACCEPTED)
         return Standing(
             current=current,
-            terms=terms_of(connection, number),
-            manifest=known,
+            terms=terms,
+            manifest=manifest,
             release=release,
+            hashes=self.remember(
+                ("hashes", number, manifest is None, release), lambda: _hashes(terms, manifest, release)
+            ),
             tokens=tokens,
-            people=tokens["used"] if known is None else known.opt_in_people,
+            people=tokens["used"] if manifest is None else manifest.opt_in_people,
             people_by_day=OptIn.by_day(connection, number),
             reports=self.totals.reports(connection, number, accepted) if release is None else release.clients,
             fates=fates,
-            head_list=None if known is None else self._list(connection, current),
+            head_list=None if manifest is None else self._list(connection, current),
             attempt=latest(connection, current.name, actor=ITSELF.kind),
         )
 
     def remember(self, key: Hashable, read: Callable[[], T]) -> T:
-        """What is remembered under a key, read if it is not; only for what never changes."""
+        """What is remembered under a key, read if it is not; only for what never changes once it is there."""
         value = self._remembered.get(key)
         if value is None:
             if len(self._remembered) >= _MAX_REMEMBERED:
                 self._remembered.clear()
-            value = self._remembered[key] = read()
+            value = read()
+            if value is not None:
+                self._remembered[key] = value
         return cast("T", value)
 
     def _release(self, connection: Connection, current: FoundCampaign) -> ReleaseFacts | None:
@@ -200,6 +206,19 @@ class Standings:
             return ListStatus(head_list.sha256, head_list.records, head_list.queries, changes)
 
         return self.remember(("list", current.number, before), read)
+
+
+def _manifest(connection: Connection, number: int) -> Manifest | None:
+    data = payload(connection, number, "manifest")
+    return None if data is None else Manifest.from_bytes(data)
+
+
+def _hashes(terms: Terms, manifest: Manifest | None, release: ReleaseFacts | None) -> DocumentHashes:
+    return DocumentHashes(
+        terms=terms.sha256,
+        manifest=None if manifest is None else manifest.sha256,
+        release=None if release is None else release.sha256,
+    )
 
 
 def _fates(connection: Connection, number: int) -> list[DayOfIntake]:

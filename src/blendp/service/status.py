@@ -17,15 +17,7 @@ from blendp.service.store.store import Store
 from blendp.wire.clock import ClockReading
 from blendp.wire.index import CampaignLine
 from blendp.wire.lifecycle import Export
-from blendp.wire.status import (
-    BudgetStatus,
-    CampaignsOverview,
-    CampaignSummary,
-    DayOfPeople,
-    DocumentHashes,
-    NextStep,
-    Status,
-)
+from blendp.wire.status import BudgetStatus, CampaignsOverview, CampaignSummary, DayOfPeople, NextStep, Status
 
 MAX_SUMMARIES = 200
 """Campaigns that are summed up at a time: the newest."""
@@ -68,7 +60,6 @@ class StatusBoard:
         with self.store.reading() as connection:
             standing = self.standings.of(connection, find(connection, name))
         now = reading(self.clock)
-        manifest, release = standing.manifest, standing.release
         summary = _summary(standing, now.day, now.message)
         return Status(
             campaign=name,
@@ -90,14 +81,10 @@ class StatusBoard:
             budget=BudgetStatus(
                 epsilon=standing.terms.epsilon,
                 delta=standing.terms.delta,
-                opt_in_spent=manifest is not None,
+                opt_in_spent=standing.manifest is not None,
                 clients_spent=standing.totals["accepted"],
             ),
-            documents=DocumentHashes(
-                terms=standing.terms.sha256,
-                manifest=None if manifest is None else manifest.sha256,
-                release=None if release is None else release.sha256,
-            ),
+            documents=standing.hashes,
         )
 
     def summaries(self) -> CampaignsOverview:
