@@ -228,19 +228,19 @@ def test_a_token_that_is_revoked_shuts_the_console(browser: Browser, served: Lib
 def test_all_campaigns_and_what_to_do_about_each(browser: Browser, served: Library, tokens: dict[str, str]) -> None:
     with inside(browser, served, tokens["look"]) as page:
         cards = page.locator(".overview > li")
-        assert cards.locator("code").all_inner_texts() == [READY, SPRING, WINTER, AUTUMN, EMPTY]
+        assert cards.locator("code").all_inner_texts() == [EMPTY, READY, SPRING, WINTER, AUTUMN]
         assert cards.locator(".state").all_inner_texts() == [
+            "Reporting",
             "Collecting for the list",
             "Collecting for the list",
             "Reporting",
             "Released",
-            "Reporting",
         ]
         for sentence in cards.locator(".what").all_inner_texts():
             assert sentence.endswith(".")
-        expect(cards.nth(4)).to_have_class(re.compile("urgent"))
-        expect(cards.nth(4)).to_contain_text("The list is empty")
-        expect(cards.nth(2)).to_contain_text(f"By itself after {day(21)}: the result is released.")
+        expect(cards.nth(0)).to_have_class(re.compile("urgent"))
+        expect(cards.nth(0)).to_contain_text("The list is empty")
+        expect(cards.nth(3)).to_contain_text(f"By itself after {day(21)}: the result is released.")
         expect(page.locator("main")).to_contain_text("5 in all, 4 running")
         expect(page.locator("main")).to_contain_text("this needs a token with the scope manage")
         page.get_by_text("Deleted campaigns").click()
@@ -532,7 +532,7 @@ def test_the_report_and_the_signed_documents_can_be_had(
         readable = saved(page, page.get_by_role("button", name="Get the report").click)
         assert readable.suggested_filename == f"{AUTUMN}-report.html"
         assert "Do the two groups agree?" in text_of(readable)
-        expect(page.locator("#alert")).to_contain_text("report.html is saved.")
+        expect(page.locator("#status")).to_contain_text("report.html is saved.")
         require_looks(page)
         files = panel(page, "files")
         for name in ("estimates.csv", "trends.csv", "head_list.json", "release.json"):
@@ -737,7 +737,7 @@ def test_it_asks_more_and_more_rarely_while_nobody_answers(
         page.clock.run_for(60_000)
     assert 10 < len(tries) < 80, "an hour of every ten seconds would be 360"
     page.unroute("**/v1/**")
-    page.get_by_role("button", name="Ask now").click()
+    page.get_by_role("button", name="Refresh").click()
     expect(page.locator("#alert")).to_be_empty()
     context.close()
 

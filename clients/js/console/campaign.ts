@@ -97,8 +97,7 @@ export class CampaignView implements Screen {
   }
 
   get isSettled(): boolean {
-    const { status, documents, documentsProblem } = this.screen!;
-    return status.state === "released" && (documents ?? documentsProblem) !== null;
+    return this.data.isSettled;
   }
 
   refresh(): Promise<void> {

@@ -64,6 +64,12 @@ export class CampaignData {
     };
   }
 
+  /** Whether nothing is going to change, and all is there. */
+  get isSettled(): boolean {
+    const { status, documents, documentsProblem, plan } = this.screen;
+    return status?.state === "released" && (documents ?? documentsProblem) !== null && (plan !== null || this.planOf !== "");
+  }
+
   /** Asks where the campaign stands, and for all that this makes out of date. */
   async refresh(): Promise<void> {
     const status = await api.status(this.campaign);
@@ -128,7 +134,8 @@ export class CampaignData {
     try {
       this.set({ plan: await api.plan(this.campaign), planProblem: null });
     } catch (error) {
-      this.planOf = "";
+      const isFinal = error instanceof OperatorError && error.status < 429; // there is no forecast for such terms
+      if (!isFinal) this.planOf = "";
       this.set({ planProblem: sentence(error) });
     }
   }

@@ -100,9 +100,9 @@ export const liarsSheet = (campaign: string, influence: readonly Influence[]): S
   caption: "By how many percentage points lying clients could raise one query, at most",
   columns: [
     { name: "share", label: "Clients who lie", shown: (cell) => `${+(100 * (cell as number)).toPrecision(2)} %` },
-    { name: "clients", label: "In the clients' own estimate", shown: pointsOf },
-    { name: "blended", label: "In the blend, without a cap", shown: pointsOf },
-    { name: "capped", label: "In the blend, as released", shown: pointsOf },
+    { name: "clients", label: "Clients' own estimate", shown: pointsOf },
+    { name: "blended", label: "Blend, no cap", shown: pointsOf },
+    { name: "capped", label: "Blend, as released", shown: pointsOf },
   ],
   rows: influence.map(({ share, clients, blended, capped }) => [share, clients, blended, capped]),
 });

@@ -22,14 +22,21 @@ const [bar, alert, status, main] = ["bar", "alert", "status", "main"].map((id) =
   HTMLElement,
 ];
 
+/** How long it stays on the screen what was done. */
+const SAID_MS = 10_000;
+
 let holder: TokenHolder | null = null;
 let screen: Screen | null = null;
 let shown: string | null = null;
 let polling: Poll | null = null;
+let quiet = 0;
 
+/** Says what was done, for a while, or what went wrong. */
 function tell(sentence: string, isProblem = false): void {
+  clearTimeout(quiet);
   status.textContent = isProblem ? "" : sentence;
-  fill(alert, sentence && element("p", { class: isProblem ? "bad" : "good toast" }, visible(sentence)));
+  fill(alert, isProblem && element("p", { class: "bad" }, visible(sentence)));
+  quiet = window.setTimeout(() => (status.textContent = ""), SAID_MS);
 }
 
 /** Every key, and what it does. */
@@ -99,7 +106,8 @@ async function asked(current: Screen): Promise<void> {
   main.removeAttribute("aria-busy");
   document.title = `${current.title} · console`;
   if (problem === undefined) {
-    if (main.children.length !== 1 || main.firstChild !== current.host) fill(main, current.host);
+    for (const child of [...main.children]) if (child !== current.host) child.remove();
+    if (!current.host.isConnected) main.append(current.host);
     return fresh(true);
   }
   failed(problem);
@@ -128,6 +136,7 @@ function failed(error: unknown): void {
   const sentence = isOut
     ? "The collector does not answer, or is busy. It is asked again, more and more rarely."
     : (error as Error).message;
+  if (alert.textContent?.includes(visible(sentence))) return; // it was said
   fill(
     alert,
     element(
@@ -138,7 +147,7 @@ function failed(error: unknown): void {
       element("button", { type: "button", class: "small", onclick: () => void polling?.now() }, "Ask now"),
     ),
   );
-  if (main.querySelector("h1") === null)
+  if (!main.querySelector("h1"))
     fill(
       main,
       element("h1", {}, "The collector does not answer"),

@@ -33,7 +33,7 @@ export function overviewParts(
         element("div", { class: "row" }, actionButton("accept-clock", holder, confirmClock, "main")),
       ),
     campaigns.length ? element("p", { class: "quiet" }, summary(campaigns, today)) : nothingYet(),
-    element("ul", { class: "overview" }, campaigns.map(line)),
+    element("ul", { class: "overview" }, [...campaigns].sort(urgentFirst).map(line)),
     left_out > 0 &&
       element("p", { class: "quiet" }, `${count(left_out)} older campaigns are not shown; blendp campaign list shows all.`),
     deletedPart(),
@@ -67,6 +67,8 @@ const deletedSheet = (entries: readonly AuditEntry[]): Sheet => ({
   columns: ["campaign", "time", "who", "why"].map((name) => ({ name, label: name[0]!.toUpperCase() + name.slice(1) })),
   rows: entries.map((entry) => [entry.campaign, entry.time, whoActed(entry), entry.detail]),
 });
+
+const urgentFirst = (one: Summary, other: Summary): number => Number(other.next.urgent) - Number(one.next.urgent);
 
 function summary(campaigns: readonly Summary[], today: string): string {
   const running = campaigns.filter(({ state }) => state !== "released").length;
@@ -102,7 +104,12 @@ function line({ campaign, title, state, next, opt_in, clients, released, by_itse
       element("span", { class: `state ${state}` }, stateName(state)),
       element("code", {}, campaign),
     ),
-    element("p", { class: "what" }, visible(next.sentence), when && element("small", {}, when)),
+    element(
+      "p",
+      { class: "what" },
+      visible(next.sentence),
+      when && element("small", { class: by_itself?.would_be === "delete" ? "removed" : null }, when),
+    ),
     element(
       "div",
       { class: "meters" },

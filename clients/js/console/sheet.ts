@@ -30,6 +30,8 @@ export interface Sheet {
   readonly rows: readonly (readonly Cell[])[];
 }
 
+const DAY = /^\d{4}-\d\d-\d\d$/;
+
 const usual = (cell: Cell): Child =>
   cell === null || cell === "" ? "–" : typeof cell === "number" ? count(cell) : visible(cell);
 
@@ -38,7 +40,7 @@ export function table({ name, caption, columns, rows }: Sheet, isWhole = false):
   const isNumber = columns.map((_, i) => rows.some((row) => typeof row[i] === "number"));
   const cell = (row: readonly Cell[], i: number): HTMLElement => {
     const { shown = usual } = columns[i]!;
-    const kind = isNumber[i] ? "number" : null;
+    const kind = isNumber[i] ? "number" : DAY.test(String(row[i])) ? "day" : null;
     const content = shown(row[i] ?? null, row);
     return i ? element("td", { class: kind }, content) : element("th", { scope: "row", class: kind }, content);
   };

@@ -58,7 +58,12 @@ function form(window: ActWindow, fields: Readonly<Record<string, Field>>, requir
       inputOf(name, field, values[name] ?? field.default, required.includes(name)),
     ]),
   );
-  const part = (names: readonly string[]): Child => names.map((name) => fieldPart(name, fields[name]!, inputs[name]!));
+  const part = (names: readonly string[]): Child =>
+    element(
+      "div",
+      { class: "fields" },
+      names.map((name) => fieldPart(name, fields[name]!, inputs[name]!)),
+    );
   const submit = (event: Event): void => {
     event.preventDefault();
     const terms = Object.fromEntries(Object.keys(fields).map((name) => [name, valueOf(fields[name]!, inputs[name]!.value)]));
@@ -70,7 +75,7 @@ function form(window: ActWindow, fields: Readonly<Record<string, Field>>, requir
   window.show(
     element(
       "form",
-      { class: "terms", onsubmit: submit },
+      { onsubmit: submit },
       element(
         "p",
         { class: "quiet" },
