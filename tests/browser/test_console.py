@@ -380,7 +380,7 @@ def test_a_campaign_that_is_released(browser: Browser, served: Library, tokens: 
         lines = estimates.locator(".forest").first.locator("li")
         assert lines.count() == len(PEOPLE_OF) + 1
         expect(lines.first).to_contain_text("weather")
-        assert re.search(r"\d+\.\d ± \d+\.\d %\n\d+ % from opt-in people", lines.first.inner_text())
+        assert re.search(r"\d+\.\d ± \d+\.\d %\n\d+ % opt-in", lines.first.inner_text())
         assert estimates.locator(".range .error").count() == estimates.locator(".range .dot").count() == 23
         weights = lines.first.locator("rect").evaluate_all(
             "all => all.map(one => parseFloat(one.getAttribute('width')))"

@@ -128,7 +128,7 @@ function forest(rows: readonly Row[], digits: number, noun: string): HTMLElement
           "span",
           { class: "figures" },
           withError(row[2] ?? NaN, row[3] ?? NaN, digits),
-          row[6] != null && element("small", {}, `${(100 * row[6]).toFixed(0)} % from opt-in people`),
+          row[6] != null && element("small", {}, `${(100 * row[6]).toFixed(0)} % opt-in`),
         ),
       ),
     ),
