@@ -197,10 +197,10 @@ def run(
             warm_seconds=min(1.0, seconds / 4),
             seconds=seconds,
         )
-        used = server.processor_seconds()
         with beside(server):
+            used = server.processor_seconds()
             load = send(order)
-        used = server.processor_seconds() - used
+            used = server.processor_seconds() - used
         peak = server.megabytes("VmHWM")
     return Run(
         rate=load.accepted / load.seconds,
