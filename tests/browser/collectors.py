@@ -21,7 +21,7 @@ from blendp.service.store.one_call import Row
 from tests.service.helpers import enrolment_body, keep_rows, terms_of
 from tests.service.real_server import RealServer
 
-PEOPLE_OF = {
+PEOPLE_OF: dict[tuple[str, str | None], int] = {
     ("weather", "https://weather.example/today"): 80,
     ("weather", "https://sky.example/forecast"): 18,
     ("news", "https://news.example"): 30,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from blendp.randomness import ReleaseRandom
 from blendp.reports import QUESTION_NUMBER
@@ -17,7 +18,10 @@ from tests.browser.collectors import PEOPLE_OF, day, library_terms
 from tests.service.helpers import enrolment_body, keep_rows
 
 AUTUMN, WINTER, SPRING, READY, EMPTY, GONE = "autumn", "winter", "spring", "ready", "nobody-agrees", "gone"
-Record = tuple[str, str]
+PUBLISHED = "queries-alone"
+"""A campaign of the published method, about queries alone."""
+
+Record = tuple[str, str | None]
 
 NEW_RECORDS: dict[Record, int] = {
     ("snow report", "https://sky.example/snow"): 24,
@@ -27,7 +31,9 @@ NEW_RECORDS: dict[Record, int] = {
 """What is new in winter; the last would be a formula in a spreadsheet."""
 
 WINTER_PEOPLE = {record: count for record, count in PEOPLE_OF.items() if record[0] != "bicycle repair"} | NEW_RECORDS
-STRANGERS = {(f"only I search this, {number}", f"https://{number}.example"): 1 for number in range(100)}
+STRANGERS: dict[Record, int] = {
+    (f"only I search this, {number}", f"https://{number}.example"): 1 for number in range(100)
+}
 REFUSED = {"duplicate": 41, "wrong-list": 17, "impossible": 9, "malformed": 5, "over-quota": 3}
 
 
@@ -48,13 +54,14 @@ class World:
         self.clock = MovingDay()
         self.collector = CollectorService.open(Settings(folder / "data"), self.clock)
 
-    def create(self, name: str, title: str, opens: int, opt_in_until: int, reports_until: int, people: int) -> None:
+    def create(
+        self, name: str, title: str, opens: int, opt_in_until: int, reports_until: int, people: int, **more: Any
+    ) -> None:
         """A campaign whose days are counted from today."""
         self.clock.offset = opens
         days = {"opens": day(opens), "opt_in_until": day(opt_in_until), "reports_until": day(reports_until)}
-        self.collector.lifecycle.create(
-            library_terms(name, title=title, min_opt_in=people, expected_clients=2_000, **days)
-        )
+        terms = {"title": title, "min_opt_in": people, "expected_clients": 2_000, **days, **more}
+        self.collector.lifecycle.create(library_terms(name, **terms))
 
     def opt_in(self, name: str, people: Mapping[Record, int], days: range, tokens: int = 0) -> None:
         """People send their records, about as many on each of these days; so many more have a token."""
@@ -116,6 +123,12 @@ def make_world(folder: Path) -> dict[str, str]:
     """Campaigns in every state; gives operators' tokens by what they may do."""
     world = World(folder)
     people = sum(PEOPLE_OF.values())
+    queries: dict[Record, int] = {(query, None): 30 for query, _ in PEOPLE_OF}
+    world.create(PUBLISHED, "Queries of last year", -160, -150, -130, 100, levels=1, method="published")
+    world.opt_in(PUBLISHED, queries, range(-160, -155))
+    world.publish(PUBLISHED, -149)
+    world.report(PUBLISHED, queries, 2, range(-149, -140))
+    world.release(PUBLISHED, -129)
     world.create(EMPTY, "What only one person searches", -90, -80, 12, len(STRANGERS))
     world.opt_in(EMPTY, STRANGERS, range(-90, -85))
     world.publish(EMPTY, -79)

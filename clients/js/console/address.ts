@@ -2,6 +2,7 @@
  * What is looked at, in the part of the address behind the #, which browsers send to nobody: so a view can be kept and
  * shared. The token is never a part of it.
  */
+import { afterDays } from "../src/days.ts";
 
 /** A view of the console. Empty texts filter nothing. */
 export interface View {
@@ -22,23 +23,23 @@ export interface View {
   readonly keys: boolean;
 }
 
-const DAY = /^\d{4}-\d\d-\d\d$/;
-const FORMS: Readonly<Record<string, RegExp>> = {
-  campaign: /^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$/,
-  panel: /^[a-z-]{1,20}$/,
-  find: /^.{1,200}$/u,
-  reason: /^[a-z-]{1,40}$/,
-  from: DAY,
-  to: DAY,
+const like = (form: RegExp) => (text: string) => form.test(text);
+const isDay = (text: string): boolean => /^\d{4}-\d\d-\d\d$/.test(text) && afterDays(text, 0) === text;
+const isName = like(/^[a-z-]{1,20}$/);
+const FORMS: Readonly<Record<string, (text: string) => boolean>> = {
+  campaign: like(/^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$/),
+  panel: isName,
+  find: like(/^.{1,200}$/u),
+  reason: like(/^[a-z-]{1,40}$/),
+  from: isDay,
+  to: isDay,
 };
 const NAMES = Object.keys(FORMS) as (keyof View)[];
 
 export function readView(hash: string): View {
   const values = new URLSearchParams(hash.replace(/^#/, ""));
-  const texts = Object.fromEntries(
-    NAMES.map((name) => [name, FORMS[name]!.test(values.get(name) ?? "") ? values.get(name) : ""]),
-  );
-  const tables = (values.get("tables") ?? "").split(",").filter((one) => FORMS["panel"]!.test(one));
+  const texts = Object.fromEntries(NAMES.map((name) => [name, FORMS[name]!(values.get(name) ?? "") ? values.get(name) : ""]));
+  const tables = (values.get("tables") ?? "").split(",").filter(isName);
   return { ...texts, tables, keys: values.get("keys") !== "off" } as unknown as View;
 }
 

@@ -8,6 +8,8 @@ export interface ActWindow {
   /** Does something that takes a while; what goes wrong is said, and nothing is shown anew. */
   work(doing: string, work: () => Promise<void>): Promise<void>;
   close(): void;
+  /** Has the operator close twice, and says why; with an empty sentence, once again. */
+  hold(reason: string): void;
 }
 
 /** Opens a window with a heading; `closed` hears when it is shut. */
@@ -16,10 +18,11 @@ export function openWindow(title: string, closed: () => void = () => {}): ActWin
   const problem = element("div", { role: "alert" });
   const status = element("p", { class: "quiet", role: "status" });
   let isBusy = false;
-  const shut = element("button", { type: "button", class: "small shut", onclick: () => isBusy || close() }, "Close");
+  let reason = "";
+  const shut = element("button", { type: "button", class: "small shut", onclick: () => mayClose() && close() }, "Close");
   const dialog = element(
     "dialog",
-    { "aria-labelledby": "window-title", oncancel: (event: Event) => isBusy && event.preventDefault() },
+    { "aria-labelledby": "window-title", oncancel: (event: Event) => mayClose() || event.preventDefault() },
     element("div", { class: "row top" }, element("h2", { id: "window-title", tabindex: -1, autofocus: true }, title), shut),
     body,
     problem,
@@ -32,6 +35,12 @@ export function openWindow(title: string, closed: () => void = () => {}): ActWin
   document.body.append(dialog);
   dialog.showModal();
 
+  function mayClose(): boolean {
+    if (isBusy || !reason) return !isBusy;
+    fill(problem, element("p", { class: "bad" }, reason));
+    reason = "";
+    return false;
+  }
   function close(): void {
     isBusy = false;
     dialog.close();
@@ -44,6 +53,7 @@ export function openWindow(title: string, closed: () => void = () => {}): ActWin
   }
   return {
     close,
+    hold: (sentence) => void (reason = sentence),
     show: (...children) => {
       fill(problem);
       fill(body, ...children);

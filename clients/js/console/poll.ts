@@ -18,6 +18,7 @@ export interface Poll {
 export function poll(ask: () => Promise<void>, goesOn: () => boolean = () => true, everySeconds = EVERY_SECONDS): Poll {
   let [failures, due, timer, isStopped] = [0, 0, 0, false];
   let asking: Promise<void> | null = null;
+  let isAskedAgain = false;
 
   async function asked(): Promise<void> {
     let wait = everySeconds;
@@ -30,10 +31,13 @@ export function poll(ask: () => Promise<void>, goesOn: () => boolean = () => tru
     }
     asking = null;
     due = Date.now() + 1000 * wait;
-    plan();
+    if (!isAskedAgain) return plan();
+    isAskedAgain = false;
+    return now();
   }
   function now(): Promise<void> {
     clearTimeout(timer);
+    isAskedAgain = asking !== null; // an answer that is on its way may be out of date
     return (asking ??= asked());
   }
   function plan(): void {

@@ -27,7 +27,7 @@ describe("the address", () => {
   });
 
   test("is not believed", () => {
-    for (const hash of ["#main", "#campaign=../x", "#campaign=A", "#from=yesterday&to=2026", "#reason=<b>", "#tables=<b>,"])
+    for (const hash of ["#main", "#campaign=../x", "#campaign=A", "#from=yesterday&to=2026-00-00", "#from=2026-02-30&to=9999-99-99", "#reason=<b>", "#tables=<b>,"])
       expect(readView(hash)).toEqual(nothing);
     fc.assert(
       fc.property(fc.string(), (text) => {

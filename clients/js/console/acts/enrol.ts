@@ -56,13 +56,18 @@ function second(window: ActWindow, campaign: string, number: number): void {
 
 function show(window: ActWindow, campaign: string, tokens: readonly string[]): void {
   const text = tokens.map((token) => `${token}\n`).join("");
+  const saveAll = (): void => {
+    save(`${campaign}-tokens.txt`, text, "text/plain");
+    window.hold("");
+  };
+  window.hold("You have not saved the tokens, and they are shown this once. Close again if you have copied them.");
   window.show(
     element(
       "p",
       { class: "good" },
       `${count(tokens.length)} ${tokens.length === 1 ? "token" : "tokens"}, shown this once. Save them now.`,
     ),
-    actButton("Save them as a file", () => save(`${campaign}-tokens.txt`, text, "text/plain"), "main"),
+    actButton("Save them as a file", saveAll, "main"),
     element("pre", { tabindex: 0, "aria-label": "Tokens", class: "tokens" }, tokens.map(visible).join("\n")),
   );
 }

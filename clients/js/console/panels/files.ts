@@ -23,9 +23,8 @@ export const files = (fetched: (name: string, type: string) => void, screenFile:
     documentsProblem,
   ],
   draw({ status, documents, documentsProblem }) {
-    const signed = documents
-      ? [...documents.documents, ...(documents.listBytes ? [{ name: "list", bytes: documents.listBytes }] : [])]
-      : [];
+    const signed = (documents?.documents ?? []).map(({ name, bytes }) => ({ name: `${name}.dsse.json`, bytes }));
+    if (documents?.listBytes) signed.push({ name: "list.json", bytes: documents.listBytes });
     const line = (name: string, act: () => void, about: string): HTMLElement =>
       element(
         "li",
@@ -57,11 +56,7 @@ export const files = (fetched: (name: string, type: string) => void, screenFile:
           "ul",
           {},
           signed.map(({ name, bytes }) =>
-            line(
-              `${name}.json`,
-              () => save(`${status.campaign}-${name}.json`, bytes, "application/json"),
-              `${count(bytes.length)} bytes`,
-            ),
+            line(name, () => save(`${status.campaign}-${name}`, bytes, "application/json"), `${count(bytes.length)} bytes`),
           ),
         ),
       ],
@@ -76,6 +71,10 @@ const links = (campaign: string, state: string): Child =>
   element(
     "p",
     { class: "row" },
-    element("a", { href: `${BASE}/campaigns/${campaign}` }, "The public page"),
-    state === "released" && element("a", { href: `${BASE}/campaigns/${campaign}/search` }, "Search the result"),
+    pageLink(`${BASE}/campaigns/${campaign}`, "The public page"),
+    state === "released" && pageLink(`${BASE}/campaigns/${campaign}/search`, "Search the result"),
   );
+
+/** In a tab of its own: leaving this one would forget the token. */
+const pageLink = (href: string, label: string): HTMLElement =>
+  element("a", { href, target: "_blank", rel: "noopener" }, `${label} (in a new tab)`);
