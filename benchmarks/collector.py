@@ -22,8 +22,8 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import median
@@ -34,7 +34,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.collector_load import BATCH, SINGLE, Load, Order
-from benchmarks.collector_servers import CAMPAIGN, FLOOR, NAIVE, PRODUCT, Location, Prepared, prepare, serving
+from benchmarks.collector_servers import CAMPAIGN, FLOOR, NAIVE, PRODUCT, Location, Prepared, Server, prepare, serving
 from benchmarks.peers.environment import ROOT, cache
 
 SQLITE, POSTGRESQL = "sqlite", "postgresql"
@@ -164,7 +164,20 @@ class Measured:
         return json.dumps({**asdict(self), "claims": claims}, indent=2)
 
 
-def run(prepared: Prepared, side: str, scenario: Scenario, database: str, seconds: float, *, rate: float = 0.0) -> Run:
+Beside = Callable[[Server], AbstractContextManager[object]]
+"""What else happens to a server while it is loaded."""
+
+
+def run(
+    prepared: Prepared,
+    side: str,
+    scenario: Scenario,
+    database: str,
+    seconds: float,
+    *,
+    rate: float = 0.0,
+    beside: Beside = nullcontext,
+) -> Run:
     """Serve a fresh copy, and send for some seconds."""
     workers = WORKERS[database]
     with prepared.copy() as location, serving(_server_of(side), prepared, location, workers) as server:
@@ -184,9 +197,10 @@ def run(prepared: Prepared, side: str, scenario: Scenario, database: str, second
             warm_seconds=min(1.0, seconds / 4),
             seconds=seconds,
         )
-        used = server.processor_seconds()
-        load = send(order)
-        used = server.processor_seconds() - used
+        with beside(server):
+            used = server.processor_seconds()
+            load = send(order)
+            used = server.processor_seconds() - used
         peak = server.megabytes("VmHWM")
     return Run(
         rate=load.accepted / load.seconds,
@@ -204,7 +218,7 @@ def run(prepared: Prepared, side: str, scenario: Scenario, database: str, second
 
 
 def _server_of(side: str) -> str:
-    return PRODUCT if side in (ALONE, MIXED) else side
+    return side if side in (FLOOR, NAIVE) else PRODUCT
 
 
 def send(order: Order) -> Load:

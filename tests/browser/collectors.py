@@ -21,7 +21,7 @@ from blendp.service.store.one_call import Row
 from tests.service.helpers import enrolment_body, keep_rows, terms_of
 from tests.service.real_server import RealServer
 
-PEOPLE_OF = {
+PEOPLE_OF: dict[tuple[str, str | None], int] = {
     ("weather", "https://weather.example/today"): 80,
     ("weather", "https://sky.example/forecast"): 18,
     ("news", "https://news.example"): 30,
@@ -123,13 +123,17 @@ class Wire:
             def log_message(self, *_: Any) -> None:
                 pass
 
+            def do_POST(self) -> None:
+                self.do_GET()
+
             def do_GET(self) -> None:
+                sent = self.rfile.read(int(self.headers.get("content-length", 0)))
                 wire.requests.append((self.command, self.path, dict(self.headers)))
                 change = next((change for end, change in wire.changes.items() if self.path.endswith(end)), None)
                 if change is not None:
                     del self.headers["accept-encoding"], self.headers["if-none-match"]
                 connection = http.client.HTTPConnection("127.0.0.1", wire.port_behind, timeout=60)
-                connection.request(self.command, self.path.removeprefix(wire.prefix), headers=dict(self.headers))
+                connection.request(self.command, self.path.removeprefix(wire.prefix), sent or None, dict(self.headers))
                 answer = connection.getresponse()
                 body = answer.read() if change is None else change(answer.read())
                 connection.close()

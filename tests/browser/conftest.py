@@ -8,11 +8,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 
 from blendp.service.collector import CollectorService
 from blendp.service.settings import Settings
 from tests.browser.collectors import Library, library_terms, publish, release
+
+expect.set_options(timeout=60_000)
+"""Machines may be busy: what is expected comes sooner or later."""
 
 
 @pytest.fixture(scope="module")

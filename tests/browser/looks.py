@@ -10,7 +10,8 @@ _BEYOND = """() => [...document.querySelectorAll("body *")]
 
 _MISPLACED = """() => [...document.querySelectorAll(".plot")].flatMap(plot => {
     const box = plot.getBoundingClientRect();
-    const texts = [...plot.querySelectorAll("text")].map(t => [t.textContent, t.getBoundingClientRect()]);
+    const texts = [...plot.querySelectorAll("text")].filter(t => t.checkVisibility())
+        .map(t => [t.textContent, t.getBoundingClientRect()]);
     const clipped = texts.filter(([_, t]) => t.left < box.left - 1 || t.right > box.right + 1
         || t.top < box.top - 1 || t.bottom > box.bottom + 1);
     const touching = texts.filter(([_, a], i) => texts.some(([_, b], j) => i < j

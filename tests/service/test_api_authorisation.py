@@ -14,10 +14,10 @@ from blendp.service import campaigns
 from blendp.service.collector import CollectorService
 from blendp.service.http import endpoints
 from blendp.service.http.app import ENDPOINTS
-from blendp.service.status import overview, status
-from blendp.service.tokens import SCOPES
+from blendp.service.status import StatusBoard, overview
 from blendp.wire import Terms
 from blendp.wire.media_types import BATCH_TYPE, OPT_IN_TYPE, REPORT_TYPE
+from blendp.wire.tokens import SCOPES
 from tests.service.helpers import bearer, on, open_collector, records_of, terms_of, with_client
 
 ACCESS = {
@@ -38,6 +38,7 @@ ACCESS = {
     ("PUT", "/v1/campaigns/{campaign}/opt-in"): "enrolment",
     ("DELETE", "/v1/campaigns/{campaign}/opt-in"): "enrolment",
     ("GET", "/"): "page",
+    ("GET", "/console"): "page",
     ("GET", "/campaigns/{campaign}"): "page",
     ("GET", "/campaigns/{campaign}/search"): "page",
     ("GET", "/campaigns/{campaign}/search-worker.js"): "page",
@@ -48,8 +49,15 @@ ACCESS = {
     ("GET", "/v1/clock"): "read",
     ("GET", "/v1/campaigns/{campaign}/status"): "read",
     ("GET", "/v1/campaigns/{campaign}/export"): "read",
+    ("GET", "/v1/token"): "read",
+    ("GET", "/v1/overview"): "read",
+    ("GET", "/v1/reasons"): "read",
+    ("GET", "/v1/campaigns/{campaign}/plan"): "read",
+    ("GET", "/v1/campaigns/{campaign}/changes"): "read",
+    ("GET", "/v1/campaigns/{campaign}/files/{file}"): "read",
     ("POST", "/v1/clock"): "manage",
     ("POST", "/v1/campaigns"): "manage",
+    ("POST", "/v1/drafts"): "manage",
     ("POST", "/v1/campaigns/{campaign}/enrolments"): "manage",
     ("POST", "/v1/campaigns/{campaign}/publish"): "manage",
     ("GET", "/v1/campaigns/{campaign}/forecast"): "manage",
@@ -133,6 +141,7 @@ def sent(terms: Terms, method: str, path: str) -> tuple[dict[str, str], bytes]:
         "/deletions": ("application/json", {"deletion_key": "ab" * 32}),
         "/enrolments": ("application/json", {"count": 1}),
         "/campaigns": ("application/json", {"campaign": "NOT A NAME"}),
+        "/drafts": ("application/json", {"campaign": "NOT A NAME"}),
         "/clock": ("application/json", {"day": "2026-11-16"}),
     }
     for end, (kind, value) in bodies.items():
@@ -161,7 +170,9 @@ def test_matrix(collector: CollectorService, role: str) -> None:
         for (method, path), kind in ACCESS.items():
             admitted = expected[kind] == ADMITTED
             campaign = "none" if admitted and (method, path) in DESTROYS and kind == "manage" else "c1"
-            address = path.replace("{campaign}", campaign).replace("{report}", "ab" * 16)
+            address = (
+                path.replace("{campaign}", campaign).replace("{report}", "ab" * 16).replace("{file}", "trends.csv")
+            )
             own, body = sent(terms, method, path)
             answer = await client.request(method, address, headers={**headers[role], **own}, content=body, params=query)
             message = f"{role} got {answer.status_code} from {method} {path}: {answer.text[:200]}"
@@ -181,7 +192,7 @@ def test_matrix(collector: CollectorService, role: str) -> None:
 
 def state(collector: CollectorService) -> Any:
     """What a caller could have changed."""
-    return overview(collector.store), [status(collector.store, on(), name) for name in ("c1", "c2")]
+    return overview(collector.store), [StatusBoard(collector.store, on()).status(name) for name in ("c1", "c2")]
 
 
 def test_one_answer_to_all_wrong_tokens(collector: CollectorService) -> None:

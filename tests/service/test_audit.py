@@ -12,7 +12,7 @@ import pytest
 import sqlalchemy as sa
 
 from blendp.errors import ParameterError
-from blendp.service.audit import LOCAL, MAX_ENTRIES, Trail, holder_of
+from blendp.service.audit import LOCAL, MAX_ENTRIES, AuditFilter, Trail, holder_of
 from blendp.service.collector import CollectorService
 from blendp.service.refusal import Refused
 from blendp.service.store.schema import audit
@@ -22,7 +22,7 @@ from tests.service.helpers import bearer, open_collector, published_campaign, re
 def _acts(
     collector: CollectorService, campaign: str | None = None
 ) -> list[tuple[str, str | None, str, str | None, str]]:
-    entries = collector.trail.entries(campaign)
+    entries = collector.trail.entries(AuditFilter(campaign))
     return [(one.actor, one.name, one.act, one.campaign, one.outcome) for one in reversed(entries)]
 
 
@@ -130,7 +130,8 @@ def test_it_is_read_page_by_page(tmp_path: Path) -> None:
         collector.trail.note_now(LOCAL, "backup", detail=str(number))
     first = collector.trail.entries(max_entries=3)
     assert [one.detail for one in first] == ["4", "3", "2"]
-    assert [one.detail for one in collector.trail.entries(before=first[-1].number, max_entries=3)] == ["1", "0"]
+    rest = collector.trail.entries(AuditFilter(before=first[-1].number), max_entries=3)
+    assert [one.detail for one in rest] == ["1", "0"]
     for wrong in (0, MAX_ENTRIES + 1, True):
         with pytest.raises(ParameterError):
             collector.trail.entries(max_entries=wrong)

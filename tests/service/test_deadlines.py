@@ -17,12 +17,12 @@ import pytest
 import sqlalchemy as sa
 
 from blendp.service import deadlines as deadlines_module
+from blendp.service.audit import AuditFilter
 from blendp.service.campaigns import find, opt_in_key, pseudonym_key, set_state
 from blendp.service.collector import CollectorService
 from blendp.service.lifecycle import Lifecycle
 from blendp.service.refusal import Refused
 from blendp.service.settings import Settings
-from blendp.service.status import status
 from blendp.service.store.schema import campaign, enrolment, report
 from blendp.wire.status import ByItself
 from tests.service.faults import AFTER_COMMIT, BEFORE_COMMIT, DESTROY_KEY, FORGET, Control
@@ -137,7 +137,7 @@ def test_a_list_that_devices_refuse_is_published_all_the_same(collector: Collect
     opted_in(collector, "c1", 1, min_opt_in=1)
     today.day = RECORDS_KEPT_UNTIL + days(1)
     collector.meet_deadlines()
-    head_list = status(collector.store, collector.clock, "c1").head_list
+    head_list = collector.board.status("c1").head_list
     assert head_list is not None
     assert head_list.records < 10
 
@@ -165,7 +165,7 @@ def test_nothing_is_done_on_a_clock_that_jumped(tmp_path: Path) -> None:
     collector.keep_house()
     collector.meet_deadlines()
     assert (state_of(collector, "c1"), rows_in(collector, enrolment)) == ("opt-in", 2)
-    shown = status(collector.store, collector.clock, "c1")
+    shown = collector.board.status("c1")
     assert "blendp clock accept" in str(shown.clock.doubt)
     assert shown.by_itself is not None
     assert (shown.today, shown.by_itself.would_be) == (DAY.isoformat(), "delete")
@@ -182,14 +182,14 @@ def test_nothing_is_done_on_a_clock_that_jumped(tmp_path: Path) -> None:
 
 def test_status_tells_what_happens_by_itself(collector: CollectorService) -> None:
     opted_in(collector, "c1", 3, min_opt_in=3)
-    next_act = status(collector.store, collector.clock, "c1").by_itself
+    next_act = collector.board.status("c1").by_itself
     assert next_act == ByItself("publish", after="2026-11-27", would_be="publish", last=None)
     collector.lifecycle.publish("c1")
-    next_act = status(collector.store, collector.clock, "c1").by_itself
+    next_act = collector.board.status("c1").by_itself
     assert next_act == ByItself("release", after="2026-12-07", would_be="delete", last=None)
     reported(collector, "c2", 3)
     collector.lifecycle.release("c2")
-    assert status(collector.store, collector.clock, "c2").by_itself is None
+    assert collector.board.status("c2").by_itself is None
 
 
 def test_what_fails_is_told_and_tried_again_ever_more_rarely(
@@ -214,12 +214,13 @@ def test_what_fails_is_told_and_tried_again_ever_more_rarely(
     assert tries[:5] == [0, 60, 180, 420, 900]
     assert max(later - earlier for earlier, later in pairwise(tries)) == 3600
     assert state_of(collector, "well") == "reporting", "others' deadlines are met"
-    due = status(collector.store, collector.clock, "broken").by_itself
+    due = collector.board.status("broken").by_itself
     assert due is not None
     last = due.last
     assert last is not None
     assert (last.act, last.outcome, last.detail) == ("publish", "busy", "The store cannot be reached.")
-    assert [one.outcome for one in collector.trail.entries("broken") if one.actor == "itself"] == ["busy"], "noted once"
+    noted = collector.trail.entries(AuditFilter("broken"))
+    assert [one.outcome for one in noted if one.actor == "itself"] == ["busy"], "noted once"
     assert len([event for event, _ in journal if event == "a deadline could not be met"]) == len(tries)
     assert f'blendp_deadlines_total{{act="publish",outcome="busy"}} {float(len(tries))}' in collector.numbers().decode()
     monkeypatch.setattr(Lifecycle, "publish", publish)

@@ -21,7 +21,7 @@ from blendp.headlist import HeadList
 from blendp.methods import LogPeople
 from blendp.privacy import Budget
 from blendp.render.release.document import release_card, release_of_document, rows_for_json
-from blendp.render.release.files import READABLE, write_readable, write_release
+from blendp.render.release.files import write_readable, write_release
 from blendp.reports import QUESTION_NUMBER, ListQuestions, Report, ReportSums
 from blendp.service.campaigns import keyed, pseudonym_key
 from blendp.service.collector import CollectorService
@@ -29,6 +29,7 @@ from blendp.service.lifecycle import parameters_of
 from blendp.service.opt_in import in_order
 from blendp.service.settings import Settings
 from blendp.wire.campaign import Manifest, Terms
+from blendp.wire.files import READABLE
 from tests.service.helpers import enrolment_body, keep_rows
 from tests.support import WHO, KnownKey
 

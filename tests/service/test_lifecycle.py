@@ -26,7 +26,7 @@ from blendp.service.counting import ReportCount
 from blendp.service.keyring import DESTROYED_AFTER_DAYS
 from blendp.service.refusal import Refused
 from blendp.service.settings import Settings
-from blendp.service.status import export, overview, status
+from blendp.service.status import export, overview
 from blendp.service.store import reports as reports_module
 from blendp.service.store.schema import enrolment, report
 from blendp.wire import Envelope, Manifest, Terms, VerifyKey
@@ -138,7 +138,7 @@ def test_too_few_clients_are_told_how_many_are_missing(collector: CollectorServi
     with pytest.raises(Refused, match="1 more clients are needed: 2 of 3") as refusal:
         collector.lifecycle.release("c1")
     assert refusal.value.members == {"missing": 1}
-    assert status(collector.store, collector.clock, "c1").state == "reporting"
+    assert collector.board.status("c1").state == "reporting"
 
 
 def test_publishing_signs_the_list_and_deletes_the_records(collector: CollectorService) -> None:
@@ -168,7 +168,7 @@ def test_releasing_signs_the_result_and_deletes_all_rows_and_keys(collector: Col
     for verb in (collector.lifecycle.release, collector.lifecycle.publish):
         with _refusal("wrong-state"):
             verb("c1")
-    assert sha256(document) == status(collector.store, collector.clock, "c1").documents.release
+    assert sha256(document) == collector.board.status("c1").documents.release
 
 
 def test_deletion_requests_are_honoured_until_the_release(collector: CollectorService) -> None:
@@ -196,7 +196,7 @@ def _while_counting(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) 
 
 
 def _state(collector: CollectorService) -> str:
-    return status(collector.store, collector.clock, "c1").state
+    return collector.board.status("c1").state
 
 
 def _contents(collector: CollectorService) -> list[bytes | None]:
@@ -414,7 +414,7 @@ def test_reports_that_are_left_over_are_deleted_after_a_restart(
     collector.lifecycle.release("c1")
     assert collector.files.get(pseudonym_key("c1")) is None, "the key is gone at once"
     assert _rows(collector) == 7
-    shown = status(collector.store, collector.clock, "c1")
+    shown = collector.board.status("c1")
     assert (shown.state, shown.clients.reports) == ("released", 7)
     assert not collector.forget_report("c1", keys[0])
     with _refusal("late"):
@@ -700,9 +700,11 @@ def test_a_process_that_died_leaves_no_keys(tmp_path: Path) -> None:
 def test_status_tells_progress_and_churn(collector: CollectorService) -> None:
     published_campaign(collector)
     published_campaign(collector, "c2", min_clients=5)
-    shown = status(collector.store, collector.clock, "c2")
+    shown = collector.board.status("c2")
     assert shown.opt_in.missing == 0
-    assert shown.clients == ClientProgress(reports=0, minimum=5, missing=5, until="2026-11-30", expected=10_000)
+    clients = ClientProgress(0, minimum=5, missing=5, until="2026-11-30", expected=10_000, pace=shown.clients.pace)
+    assert shown.clients == clients
+    assert clients.pace.outlook == "nothing"
     assert shown.head_list is not None
     churn = shown.head_list.churn
     assert churn is not None

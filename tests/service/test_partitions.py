@@ -23,7 +23,7 @@ from blendp.service.backup import make_backup, restore_backup
 from blendp.service.campaigns import find, pseudonym_key
 from blendp.service.collector import CollectorService
 from blendp.service.settings import Settings
-from blendp.service.status import overview, status
+from blendp.service.status import overview
 from blendp.service.store import Store
 from blendp.service.store import partitions as partitions_module
 from blendp.service.store.partitions import empty_partition, make_partition
@@ -152,7 +152,7 @@ def test_nobody_else_waits_for_the_end_of_a_campaign(
     def others_come(_connection: Connection, _number: int) -> None:
         send(collector.store, other, 2)
         look_and_delete(collector.store, 3)
-        assert status(collector.store, collector.clock, "c3").clients.reports == 14
+        assert collector.board.status("c3").clients.reports == 14
         collector.lifecycle.create(terms_of("c4"))
         collector.lifecycle.release("c2")
 

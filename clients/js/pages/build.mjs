@@ -6,7 +6,9 @@ import { bundle } from "../bundle.mjs";
 
 const sources = fileURLToPath(new URL(".", import.meta.url));
 const target = fileURLToPath(new URL("../../../src/blendp/web/", import.meta.url));
-const SCRIPTS = ["index", "campaign", "search"];
+/** The pages, and the folder of each from here; each has a script and a frame of its name. */
+const PAGES = { index: "", campaign: "", search: "", console: "../console/" };
+const STYLES = { pages: "", console: "../console/" };
 
 const source = (name) => readFileSync(sources + name, "utf8");
 const hash = (contents) => createHash("sha256").update(contents).digest("hex").slice(0, 12);
@@ -34,11 +36,13 @@ export async function pages(minified) {
       if (!names.has(name)) throw new Error(`pages: there is no ${name}`);
       return names.get(name);
     });
-  for (const name of SCRIPTS) asset(`${name}.js`, await minified(await bundled(`${name}.ts`)));
-  asset("pages.css", await bundled("pages.css", { minify: true }));
+  for (const [name, folder] of Object.entries(PAGES)) asset(`${name}.js`, await minified(await bundled(`${folder}${name}.ts`)));
+  for (const [name, folder] of Object.entries(STYLES))
+    asset(`${name}.css`, await bundled(`${folder}${name}.css`, { minify: true }));
   asset("icon.svg", source("icon.svg"));
-  for (const name of [...SCRIPTS.map((script) => `${script}.html`), "search.webmanifest"])
-    files.set(name, Buffer.from(named(source(name))));
+  for (const [name, folder] of Object.entries(PAGES))
+    files.set(`${name}.html`, Buffer.from(named(source(`${folder}${name}.html`))));
+  files.set("search.webmanifest", Buffer.from(named(source("search.webmanifest"))));
   const kept = ["search.js", "pages.css", "icon.svg"].map((name) => names.get(name));
   const define = {
     ASSETS: JSON.stringify(kept),
@@ -64,6 +68,8 @@ export async function makePages(minified, isCheck) {
   const stale = [...files].filter(([path, contents]) => !paths.includes(path) || !readFileSync(target + path).equals(contents));
   const wrong = [...stale.map(([path]) => path), ...paths.filter((path) => !files.has(path))];
   if (wrong.length)
-    throw new Error(`build: src/blendp/web is not what pages/ gives: ${wrong.join(", ")} (run: node build.mjs, and commit)`);
-  console.log(`build: ${files.size} files of src/blendp/web equal pages/, byte for byte`);
+    throw new Error(
+      `build: src/blendp/web is not what pages/ and console/ give: ${wrong.join(", ")} (run: node build.mjs, and commit)`,
+    );
+  console.log(`build: ${files.size} files of src/blendp/web equal pages/ and console/, byte for byte`);
 }

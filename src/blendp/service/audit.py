@@ -7,9 +7,11 @@ trail of a campaign outlives it.
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -22,7 +24,7 @@ from blendp.service.store.schema import campaign as campaign_table
 from blendp.service.store.store import Store
 from blendp.wire.audit import AuditEntry
 
-DONE = "done"
+DONE, REFUSED = "done", "refused"
 MAX_ENTRIES = 1000
 """Entries that are read at a time."""
 
@@ -37,6 +39,44 @@ class Actor:
     token: str | None = None
 
 
+@dataclass(frozen=True)
+class AuditFilter:
+    """Which entries to read; None wants all.
+
+    where:
+        campaign  they are about,
+        act       they tell of,
+        outcome   is done, refused for all others, or the last part of a problem type,
+        token     is the id of the token that was shown,
+        since     and ``until`` are days, both included,
+        before    is the number of an entry: older ones alone.
+    """
+
+    campaign: str | None = None
+    act: str | None = None
+    outcome: str | None = None
+    token: str | None = None
+    since: datetime.date | None = None
+    until: datetime.date | None = None
+    before: int | None = None
+
+    def narrowed(self, query: sa.Select[Any]) -> sa.Select[Any]:
+        """The query for these entries alone."""
+        columns = audit.c
+        for column, value in ((columns.campaign, self.campaign), (columns.act, self.act), (columns.token, self.token)):
+            if value is not None:
+                query = query.where(column == value)
+        if self.outcome is not None:
+            refused = columns.outcome != DONE
+            query = query.where(refused if self.outcome == REFUSED else columns.outcome == self.outcome)
+        if self.since is not None:
+            query = query.where(columns.time >= self.since.isoformat())
+        if self.until is not None:
+            query = query.where(columns.time < f"{self.until.isoformat()}U")  # times of a day go on with a T
+        return query if self.before is None else query.where(columns.number < self.before)
+
+
+ALL = AuditFilter()
 LOCAL, ITSELF = Actor("local"), Actor("itself")
 
 
@@ -89,22 +129,16 @@ class Trail:
                 self.note_now(actor, act, campaign, outcome="invalid-parameter", detail=error.parameter)
             raise
 
-    def entries(
-        self, campaign: str | None = None, *, before: int | None = None, max_entries: int = 100
-    ) -> list[AuditEntry]:
-        """The latest entries, the latest first: of one campaign if it is named, before a number if one is given."""
+    def entries(self, chosen: AuditFilter = ALL, max_entries: int = 100) -> list[AuditEntry]:
+        """The latest entries of those that are chosen, the latest first."""
         if type(max_entries) is not int or not 1 <= max_entries <= MAX_ENTRIES:
             raise ParameterError(
                 "max_entries", max_entries, f"from 1 to {MAX_ENTRIES}", "Ask for further pages with before."
             )
-        query = sa.select(audit).order_by(audit.c.number.desc()).limit(max_entries)
-        if campaign is not None:
-            query = query.where(audit.c.campaign == campaign)
-        if before is not None:
-            query = query.where(audit.c.number < before)
+        query = chosen.narrowed(sa.select(audit).order_by(audit.c.number.desc()).limit(max_entries))
         with self.store.reading() as connection:
-            if campaign is not None:
-                _require_known(connection, campaign)
+            if chosen.campaign is not None:
+                _require_known(connection, chosen.campaign)
             return [AuditEntry(**row._mapping) for row in connection.execute(query)]
 
 

@@ -24,6 +24,8 @@ from blendp.service.private_files import PrivateFiles
 from blendp.service.readiness import Readiness
 from blendp.service.refusal import Refused
 from blendp.service.settings import Settings
+from blendp.service.side_work import SideWork
+from blendp.service.status import StatusBoard
 from blendp.service.store import Store, open_store
 from blendp.service.store.one_call import Row
 from blendp.service.store.reports import COME_BACK, defer_deletion, delete_report
@@ -56,6 +58,8 @@ class CollectorService:
     metrics: Metrics
     readiness: Readiness
     deadlines: Deadlines
+    board: StatusBoard
+    side_work: SideWork
 
     @classmethod
     def open(
@@ -82,7 +86,21 @@ class CollectorService:
         readiness = Readiness(store, Path(settings.data))
         deadlines = Deadlines(store, lifecycle, clock, metrics.deadline)
         return cls(
-            settings, clock, store, files, keys, tokens, opt_in, lifecycle, book, intake, metrics, readiness, deadlines
+            settings,
+            clock,
+            store,
+            files,
+            keys,
+            tokens,
+            opt_in,
+            lifecycle,
+            book,
+            intake,
+            metrics,
+            readiness,
+            deadlines,
+            StatusBoard(store, clock),
+            SideWork(),
         )
 
     @property

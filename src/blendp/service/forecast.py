@@ -7,13 +7,14 @@ from functools import lru_cache
 from blendp.client import Policy
 from blendp.errors import ParameterError
 from blendp.evaluation.planner import HeadLaw, RankError, forecast_list, plan
+from blendp.render.plan.forecast import forecast_caution, forecast_words
 from blendp.service.campaigns import find, terms_of
 from blendp.service.lifecycle import parameters_of
 from blendp.service.opt_in import OptIn
 from blendp.service.refusal import Refused
 from blendp.service.store.store import Store
 from blendp.wire.campaign import Terms
-from blendp.wire.forecast import ListForecast
+from blendp.wire.forecast import ForecastAnswer, ListForecast
 
 LIKE = "aol"
 """Whose records are assumed, if nobody says."""
@@ -25,24 +26,33 @@ def forecast_of(terms: Terms, people: int, like: str = LIKE) -> ListForecast:
     return forecast_list(parameters_of(terms), terms.levels, people, like, Policy.min_records)
 
 
-def expected_error(terms: Terms, like: str = LIKE) -> RankError | None:
-    """How well the most popular record will be known, with the fewest opt-in people and the clients expected.
+def planned_errors(terms: Terms, people: int, clients: int, like: str = LIKE) -> tuple[RankError, ...]:
+    """How well the record at each place of the list will be known, with so many people of both groups.
 
-    None where no plan tells: with several records of a person, or where no record is listed.
+    Empty where no plan tells: with several records of a person, or where no record is listed.
     """
-    users = terms.min_opt_in + terms.expected_clients
     law = HeadLaw.of_population(like, terms.levels)
     try:
-        return plan(law, users, terms.min_opt_in / users, parameters_of(terms)).at(1)
+        return plan(law, people + clients, people / (people + clients), parameters_of(terms)).errors
     except ParameterError:
-        return None
+        return ()
 
 
-def forecast_of_campaign(store: Store, opt_in: OptIn, name: str, like: str) -> ListForecast:
+def expected_error(terms: Terms, like: str = LIKE) -> RankError | None:
+    """How well the most popular record will be known, with the fewest opt-in people and the clients expected."""
+    return next(iter(planned_errors(terms, terms.min_opt_in, terms.expected_clients, like)), None)
+
+
+def forecast_of_campaign(store: Store, opt_in: OptIn, name: str, like: str) -> ForecastAnswer:
     """The forecast for the people who have opted in by now."""
     with store.reading() as connection:
         current = find(connection, name)
         if current.state not in ("opt-in", "listing"):
             raise Refused("wrong-state", f"The campaign {name!r} is {current.state}: its list has been made.")
         terms, people = terms_of(connection, current.number), opt_in.people(connection, current.number)
-    return forecast_of(terms, people, like)
+    return in_words(forecast_of(terms, people, like))
+
+
+def in_words(forecast: ListForecast) -> ForecastAnswer:
+    """The forecast, with what is said about it."""
+    return ForecastAnswer.of(forecast, forecast_words(forecast), forecast_caution(forecast))

@@ -65,7 +65,15 @@ from blendp.service.store.reports import (
     pending_reports,
     read_reports,
 )
-from blendp.service.store.schema import campaign, document, enrolment, intake, pending_deletion, signature
+from blendp.service.store.schema import (
+    campaign,
+    document,
+    enrolment,
+    intake,
+    opt_in_intake,
+    pending_deletion,
+    signature,
+)
 from blendp.service.store.store import Store
 from blendp.wire.campaign import Manifest, Terms
 from blendp.wire.search_index import IndexDescriptor
@@ -73,6 +81,9 @@ from blendp.wire.text_forms import require_day
 
 _BEFORE = {"listing": "opt-in", "closing": "reporting", "signing": "reporting"}
 """States in which something is made, and where a campaign returns to if that fails."""
+
+_KEPT_FOR_GOOD = (opt_in_intake, intake, signature, document)
+"""What stays of a campaign unless it is deleted."""
 
 _PATIENCE, _PAUSE_SECONDS = 20, 0.05
 _DELETING_SECONDS = 2.0
@@ -97,8 +108,16 @@ class Lifecycle:
 
     _previewing: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
-    def create(self, fields: Mapping[str, Any], by: Actor = LOCAL) -> Terms:
-        """Fix and sign the terms of a new campaign."""
+    def draft(self, fields: Mapping[str, Any]) -> Terms:
+        """The terms that :meth:`create` would sign today; refuses what it would refuse."""
+        terms = self._new_terms(fields)
+        with self.store.reading() as connection:
+            names = sa.select(campaign.c.number).where(campaign.c.name == terms.campaign)
+            if connection.execute(names).one_or_none() is not None:
+                raise _name_taken(terms)
+        return terms
+
+    def _new_terms(self, fields: Mapping[str, Any]) -> Terms:
         unknown = sorted(set(fields) - set(Terms.__dataclass_fields__))
         if unknown:
             raise ParameterError(unknown[0], fields[unknown[0]], "left out", "The terms know no such name.")
@@ -111,12 +130,17 @@ class Lifecycle:
         parameters_of(terms)
         if past(self.clock, require_day("opt_in_until", terms.opt_in_until)):
             raise ParameterError("opt_in_until", terms.opt_in_until, "today or later", "Give people time.")
+        return terms
+
+    def create(self, fields: Mapping[str, Any], by: Actor = LOCAL) -> Terms:
+        """Fix and sign the terms of a new campaign."""
+        terms = self._new_terms(fields)
         with self.store.writing() as connection:
             insert = campaign.insert().values(name=terms.campaign, state="opt-in", revision=0)
             try:
                 number = connection.execute(insert.returning(campaign.c.number)).scalar_one()
             except IntegrityError:
-                raise Refused("conflict", f"There is, or was, a campaign {terms.campaign!r}: name another.") from None
+                raise _name_taken(terms) from None
             for name in (opt_in_key(terms.campaign), pseudonym_key(terms.campaign)):
                 self.files.new(name)
             make_partition(connection, number)
@@ -317,7 +341,7 @@ class Lifecycle:
             current = find(connection, name, self.store)
             if states is not None:
                 _require_state(current, states, "deleted")
-            _delete(connection, current.number, (pending_deletion, enrolment, intake, signature, document))
+            _delete(connection, current.number, (pending_deletion, enrolment, *_KEPT_FOR_GOOD))
             set_state(connection, current.number, "deleted")
             self._note(connection, by, "delete", name, why)
             empty_partition(connection, current.number)
@@ -475,6 +499,10 @@ def _index_of(name: str, release: bytes) -> bytes | None:
     except ParameterError as error:
         tell_failure("a release has no index", error, campaign=name)
         return None
+
+
+def _name_taken(terms: Terms) -> Refused:
+    return Refused("conflict", f"There is, or was, a campaign {terms.campaign!r}: name another.")
 
 
 def _too_few(who: str, there: int, min_people: int) -> Refused:

@@ -24,7 +24,7 @@ from blendp.service.campaigns import FoundCampaign, being_made, find, opt_in_key
 from blendp.service.clock import Clock, past
 from blendp.service.private_files import PrivateFiles
 from blendp.service.refusal import Refused
-from blendp.service.store.schema import enrolment
+from blendp.service.store.schema import enrolment, opt_in_intake
 from blendp.service.store.store import Store
 from blendp.service.tokens import enrolment_hash, new_enrolment_token
 from blendp.texts import MAX_TEXT_BYTES, is_usable
@@ -38,6 +38,11 @@ _SEAL_NONCE_BYTES = 12
 _PAD_BYTES = 256
 """Records are padded to a multiple of this, so that their length tells little."""
 
+
+_COUNT_DAY = sa.text("""
+    INSERT INTO opt_in_intake (campaign, day, count) VALUES (:campaign, :day, 1)
+    ON CONFLICT (campaign, day) DO UPDATE SET count = opt_in_intake.count + 1
+""")
 
 _records_decoder = msgspec.json.Decoder(list[tuple[str, str | None]])
 
@@ -86,6 +91,7 @@ class OptIn:
             self._require_open(current, terms)
             sealed = self._sealed(name, person.token, records)
             connection.execute(_this(current.number, person.token).values(state="used", sealed=sealed, nonce=nonce))
+            connection.execute(_COUNT_DAY, {"campaign": current.number, "day": self.clock().isoformat()})
         return ACCEPTED
 
     def withdraw(self, name: str, token: str) -> bool:
@@ -108,6 +114,13 @@ class OptIn:
         """How many tokens are in each state."""
         query = sa.select(enrolment.c.state, sa.func.count()).where(enrolment.c.campaign == number)
         return {row[0]: int(row[1]) for row in connection.execute(query.group_by(enrolment.c.state))}
+
+    @staticmethod
+    def by_day(connection: Connection, number: int) -> dict[str, int]:
+        """How many people sent their records on each day; of who came when nothing is kept."""
+        columns = opt_in_intake.c
+        query = sa.select(columns.day, columns.count).where(columns.campaign == number).order_by(columns.day)
+        return {day: int(count) for day, count in connection.execute(query)}
 
     def gathered(self, connection: Connection, current: FoundCampaign) -> list[list[Record]]:
         """Everybody's records, in an order that says nothing of who came when and is the same for the same records."""

@@ -22,9 +22,7 @@ from blendp.service.clock import Clock
 from blendp.service.store.schema import operator_token
 from blendp.service.store.store import Store
 from blendp.wire.install import ENROLMENT_TOKEN
-
-SCOPES = ("read", "manage", "release")
-"""read: status, export, audit, clock, metrics. manage: create, enrol, publish, delete, clock. release: release."""
+from blendp.wire.tokens import SCOPES
 
 _OPERATOR = re.compile(r"blendp-op-([0-9a-f]{12})-([0-9a-f]{64})")
 _MAX_NAME = 100
@@ -91,6 +89,10 @@ class OperatorTokens:
         with self.store.reading() as connection:
             rows = connection.execute(query.order_by(columns.created, columns.id)).all()
         return [OperatorToken(row.id, row.name, tuple(row.scopes.split()), row.created, row.revoked) for row in rows]
+
+    def named(self, token_id: str) -> OperatorToken | None:
+        """The token of this id."""
+        return next((token for token in self.all() if token.id == token_id), None)
 
     def was_proved(self, token: str) -> bool:
         """Whether this process has proved this very token before; it may have been revoked since."""

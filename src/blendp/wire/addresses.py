@@ -8,6 +8,7 @@ from blendp.wire.text_forms import of_hex
 
 LIVE, READY, METRICS = "/health/live", "/health/ready", "/metrics"
 OPENAPI, KEYS, AUDIT, CLOCK, CAMPAIGNS = "/v1/openapi.json", "/v1/keys", "/v1/audit", "/v1/clock", "/v1/campaigns"
+TOKEN, OVERVIEW, REASONS, DRAFTS = "/v1/token", "/v1/overview", "/v1/reasons", "/v1/drafts"
 
 CAMPAIGN = f"{CAMPAIGNS}/{{campaign}}"
 TERMS, MANIFEST, LIST, RELEASE = (f"{CAMPAIGN}/{name}" for name in ("terms", "manifest", "list", "release"))
@@ -23,10 +24,11 @@ DELETIONS, OPT_IN = f"{CAMPAIGN}/deletions", f"{CAMPAIGN}/opt-in"
 
 ENROLMENTS, FORECAST, PUBLISH = (f"{CAMPAIGN}/{name}" for name in ("enrolments", "forecast", "publish"))
 PREVIEW, STATUS, EXPORT = (f"{CAMPAIGN}/{name}" for name in ("preview", "status", "export"))
-"""What operators do."""
+PLAN, CHANGES, FILE = (f"{CAMPAIGN}/{name}" for name in ("plan", "changes", "files/{file}"))
+"""What operators do, and look at."""
 
 
-HOME, CAMPAIGN_PAGE, ASSET = "/", "/campaigns/{campaign}", "/assets/{asset}"
+HOME, CONSOLE, CAMPAIGN_PAGE, ASSET = "/", "/console", "/campaigns/{campaign}", "/assets/{asset}"
 SEARCH_PAGE, SEARCH_WORKER, SEARCH_APP = (
     f"{CAMPAIGN_PAGE}/{name}" for name in ("search", "search-worker.js", "search.webmanifest")
 )

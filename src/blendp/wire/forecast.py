@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Self
+
+import msgspec
+from msgspec import structs
+
 from blendp.wire.messages import Count, Message, Share
 
 
@@ -29,3 +34,61 @@ class ListForecast(Message):
 
     people_needed: Count | None
     """The least number of people with which that chance may be taken."""
+
+
+class ForecastAnswer(ListForecast):
+    """A forecast in numbers and in a sentence; ``caution`` is why not to make this list now, null if nothing speaks
+    against it."""
+
+    sentence: str
+    caution: str | None
+
+    @classmethod
+    def of(cls, forecast: ListForecast, sentence: str, caution: str | None) -> Self:
+        """With what is said about it."""
+        return cls(**structs.asdict(forecast), sentence=sentence, caution=caution)
+
+
+MAX_RANKS = 50
+"""Places of the list whose errors are told."""
+
+
+class PlannedError(Message):
+    """How well the record at one place of the list will be known, the places being by true probability."""
+
+    rank: Count
+    probability: Share
+    std_error: float
+
+
+class CampaignPlan(Message):
+    """What the planner expects of a campaign, from its terms and the sizes of its groups alone."""
+
+    people: Count
+    """The opt-in people that the errors are planned for."""
+
+    clients: Count
+    like: str
+    list_forecast: ForecastAnswer = msgspec.field(name="list")
+    errors: list[PlannedError]
+    """Empty where no plan tells: with several records of a person, or where no record is expected on the list."""
+
+    sentence: str | None
+    """How well the most popular record will be known."""
+
+
+class DraftChecks(Message):
+    """What an operator should look at before a campaign of these terms is created; nothing is kept."""
+
+    terms: dict[str, str | float | None]
+    """All of them, as a campaign is created with; what was left out is as usual."""
+
+    cautions: list[str]
+    forecast: ForecastAnswer
+    """At the minimum of opt-in people."""
+
+    sentence: str | None
+    """How well the most popular record will be known, with the clients that are expected."""
+
+    statements: list[str]
+    """What happens by itself, and how many such campaigns devices have room for."""

@@ -31,12 +31,19 @@ class ListPublished(Message):
     records: Count
     opt_in_people: Count
     query_share: Share
+    cautions: list[str]
+    """What keeps devices from reporting about the list."""
 
     @classmethod
-    def of(cls, manifest: Manifest) -> Self:
+    def of(cls, manifest: Manifest, cautions: list[str]) -> Self:
         """With this manifest."""
         return cls(
-            manifest.sha256, manifest.list_sha256, manifest.records, manifest.opt_in_people, manifest.query_share
+            manifest.sha256,
+            manifest.list_sha256,
+            manifest.records,
+            manifest.opt_in_people,
+            manifest.query_share,
+            cautions,
         )
 
 

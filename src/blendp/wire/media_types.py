@@ -34,6 +34,9 @@ REPORT_TYPE = "application/vnd.blendp.report.v1+json"
 BATCH_TYPE = "application/vnd.blendp.reports.v1"
 """Many reports, in the binary form."""
 
+CSV_TYPE = "text/csv; charset=utf-8"
+"""Tables of a release."""
+
 HTML_TYPE = "text/html; charset=utf-8"
 STYLE_TYPE = "text/css; charset=utf-8"
 SCRIPT_TYPE = "text/javascript; charset=utf-8"

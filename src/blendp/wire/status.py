@@ -10,6 +10,7 @@ from blendp.wire.audit import AuditEntry
 from blendp.wire.clock import ClockReading
 from blendp.wire.index import State
 from blendp.wire.messages import Count, Day, Hash, Message, documented
+from blendp.wire.pace import Pace
 from blendp.wire.reports import Fate
 
 
@@ -22,6 +23,7 @@ class OptInProgress(Message):
     until: Day
     enrolments: Count
     unused: Count
+    pace: Pace
 
 
 class ClientProgress(Message):
@@ -32,6 +34,7 @@ class ClientProgress(Message):
     missing: Count
     until: Day
     expected: Count
+    pace: Pace
 
 
 class DayOfIntake(Message):
@@ -40,6 +43,13 @@ class DayOfIntake(Message):
     day: Day
     outcome: Fate
     count: Count
+
+
+class DayOfPeople(Message):
+    """How many opt-in people sent their records on a day; those who withdrew later are counted still."""
+
+    day: Day
+    people: Count
 
 
 class Churn(Message):
@@ -91,6 +101,38 @@ class ByItself(Message):
     last: AuditEntry | None
 
 
+class NextStep(Message):
+    """What an operator should do next: ``act`` is null if nothing can be done now but wait."""
+
+    sentence: str
+    act: Annotated[str, documented(enum=["enrol", "publish", "release", "export", "accept-clock"])] | None
+    urgent: Annotated[bool, documented(description="Whether something is wrong, or will be lost")]
+
+
+class CampaignSummary(Message):
+    """A campaign among all that operators look after."""
+
+    campaign: str
+    title: str
+    state: State
+    opens: Day
+    published: Day | None
+    released: Day | None
+    by_itself: ByItself | None
+    opt_in: OptInProgress
+    clients: ClientProgress
+    next_step: NextStep = msgspec.field(name="next")
+
+
+class CampaignsOverview(Message):
+    """The newest campaigns, the newest first; ``left_out`` is how many older ones there are."""
+
+    today: Day
+    clock: ClockReading
+    campaigns: list[CampaignSummary]
+    left_out: Count
+
+
 class Status(Message):
     """How a campaign stands."""
 
@@ -99,8 +141,13 @@ class Status(Message):
     state: State
     today: Day
     clock: ClockReading
+    opens: Day
+    published: Day | None
+    released: Day | None
     by_itself: ByItself | None
+    next_step: NextStep = msgspec.field(name="next")
     opt_in: OptInProgress
+    opt_in_by_day: list[DayOfPeople]
     clients: ClientProgress
     intake: dict[str, Count]
     intake_by_day: list[DayOfIntake]

@@ -32,8 +32,9 @@ from blendp.wire.checks import Agreement, Checks, FlaggedRecord
 from blendp.wire.clock import ClockReading
 from blendp.wire.envelope import SignatureError
 from blendp.wire.media_types import BATCH_TYPE, OPT_IN_TYPE
+from blendp.wire.pace import Pace
 from blendp.wire.reports import write_batch
-from blendp.wire.status import BudgetStatus, ClientProgress, DocumentHashes, ListStatus, OptInProgress, Status
+from blendp.wire.status import BudgetStatus, ClientProgress, DocumentHashes, ListStatus, NextStep, OptInProgress, Status
 from tests.support import WHO_OPTIONS
 from tests.unit.cli.test_serve import PATH, Service, blendp
 
@@ -111,9 +112,9 @@ def released(service: Service, operator_env: dict[str, str], tmp_path_factory: p
     assert f"opt-in from {today} to {today + datetime.timedelta(3)}" in shown
     assert "room for 2 campaigns like this a year, 8 in all" in shown
     assert "An opt-in person's, which spends δ too: 0 a year, 0 in all." in shown
-    assert "--min-clients 40 is below 100" in errors
-    assert "--delta" not in errors
-    assert "--epsilon" not in errors
+    assert "min_clients 40 is below 100" in errors
+    assert "delta 0.0001 is" not in errors
+    assert "epsilon 6 is" not in errors
 
     out = folder / "tokens.txt"
     succeed(operator_env, "enrol", name, "--count", str(OPT_IN), "--out", str(out))
@@ -323,9 +324,9 @@ def test_a_careless_campaign_is_cautioned_compared_and_deleted(
     assert code == 0
     assert len(json.loads(shown)["terms_sha256"]) == 64
     cautioned = [line.split()[0] for line in errors.splitlines()]
-    assert cautioned == ["--epsilon", "--delta", "--min-opt-in", "--min-clients", "Forecast:"]
+    assert cautioned == ["epsilon", "delta", "min_opt_in", "min_clients", "Forecast:"]
     assert json.loads(shown)["forecast"]["people"] == 1
-    assert "--epsilon 13 is above 12, all that a device spends in a year by default" in errors
+    assert "epsilon 13 is above 12, all that a device spends in a year by default" in errors
     opt_in(service, "careless", succeed(operator_env, "enrol", "careless", "--count", "1").splitlines())
     code, shown, errors = blendp("campaign", "publish", "careless", "--json", "--yes", **operator_env)
     assert json.loads(shown)["records"] == 0
@@ -354,15 +355,18 @@ def test_the_campaigns_are_listed_without_a_token(
 
 
 def test_single_people_and_deleted_reports_are_told() -> None:
+    pace = Pace("on-course", 2.5, full_days=2, today=1, reached="2026-11-17", by_deadline=9, sentence="It goes well.")
     status = Status(
         campaign="x", title="X", state="reporting", today="2026-11-16",
-        opt_in=OptInProgress(people=1, minimum=1, missing=0, until="2026-11-20", enrolments=1, unused=0),
-        clients=ClientProgress(reports=1, minimum=1, missing=0, until="2026-11-17", expected=10),
+        opt_in=OptInProgress(people=1, minimum=1, missing=0, until="2026-11-20", enrolments=1, unused=0, pace=pace),
+        clients=ClientProgress(reports=1, minimum=1, missing=0, until="2026-11-17", expected=10, pace=pace),
         intake={"accepted": 3}, intake_by_day=[],
         head_list=ListStatus("", records=1, queries=1, churn=None),
         budget=BudgetStatus(epsilon=1.0, delta=0.0, opt_in_spent=False, clients_spent=1),
         documents=DocumentHashes(None, None, None), by_itself=None,
         clock=ClockReading("2026-11-16", "2026-11-16", None),
+        opens="2026-11-14", published="2026-11-15", released=None, opt_in_by_day=[],
+        next_step=NextStep("Wait.", None, urgent=False),
     )  # fmt: skip
     rows = list(_rows(status))
     text = "\n".join(" ".join(phrase.split()) for _, phrase in rows)
@@ -370,6 +374,8 @@ def test_single_people_and_deleted_reports_are_told() -> None:
         "1 person of at least 1; closed",
         "1 token, 0",
         "1 client of at least 1",
+        "It goes well.",
+        "Wait.",
         "1 day left",
         "deleted 2 at",
         "1 record of 1 query",

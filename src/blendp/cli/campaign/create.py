@@ -13,11 +13,10 @@ from blendp.cli.campaign.forecast import LIKE, Like, warn_of_forecast
 from blendp.cli.campaign.options import AsJson, CollectorOptions, say, warn
 from blendp.cli.console import print_json
 from blendp.cli.options import method, privacy, takes_job
-from blendp.client import Ledger
-from blendp.client.ledger import CAP, YEARLY
 from blendp.errors import ParameterError, require_choice
 from blendp.logs.synthetic import NAMES
 from blendp.render.plan.forecast import error_words, forecast_words
+from blendp.service.cautions import cautions_of_terms, statements_of_terms
 from blendp.service.clock import utc_today
 from blendp.wire.campaign import Terms
 from blendp.wire.messages import field_forms
@@ -29,7 +28,6 @@ EXAMPLES = """Examples:
   'A list of popular searches on our start page' --contact privacy@example.org --opt-in-until +14d --reports-until +44d`
 """
 
-SMALL_GROUP = 100
 _RELATIVE = re.compile(r"\+([0-9]{1,4})d")
 
 
@@ -90,58 +88,20 @@ def create(job: NewCampaign, like: Like = LIKE, as_json: AsJson = False) -> None
     from blendp.service.forecast import expected_error, forecast_of
 
     forecast, error = forecast_of(terms, terms.min_opt_in, like), expected_error(terms, like)
-    for caution in cautions(terms):
+    for caution in cautions_of_terms(terms):
         warn(caution)
     warn_of_forecast(forecast)
     if as_json:
         best = None if error is None else {"probability": error.probability, "std_error": error.std_error}
         print_json({**created.to_dict(), "forecast": forecast.to_dict(), "most_popular": best})
         return
-    say(f"{terms.campaign}: opt-in from {terms.opens} to {terms.opt_in_until}, reports until {terms.reports_until}.")
-    say(
-        f"By itself, if you do not act before: the list after {terms.records_kept_until}, the result after "
-        f"{terms.reports_kept_until}; where people are missing, everything is deleted."
-    )
-    say(room(terms))
+    for statement in statements_of_terms(terms):
+        say(statement)
     say(f"At its minimum: {forecast_words(forecast)}")
     if error is not None:
         say(f"With {terms.expected_clients:,} clients: {error_words(error)}")
     say(f"Terms {created.terms_sha256}.")
     say(f"Next: blendp campaign enrol {terms.campaign} --count {terms.min_opt_in}")
-
-
-def room(terms: Terms) -> str:
-    """How many campaigns like this a device takes part in."""
-    clients, opt_in = (Ledger().affordable(budget) for budget in (terms.client_budget, terms.budget))
-    other = (
-        "" if opt_in == clients else f" An opt-in person's, which spends δ too: {opt_in[0]} a year, {opt_in[1]} in all."
-    )
-    return (
-        f"A device spends at most {YEARLY} a year and {CAP} in its life, unless its owner lowers that: "
-        f"room for {clients[0]} campaigns like this a year, {clients[1]} in all.{other}"
-    )
-
-
-def cautions(terms: Terms) -> list[str]:
-    """What an operator should think over before people take part."""
-    sentences = []
-    if terms.epsilon > YEARLY.epsilon:
-        sentences.append(
-            f"--epsilon {terms.epsilon:g} is above {YEARLY.epsilon:g}, all that a device spends in a year by default: "
-            f"devices will refuse to take part."
-        )
-    if terms.delta * terms.expected_clients >= 1:
-        sentences.append(
-            f"--delta {terms.delta:g} is not below one over the {terms.expected_clients:,} clients expected "
-            f"({1 / terms.expected_clients:.2g}): choose a smaller one for real people."
-        )
-    for name in ("min_opt_in", "min_clients"):
-        if getattr(terms, name) < SMALL_GROUP:
-            option = name.replace("_", "-")
-            sentences.append(
-                f"--{option} {getattr(terms, name)} is below {SMALL_GROUP}: single people come into sight."
-            )
-    return sentences
 
 
 def _day(parameter: str, text: str, start: datetime.date) -> datetime.date:

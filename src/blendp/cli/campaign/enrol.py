@@ -7,11 +7,12 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-from blendp.cli.campaign.options import CampaignName, CollectorOptions, counted, say
+from blendp.cli.campaign.options import CampaignName, CollectorOptions, say
 from blendp.cli.options import output, privacy, takes_job
 from blendp.cli.serve import note
 from blendp.errors import require_count
 from blendp.outputs import refuse_existing, whole
+from blendp.render.text import counted
 
 EXAMPLES = """Examples:
 

@@ -12,9 +12,10 @@ from blendp.headlist import HeadList
 from blendp.outputs import refuse_existing, whole
 from blendp.render.release.checks import all_cautions
 from blendp.render.release.document import release_of_document
-from blendp.render.release.files import READABLE, write_readable
+from blendp.render.release.files import write_readable
 from blendp.service.clock import utc_today
 from blendp.wire import Terms, VerifyKey
+from blendp.wire.files import READABLE
 
 EXAMPLES = """Examples:
 

@@ -72,11 +72,6 @@ def agreed(question: str, otherwise: str) -> bool:
     return False
 
 
-def counted(count: int, one: str, many: str) -> str:
-    """A number and what is counted."""
-    return f"{count:,} {one if count == 1 else many}"
-
-
 def say(sentence: str) -> None:
     """Print a sentence."""
     results.print(visible(sentence), markup=False, highlight=False, soft_wrap=True)

@@ -5,22 +5,12 @@ from __future__ import annotations
 from typing import Annotated
 
 from blendp.cli.campaign.forecast import LIKE, Like, warn_of_forecast
-from blendp.cli.campaign.options import (
-    AsJson,
-    CampaignName,
-    CollectorOptions,
-    Yes,
-    agreed,
-    counted,
-    require_answer,
-    say,
-    warn,
-)
+from blendp.cli.campaign.options import AsJson, CampaignName, CollectorOptions, Yes, agreed, require_answer, say, warn
 from blendp.cli.console import print_json
 from blendp.cli.options import output, takes_job
 from blendp.cli.serve import note
-from blendp.client import Policy
 from blendp.render.plan.forecast import forecast_words
+from blendp.render.text import counted
 
 EXAMPLES = """Examples:
 
@@ -60,7 +50,7 @@ def publish(
         if not yes and not agreed(f"Draw and publish the list of {campaign} for good?", "Nothing was drawn."):
             return
         published = client.publish(campaign)
-    for caution in cautions(published.records, published.opt_in_people):
+    for caution in published.cautions:
         warn(caution)
     if as_json:
         print_json({**published.to_dict(), "forecast": forecast.to_dict()})
@@ -68,24 +58,3 @@ def publish(
     people = counted(published.opt_in_people, "opt-in person", "opt-in people")
     say(f"{campaign}: {people} made a list of {counted(published.records, 'record', 'records')}; it is public.")
     say(f"Manifest {published.manifest_sha256}, list {published.list_sha256}.")
-
-
-def cautions(records: int, people: int) -> list[str]:
-    """What keeps devices from reporting about a list."""
-    sentences = []
-    if not records:
-        sentences.append(
-            "No record passed the threshold: more opt-in people, or a larger epsilon or delta, are needed."
-        )
-    elif records < Policy.min_records:
-        listed = counted(records, "record", "records")
-        sentences.append(
-            f"The list has {listed}: devices refuse fewer than {Policy.min_records} unless they are told otherwise "
-            f"(--min-records)."
-        )
-    if people < Policy.min_opt_in:
-        sentences.append(
-            f"{counted(people, 'person', 'people')} made the list: devices refuse fewer than {Policy.min_opt_in} "
-            f"unless they are told otherwise (--min-opt-in)."
-        )
-    return sentences

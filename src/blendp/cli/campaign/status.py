@@ -10,12 +10,12 @@ from rich.table import Table
 from rich.text import Text
 
 from blendp.cli.campaign.forecast import LIKE, Like
-from blendp.cli.campaign.options import AsJson, CampaignName, CollectorOptions, counted
+from blendp.cli.campaign.options import AsJson, CampaignName, CollectorOptions
 from blendp.cli.console import print_json, results
 from blendp.cli.options import takes_job
 from blendp.privacy import Budget
 from blendp.render.plan.forecast import forecast_words, is_risky
-from blendp.render.text import visible
+from blendp.render.text import counted, visible
 from blendp.wire.campaign import Terms
 from blendp.wire.forecast import ListForecast
 from blendp.wire.status import BudgetStatus, ByItself, ClientProgress, ListStatus, OptInProgress, Status
@@ -86,10 +86,12 @@ def _rows(answer: Status) -> Iterator[tuple[str, str]]:
     yield "state", f"{answer.state}: {_MEANS.get(answer.state, '')}"
     people = _progress(opt_in.people, opt_in.minimum, "person", "people")
     yield "opt-in", f"{people}; {_left(answer, opt_in, _OPT_IN_OPEN)}"
+    yield from _pace(opt_in)
     if opt_in.enrolments:
         yield "enrolled", f"{counted(opt_in.enrolments, 'token', 'tokens')}, {opt_in.unused:,} not used yet"
     reports = _progress(clients.reports, clients.minimum, "client", "clients")
     yield "clients", f"{reports}, {clients.expected:,} expected; {_left(answer, clients, _CLIENTS_OPEN)}"
+    yield from _pace(clients)
     if answer.by_itself is not None:
         yield from _by_itself(answer.by_itself)
     total = sum(answer.intake.values())
@@ -104,6 +106,13 @@ def _rows(answer: Status) -> Iterator[tuple[str, str]]:
     for kind, name in asdict(answer.documents).items():
         if name is not None:
             yield kind, name
+    yield "next", answer.next_step.sentence
+
+
+def _pace(group: OptInProgress | ClientProgress) -> Iterator[tuple[str, str]]:
+    """When the minimum is reached, while that is open."""
+    if group.pace.outlook in ("on-course", "too-late", "nothing"):
+        yield "", group.pace.sentence
 
 
 def _by_itself(due: ByItself) -> Iterator[tuple[str, str]]:

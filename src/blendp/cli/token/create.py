@@ -31,7 +31,7 @@ def create(
 ) -> None:
     """Print a new token, for all scopes if none is said. It is shown this once, and kept nowhere."""
     from blendp.service.settings import DATABASE_FILE, Settings
-    from blendp.service.tokens import SCOPES
+    from blendp.wire.tokens import SCOPES
 
     for one in scope or ():
         require_choice("scope", one, SCOPES)

@@ -39,6 +39,7 @@ UNLIKELY = 0.05
 _RARE = 0.002
 _SURE = 1 - 1e-9
 _MAX_RECORDS = 20_000
+_FEW = 32
 
 
 def forecast_list(parameters: Parameters, levels: int, people: int, like: str, min_records: int) -> ListForecast:
@@ -48,7 +49,7 @@ def forecast_list(parameters: Parameters, levels: int, people: int, like: str, m
     require_count("min_records", min_records, min_value=1, remedy="Say how many records are wanted.")
     law = HeadLaw.of_population(like, levels)
     mechanism = _mechanism(parameters, levels)
-    chances = _lengths(law, mechanism, parameters, people)
+    chances = _lengths(law, mechanism, parameters, people, _MAX_RECORDS)
     sums = np.cumsum(chances)
     tails = (1 - RANGE) / 2
     expected, below = float(np.arange(len(chances)) @ chances), _below(chances, min_records)
@@ -94,12 +95,12 @@ def _mechanism(parameters: Parameters, levels: int) -> Mechanism:
     return _UnionOfPeople(maker) if isinstance(maker, WeightedUnion) else maker
 
 
-def _lengths(law: HeadLaw, mechanism: Mechanism, parameters: Parameters, people: int) -> Array:
-    """The probability of every length of the list, from 0 on."""
+def _lengths(law: HeadLaw, mechanism: Mechanism, parameters: Parameters, people: int, max_records: int) -> Array:
+    """The probability of every length of the list, from 0 on; all beyond ``max_records`` counts as that."""
     makers = round(parameters.list_makers * people)
     if not makers:
         return np.ones(1)
-    max_records = _MAX_RECORDS if parameters.size is None else parameters.size
+    max_records = max_records if parameters.size is None else min(max_records, parameters.size)
     passing = listing(law, mechanism, makers * parameters.opt_in_records)
     head, sure = passing.head, passing.head > _SURE
     often = head[(head >= _RARE) & ~sure]
@@ -110,16 +111,21 @@ def _lengths(law: HeadLaw, mechanism: Mechanism, parameters: Parameters, people:
 def _sum_of(chances: Array, rest: float, max_records: int) -> Array:
     """The law of a sum of Bernoulli variables and one Poisson variable; all beyond ``max_records`` counts as that."""
     room = min(max_records, len(chances) + math.ceil(rest + 12 * math.sqrt(rest) + 12))
-    law = np.zeros(room + 1)
-    law[0] = 1.0
-    for chance in chances:
-        moved = chance * law
-        law -= moved
-        law[1:] += moved[:-1]
-        law[-1] += moved[-1]
+    law = _coins(chances, room)
     k = np.arange(room + 1)
     logs = k * math.log(rest) - rest - np.cumsum(np.log(np.maximum(k, 1))) if rest > 0 else np.where(k, -np.inf, 0.0)
     return _folded(np.convolve(law, np.exp(logs)), room)
+
+
+def _coins(chances: Array, max_sum: int) -> Array:
+    """The law of the sum of Bernoulli variables: of few one by one, of many by halves."""
+    if len(chances) > _FEW:
+        half = len(chances) // 2
+        return _folded(np.convolve(_coins(chances[:half], max_sum), _coins(chances[half:], max_sum)), max_sum)
+    law = np.ones(1)
+    for chance in chances:
+        law = np.append(law, 0.0) * (1 - chance) + np.append(0.0, law) * chance
+    return _folded(law, max_sum)
 
 
 def _cut(law: Array, sure: int, max_records: int) -> Array:
@@ -142,7 +148,7 @@ def _people_needed(law: HeadLaw, mechanism: Mechanism, parameters: Parameters, m
     """The least number of people, to one in a hundred, with which a list that is too short is unlikely."""
 
     def enough(people: int) -> bool:
-        return _below(_lengths(law, mechanism, parameters, people), min_records) <= UNLIKELY
+        return _below(_lengths(law, mechanism, parameters, people, min_records), min_records) <= UNLIKELY
 
     low, high = 0, 64
     while not enough(high):

@@ -17,9 +17,7 @@ from blendp.outputs import whole
 from blendp.render.release.document import release_card, release_document
 from blendp.render.release.page import render_release
 from blendp.render.tables import wildcard_text, write_table
-
-READABLE = ("estimates.csv", "trends.csv", "head_list.json", "release.json", "report.html")
-"""For readers."""
+from blendp.wire.files import READABLE
 
 DOCUMENT = "release_document.json"
 """All of it in one document, as a collector would sign it: what an offline index is made of."""

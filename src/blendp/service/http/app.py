@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from blendp.service.collector import CollectorService
 from blendp.service.door import DOOR, Door
-from blendp.service.http import operator, pages, public
+from blendp.service.http import console, operator, pages, public
 from blendp.service.http.answers import answer, problem
 from blendp.service.http.answers import send as send_answer
 from blendp.service.http.endpoints import PUBLIC, Call, Endpoint, RequestGuard, in_thread
@@ -44,6 +44,7 @@ def _description() -> bytes:
 ENDPOINTS: tuple[Endpoint, ...] = (
     *public.ENDPOINTS,
     *operator.ENDPOINTS,
+    *console.ENDPOINTS,
     *pages.ENDPOINTS,
     Endpoint("GET", addresses.OPENAPI, PUBLIC, _describe, "This document", Anything),
 )

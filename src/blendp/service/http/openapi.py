@@ -10,6 +10,7 @@ import msgspec
 from blendp._version import __version__
 from blendp.service.http.endpoints import Endpoint
 from blendp.wire.campaign import CAMPAIGN_PATTERN
+from blendp.wire.files import READABLE
 from blendp.wire.media_types import PROBLEM_TYPE
 from blendp.wire.problems import PROBLEMS, ProblemDocument
 
@@ -25,6 +26,7 @@ _PARAMETERS = {
     "campaign": {"type": "string", "pattern": CAMPAIGN_PATTERN, "example": "trends-2026-11"},
     "report": {"type": "string", "pattern": "^[0-9a-f]{32}$", "description": "16 random bytes, hexadecimal"},
     "asset": {"type": "string", "pattern": "^[a-z]+-[0-9a-f]{12}\\.(css|js|svg)$", "description": "As pages name it"},
+    "file": {"type": "string", "enum": list(READABLE)},
 }
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from starlette.responses import Response
@@ -11,14 +12,15 @@ from blendp.canonical import sha256
 from blendp.errors import ParameterError
 from blendp.methods import Release
 from blendp.render.release.checks import release_checks
-from blendp.service.audit import MAX_ENTRIES, Actor, holder_of
+from blendp.service.audit import MAX_ENTRIES, Actor, AuditFilter, holder_of
+from blendp.service.cautions import cautions_of_list
 from blendp.service.clock import reading
-from blendp.service.forecast import LIKE, forecast_of_campaign
+from blendp.service.forecast import forecast_of_campaign
 from blendp.service.http.answers import answer
 from blendp.service.http.endpoints import Call, Endpoint, in_thread
+from blendp.service.http.questions import POPULATION, asked, decoded, population
 from blendp.service.journal import tell
-from blendp.service.refusal import Refused
-from blendp.service.status import export, status
+from blendp.service.status import export
 from blendp.service.tokens import operator_id
 from blendp.wire import addresses
 from blendp.wire.audit import AuditTrail
@@ -27,15 +29,22 @@ from blendp.wire.checks import Checks, Released
 from blendp.wire.clock import ClockConfirmation, ClockReading
 from blendp.wire.deletions import Deleted
 from blendp.wire.enrolments import EnrolmentRequest, EnrolmentTokens
-from blendp.wire.forecast import ListForecast
+from blendp.wire.forecast import ForecastAnswer
 from blendp.wire.lifecycle import Created, Export, ListPublished
 from blendp.wire.media_types import JSON_TYPE, METRICS_TYPE
 from blendp.wire.status import Status
 from blendp.wire.text_forms import require_day
+from blendp.wire.tokens import TOKEN_ID_PATTERN
 
+_NAME, _TOKEN_ID = re.compile("^[a-z-]{1,32}$"), re.compile(TOKEN_ID_PATTERN)
 _MAX_NUMBER = 2_147_483_647
 _AUDIT_QUERY: dict[str, dict[str, Any]] = {
     "campaign": {"type": "string", "pattern": CAMPAIGN_PATTERN},
+    "act": {"type": "string", "pattern": _NAME.pattern, "description": "Such as publish"},
+    "outcome": {"type": "string", "pattern": _NAME.pattern, "description": "done, refused, or a problem's last part"},
+    "token": {"type": "string", "pattern": TOKEN_ID_PATTERN, "description": "The token's id"},
+    "since": {"type": "string", "format": "date", "description": "From this day on"},
+    "until": {"type": "string", "format": "date", "description": "To this day, included"},
     "before": {"type": "integer", "minimum": 1, "maximum": _MAX_NUMBER, "description": "Entries before this one"},
     "max_entries": {"type": "integer", "minimum": 1, "maximum": MAX_ENTRIES, "default": 100},
 }
@@ -45,7 +54,7 @@ T = TypeVar("T")
 
 async def create(call: Call) -> Response:
     """Fix the terms of a new campaign."""
-    fields = _decoded(call, read_new_terms)
+    fields = decoded(call, read_new_terms)
     terms = await _acted(call, "create", _possible_name(fields["campaign"]), call.collector.lifecycle.create, fields)
     tell("campaign created", campaign=terms.campaign)
     return answer(Created.of(terms), 201)
@@ -53,7 +62,7 @@ async def create(call: Call) -> Response:
 
 async def enrol(call: Call) -> Response:
     """New enrolment tokens."""
-    count = _decoded(call, EnrolmentRequest.from_bytes).count
+    count = decoded(call, EnrolmentRequest.from_bytes).count
     tokens = await _acted(call, "enrol", call.campaign, call.collector.opt_in.enrol, call.campaign, count)
     tell("enrolment tokens made", campaign=call.campaign, count=count)
     return answer(EnrolmentTokens(tokens), 201)
@@ -63,13 +72,12 @@ async def publish(call: Call) -> Response:
     """Make and publish the list."""
     manifest = await _acted(call, "publish", call.campaign, call.collector.lifecycle.publish, call.campaign)
     tell("list published", campaign=call.campaign, manifest=manifest.sha256, records=manifest.records)
-    return answer(ListPublished.of(manifest))
+    return answer(ListPublished.of(manifest, cautions_of_list(manifest.records, manifest.opt_in_people)))
 
 
 async def forecast(call: Call) -> Response:
     """What the list would probably hold."""
-    like = call.request.query_params.get("like", LIKE)
-    collector = call.collector
+    like, collector = population(call), call.collector
     return answer(await in_thread(forecast_of_campaign, collector.store, collector.opt_in, call.campaign, like))
 
 
@@ -105,13 +113,14 @@ async def delete(call: Call) -> Response:
     """Delete a campaign."""
     await _acted(call, "delete", call.campaign, call.collector.lifecycle.delete, call.campaign)
     await in_thread(call.collector.book.forget_closed)
+    call.collector.side_work.forget()
     tell("campaign deleted", campaign=call.campaign)
     return answer(Deleted(True))
 
 
 async def show_status(call: Call) -> Response:
     """How a campaign stands."""
-    return answer(await in_thread(status, call.collector.store, call.collector.clock, call.campaign))
+    return answer(await in_thread(call.collector.board.status, call.campaign))
 
 
 async def show_export(call: Call) -> Response:
@@ -126,9 +135,7 @@ async def metrics(call: Call) -> Response:
 
 async def show_audit(call: Call) -> Response:
     """Operators' acts."""
-    campaign, before, max_entries = _asked(call)
-    entries = await in_thread(lambda: call.collector.trail.entries(campaign, before=before, max_entries=max_entries))
-    return answer(AuditTrail(entries))
+    return answer(AuditTrail(await in_thread(call.collector.trail.entries, *_asked(call))))
 
 
 async def show_clock(call: Call) -> Response:
@@ -138,7 +145,7 @@ async def show_clock(call: Call) -> Response:
 
 async def accept_clock(call: Call) -> Response:
     """An operator says that the system's clock is right."""
-    day = require_day("day", _decoded(call, ClockConfirmation.from_bytes).day)
+    day = require_day("day", decoded(call, ClockConfirmation.from_bytes).day)
     await _acted(call, "accept-clock", None, call.collector.accept_clock, day)
     tell("the clock was confirmed", day=day.isoformat())
     return answer(reading(call.collector.clock).message)
@@ -169,30 +176,34 @@ def _actor(call: Call) -> Actor:
     return holder_of(operator_id(call.request.headers["authorization"].partition(" ")[2]))
 
 
-def _asked(call: Call) -> tuple[str | None, int | None, int]:
-    """Which entries of the audit trail: of which campaign, before which, how many."""
-    values = call.request.query_params
-    for name in values:
-        if name not in _AUDIT_QUERY or len(values.getlist(name)) > 1:
-            raise ParameterError(name, values[name], f"one of {', '.join(_AUDIT_QUERY)}, once", "Leave it out.")
+def _asked(call: Call) -> tuple[AuditFilter, int]:
+    """Which entries of the audit trail, and how many."""
+    values = asked(call, _AUDIT_QUERY)
     if "campaign" in values:
         require_campaign_id(values["campaign"])
-    before = _whole(values["before"], "before", _MAX_NUMBER) if "before" in values else None
-    return values.get("campaign"), before, _whole(values.get("max_entries", "100"), "max_entries", MAX_ENTRIES)
+    chosen = AuditFilter(
+        campaign=values.get("campaign"),
+        act=_matching(values, "act", _NAME, "a name such as publish"),
+        outcome=_matching(values, "outcome", _NAME, "done, refused, or a problem's name"),
+        token=_matching(values, "token", _TOKEN_ID, "12 hexadecimal digits"),
+        since=require_day("since", values["since"]) if "since" in values else None,
+        until=require_day("until", values["until"]) if "until" in values else None,
+        before=_whole(values["before"], "before", _MAX_NUMBER) if "before" in values else None,
+    )
+    return chosen, _whole(values.get("max_entries", "100"), "max_entries", MAX_ENTRIES)
+
+
+def _matching(values: Mapping[str, str], name: str, pattern: re.Pattern[str], legal: str) -> str | None:
+    value = values.get(name)
+    if value is not None and not pattern.fullmatch(value):
+        raise ParameterError(name, value[:80], legal, "Leave it out to see all.")
+    return value
 
 
 def _whole(text: str, name: str, max_value: int) -> int:
     if not text.isascii() or not text.isdigit() or len(text) > len(str(max_value)) or not 1 <= int(text) <= max_value:
         raise ParameterError(name, text, f"a whole number from 1 to {max_value}", "Write it in decimal digits.")
     return int(text)
-
-
-def _decoded(call: Call, read: Callable[[bytes], T]) -> T:
-    """The message of a body; what is not even of its form is malformed, whatever its values."""
-    try:
-        return read(call.body)
-    except ParameterError as error:
-        raise Refused("malformed", f"The body is not as the documentation says: {error}") from error
 
 
 ENDPOINTS = (
@@ -233,8 +244,9 @@ ENDPOINTS = (
         "manage",
         forecast,
         "What the list would probably hold, from the number of opt-in people and the terms alone",
-        ListForecast,
+        ForecastAnswer,
         refuses=("not-found", "wrong-state", "invalid-parameter"),
+        query=POPULATION,
     ),
     Endpoint(
         "POST",

@@ -27,7 +27,13 @@ _POLICY = (
     "manifest-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
     "require-trusted-types-for 'script'; trusted-types {types}"
 )
+_CONSOLE_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types 'none'"
+)
 _POLICIES = {
+    "console.html": _CONSOLE_POLICY,
     "index.html": _POLICY.format(types="'none'"),
     "campaign.html": _POLICY.format(types="'none'"),
     "search.html": _POLICY.format(types="blendp-search-worker"),
@@ -38,6 +44,7 @@ _POLICIES = {
 _OF_OWN_ORIGIN = {
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
     "x-dns-prefetch-control": "off",
     "x-frame-options": "DENY",
     "vary": "accept-encoding",
@@ -96,6 +103,11 @@ async def home(call: Call) -> Response:
     return _page("index.html", call)
 
 
+async def console(call: Call) -> Response:
+    """The operators' page; it is empty without a token, which its script asks for."""
+    return _page("console.html", call)
+
+
 async def campaign_page(call: Call) -> Response:
     """Everything public about a campaign."""
     return await _page_of_campaign("campaign.html", call)
@@ -152,6 +164,15 @@ _PAGE_OF_CAMPAIGN = {**_PAGE, 404: "A page that says that there is no such campa
 
 ENDPOINTS = (
     Endpoint("GET", addresses.HOME, PAGE, home, "A page of all campaigns", gives=_PAGE, answer_type=HTML_TYPE),
+    Endpoint(
+        "GET",
+        addresses.CONSOLE,
+        PAGE,
+        console,
+        "The operators' page, which asks for a token and shows nothing without one",
+        gives=_PAGE,
+        answer_type=HTML_TYPE,
+    ),
     Endpoint(
         "GET",
         addresses.CAMPAIGN_PAGE,

@@ -15,7 +15,18 @@ A campaign's states, each reached from the one before:
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Column, ForeignKey, Integer, LargeBinary, MetaData, SmallInteger, String, Table
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    SmallInteger,
+    String,
+    Table,
+)
 
 from blendp.service.store.partitions import PARTITIONED_BY
 from blendp.wire.index import STATES as TOLD_STATES
@@ -68,6 +79,15 @@ enrolment = Table(
     Column("state", String(16), nullable=False, comment="unused, used, deleted"),
     Column("sealed", LargeBinary, comment="the records, encrypted with a key that is no part of this database"),
     Column("nonce", LargeBinary, comment="SHA-256 of what the device drew to have its retries known by"),
+    Index("ix_enrolment_campaign", "campaign", "state"),
+)
+
+opt_in_intake = Table(
+    "opt_in_intake",
+    metadata,
+    Column("campaign", Integer, ForeignKey("campaign.number"), primary_key=True),
+    Column("day", _DAY, primary_key=True),
+    Column("count", BigInteger, nullable=False, comment="people whose records were accepted on this day"),
 )
 
 report = Table(

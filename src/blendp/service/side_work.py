@@ -1,0 +1,170 @@
+"""Slow work in a process of its own, so that reports do not wait for it: one piece at a time, at the lowest priority,
+within bounds of time, and kept for those who ask for the same again.
+
+The process gets what it needs on its standard input, and nothing else of the service: no key, no database, no token.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import resource
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from blendp.canonical import sha256
+from blendp.errors import ParameterError
+from blendp.service.journal import warn
+from blendp.service.refusal import Refused
+
+PLAN, FILES = "plan", "files"
+MAX_SECONDS = {PLAN: 20.0, FILES: 120.0}
+"""How long each kind of work may take."""
+
+_MAX_IN_LINE = 8
+_MAX_KEPT_BYTES = 32 << 20
+_NICENESS = 19
+_RETRY_SECONDS = 5
+_NOT_ALLOWED = 3
+"""The exit code of work that a parameter does not allow; the output says which, and why."""
+
+_ENVIRONMENT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "PYTHONPATH", "MPLCONFIGDIR", "XDG_CACHE_HOME")
+"""What the process is told of its surroundings: the service's own variables may hold secrets."""
+
+_ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+
+
+@dataclass
+class SideWork:
+    """What is being done aside, and what was."""
+
+    command: Sequence[str] = (sys.executable, "-m", "blendp.service.side_work")
+    max_seconds: Mapping[str, float] = field(default_factory=lambda: MAX_SECONDS)
+    _kept: dict[str, bytes] = field(default_factory=dict, repr=False)
+    _in_line: int = 0
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)
+
+    async def result(self, kind: str, request: bytes) -> bytes:
+        """What this kind of work makes of a request; raises :class:`Refused` where too many wait, or it fails."""
+        name = kind + sha256(request)
+        if (kept := self._kept.get(name)) is not None:
+            return kept
+        if self._in_line >= _MAX_IN_LINE:
+            raise Refused("busy", "Too many wait for slow work: try again.", retry_after=_RETRY_SECONDS)
+        self._in_line += 1
+        try:
+            async with self._turn:
+                return self._kept.get(name) or self._keep(name, await self._run(kind, request))
+        finally:
+            self._in_line -= 1
+
+    def forget(self) -> None:
+        """Keep nothing of what was done: something that it was made of is to be deleted."""
+        self._kept.clear()
+
+    def _keep(self, name: str, data: bytes) -> bytes:
+        """The oldest go first where there is too much."""
+        self._kept[name] = data
+        while len(self._kept) > 1 and sum(map(len, self._kept.values())) > _MAX_KEPT_BYTES:
+            del self._kept[next(iter(self._kept))]
+        return data
+
+    async def _run(self, kind: str, request: bytes) -> bytes:
+        seconds = self.max_seconds[kind]
+        process = await asyncio.create_subprocess_exec(
+            *self.command,
+            kind,
+            str(seconds),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            env={**{name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}, **_ONE_THREAD},
+        )
+        try:
+            async with asyncio.timeout(seconds):
+                data, _ = await process.communicate(request)
+        except TimeoutError:
+            warn("slow work took too long", kind=kind, seconds=seconds)
+            raise Refused(
+                "busy", f"This takes more than {seconds:g} seconds, so it is not done.", retry_after=600
+            ) from None
+        finally:
+            if process.returncode is None:
+                with suppress(ProcessLookupError):
+                    process.kill()
+                await process.wait()
+        if process.returncode == _NOT_ALLOWED:
+            raise Refused("invalid-parameter", data.decode("utf-8"))
+        if process.returncode:
+            warn("slow work failed", kind=kind, code=process.returncode)
+            raise Refused("internal", "This could not be computed; operators find the failure in the service's log.")
+        return data
+
+
+def plan_request(terms: bytes, people: int, planned_people: int, clients: int, like: str) -> bytes:
+    """The request for a plan: how many make the list, and with how many people of both groups errors are planned."""
+    return msgspec.msgpack.encode((terms, people, planned_people, clients, like))
+
+
+def files_request(release: bytes, head_list: bytes, title: str) -> bytes:
+    """The request for the files of a release."""
+    return msgspec.msgpack.encode((release, head_list, title))
+
+
+def _plan(request: bytes) -> bytes:
+    from blendp.render.plan.forecast import error_words
+    from blendp.service.forecast import forecast_of, in_words, planned_errors
+    from blendp.wire.campaign import Terms
+    from blendp.wire.forecast import MAX_RANKS, CampaignPlan, PlannedError
+
+    data, people, planned_people, clients, like = msgspec.msgpack.decode(request)
+    terms = Terms.from_bytes(data)
+    errors = planned_errors(terms, planned_people, clients, like)
+    return CampaignPlan(
+        people=planned_people,
+        clients=clients,
+        like=like,
+        list_forecast=in_words(forecast_of(terms, people, like)),
+        errors=[PlannedError(one.rank, one.probability, one.std_error) for one in errors[:MAX_RANKS]],
+        sentence=error_words(errors[0]) if errors else None,
+    ).to_bytes()
+
+
+def _files(request: bytes) -> bytes:
+    from blendp.headlist import HeadList
+    from blendp.render.release.document import release_of_document
+    from blendp.render.release.files import write_readable
+    from blendp.wire.files import READABLE
+    from blendp.wire.releases import read_release
+
+    data, head_list, title = msgspec.msgpack.decode(request)
+    document = read_release(data)
+    release = release_of_document(document, HeadList.from_bytes(head_list))
+    with tempfile.TemporaryDirectory(prefix="blendp-files-") as folder:
+        write_readable(release, document["card"], Path(folder), title=title, collected=True)
+        return msgspec.msgpack.encode({name: (Path(folder) / name).read_bytes() for name in READABLE})
+
+
+_WORK: Mapping[str, Callable[[bytes], bytes]] = {PLAN: _plan, FILES: _files}
+
+
+def main(kind: str, seconds: str) -> None:
+    """Do one piece of work: the request comes in, the result goes out. It ends by itself should nobody wait for it."""
+    os.nice(_NICENESS)
+    cpu_seconds = int(float(seconds)) + 1
+    resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds))
+    try:
+        sys.stdout.buffer.write(_WORK[kind](sys.stdin.buffer.read()))
+    except ParameterError as error:
+        sys.stdout.buffer.write(str(error).encode("utf-8"))
+        sys.exit(_NOT_ALLOWED)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

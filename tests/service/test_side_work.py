@@ -1,0 +1,162 @@
+"""Slow work aside: bounded in time and in line, kept, and told nothing that it does not need."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from blendp.service import side_work
+from blendp.service.refusal import Refused
+from blendp.service.side_work import FILES, PLAN, SideWork, plan_request
+from blendp.wire.campaign import Terms
+from blendp.wire.forecast import CampaignPlan
+from tests.service.helpers import terms_of
+
+ECHO = "import sys; sys.stdout.buffer.write(sys.argv[1].encode() + b' ' + sys.stdin.buffer.read())"
+
+
+def aside(program: str, **seconds: float) -> SideWork:
+    """Work that a program of a line does."""
+    return SideWork((sys.executable, "-c", program), {PLAN: 60.0, FILES: 60.0, **seconds})
+
+
+def noting(folder: Path) -> str:
+    """A program that notes when it begins and ends, and takes a moment."""
+    return (
+        f"import sys, time, os; asked = sys.stdin.read(); notes = open({str(folder / 'notes')!r}, 'a')\n"
+        "for word in ('begin', 'end'): notes.write(f'{word} {asked}\\n'); notes.flush(); time.sleep(0.05)\n"
+        "sys.stdout.write(asked)"
+    )
+
+
+async def refusal(work: Awaitable[bytes]) -> Refused:
+    with pytest.raises(Refused) as caught:
+        await work
+    return caught.value
+
+
+def test_the_same_question_is_answered_once(tmp_path: Path) -> None:
+    async def ask() -> list[bytes]:
+        work = aside(noting(tmp_path))
+        answers = await asyncio.gather(*(work.result(PLAN, b"one") for _ in range(4)))
+        answers.append(await work.result(PLAN, b"one"))
+        work.forget()
+        return [*answers, await work.result(PLAN, b"one")]
+
+    assert asyncio.run(ask()) == [b"one"] * 6
+    assert (tmp_path / "notes").read_text() == "begin one\nend one\n" * 2
+
+
+def test_one_piece_at_a_time_and_few_in_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(side_work, "_MAX_IN_LINE", 3)
+
+    async def ask() -> list[bytes | BaseException]:
+        work = aside(noting(tmp_path))
+        names = (f"{number}".encode() for number in range(5))
+        return await asyncio.gather(*(work.result(PLAN, name) for name in names), return_exceptions=True)
+
+    answers = asyncio.run(ask())
+    assert answers[:3] == [b"0", b"1", b"2"]
+    assert [one.problem.slug for one in answers[3:] if isinstance(one, Refused)] == ["busy", "busy"]
+    assert (tmp_path / "notes").read_text() == "".join(f"begin {number}\nend {number}\n" for number in range(3))
+
+
+def test_what_takes_too_long_is_ended_and_others_go_on(tmp_path: Path) -> None:
+    program = f"import os, sys, time; open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid())); time.sleep(600)"
+
+    async def ask() -> Refused:
+        work = aside(f"import sys; (sys.argv[1] == 'plan') and exec({program!r}); {ECHO[12:]}", plan=2.0)
+        refused = await refusal(work.result(PLAN, b""))
+        assert await work.result(FILES, b"next") == b"files next"
+        return refused
+
+    refused = asyncio.run(ask())
+    assert (refused.problem.slug, refused.retry_after) == ("busy", 600)
+    assert not [path for path in tmp_path.glob("pid") if Path(f"/proc/{path.read_text()}/cmdline").exists()]
+
+
+def test_work_that_is_not_waited_for_any_more_is_ended(tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    program = f"import os, time; open({str(pid)!r}, 'w').write(str(os.getpid())); time.sleep(600)"
+
+    async def ask() -> None:
+        asking = asyncio.create_task(aside(program).result(PLAN, b""))
+        while not (pid.exists() and pid.read_text()):
+            await asyncio.sleep(0.01)
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+
+    asyncio.run(ask())
+    assert not Path(f"/proc/{pid.read_text()}/cmdline").exists()
+
+
+@pytest.mark.parametrize(
+    ("program", "slug", "detail"),
+    [
+        ("raise ValueError('a person wrote this')", "internal", "could not be computed"),
+        (
+            "import sys; sys.stdout.write('size = 0 is not allowed'); sys.exit(3)",
+            "invalid-parameter",
+            "size = 0 is not",
+        ),
+    ],
+)
+def test_failures_are_refusals_and_nothing_is_kept(program: str, slug: str, detail: str) -> None:
+    async def ask() -> list[Refused]:
+        work = aside(program)
+        return [await refusal(work.result(PLAN, b"")) for _ in range(2)]
+
+    for refused in asyncio.run(ask()):
+        assert refused.problem.slug == slug
+        assert detail in refused.detail
+        assert "a person wrote" not in refused.detail
+
+
+def test_the_process_is_told_nothing_of_the_service(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The service's variables may hold the database's password, or an operator's token."""
+    for name in ("BLENDP_COLLECTOR_SETTINGS", "BLENDP_DATABASE", "BLENDP_TOKEN", "PGPASSWORD"):
+        monkeypatch.setenv(name, "secret")
+    program = "import json, os, sys; sys.stdout.write(json.dumps([dict(os.environ), os.listdir('/proc/self/fd')]))"
+    environment, files = json.loads(asyncio.run(aside(program).result(PLAN, b"")))
+    assert "secret" not in environment.values()
+    assert environment["OMP_NUM_THREADS"] == "1"
+    assert len(files) <= 5, "no file or connection of the service is open in it"
+
+
+def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(side_work, "_MAX_KEPT_BYTES", 25)
+
+    async def ask() -> SideWork:
+        work = aside(ECHO)
+        for name in (b"aaaa", b"bbbb", b"cccc"):
+            await work.result(PLAN, name)
+        return work
+
+    assert list(asyncio.run(ask())._kept.values()) == [b"plan bbbb", b"plan cccc"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "check"),
+    [
+        ({"min_opt_in": 2000}, lambda plan: [one.rank for one in plan.errors[:3]] == [1, 2, 3]),
+        ({"opt_in_records": 3}, lambda plan: plan.errors == [] and plan.sentence is None),
+        (
+            {"size": None, "min_opt_in": 10**9, "expected_clients": 10**9},
+            lambda plan: plan.list_forecast.high == 20_000,
+        ),
+    ],
+)
+def test_a_plan_of_any_terms_is_made(fields: dict[str, Any], check: Callable[[CampaignPlan], bool]) -> None:
+    """Also of terms that no sane operator would write: it ends."""
+    terms = Terms(**terms_of(**fields))
+    request = plan_request(terms.to_bytes(), terms.min_opt_in, terms.min_opt_in, terms.expected_clients, "aol")
+    plan = CampaignPlan.from_bytes(side_work._plan(request))
+    assert check(plan), plan
+    assert (plan.people, plan.clients) == (terms.min_opt_in, terms.expected_clients)
