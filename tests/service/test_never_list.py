@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from blendp.service.audit import AuditFilter
 from blendp.service.campaigns import find, list_of
 from blendp.service.collector import CollectorService
 from blendp.service.never_list import NeverList
@@ -51,7 +52,7 @@ def test_a_list_goes_without_and_is_as_long_as_it_may_be(tmp_path: Path, never: 
     never.write_text(f"{text}\n")
     assert collector.lifecycle.publish("c1").records == 2
     assert queries(collector) == ["q0", "q2"]
-    assert collector.trail.entries("c1")[0].detail == "records left out because they are never listed: 1"
+    assert collector.trail.entries(AuditFilter("c1"))[0].detail == "records left out because they are never listed: 1"
     collector.close()
 
 
@@ -66,7 +67,7 @@ def test_no_list_is_made_without_the_file(tmp_path: Path, never: Path, content: 
         collector.lifecycle.publish("c1")
     never.write_text("")
     assert collector.lifecycle.publish("c1").records == 3
-    assert collector.trail.entries("c1")[0].detail == ""
+    assert collector.trail.entries(AuditFilter("c1"))[0].detail == ""
     collector.close()
 
 

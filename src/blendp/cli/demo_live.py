@@ -24,7 +24,6 @@ from blendp.wire import addresses
 from blendp.wire.addresses import of_campaign
 
 FOLDER = FolderName("blendp-demo-", ".served")
-CONSOLE = "/console"
 
 STORY, YOU = "the story", "you"
 """Whose tokens there are, as the audit trail names them."""
@@ -47,7 +46,7 @@ def play(like: str, users: int | None, seed: int, *, browser: bool) -> None:
             live = _prepared(collector, story)
             _tell(collector, story, live)
             if browser:
-                open_browser(collector.url + CONSOLE)
+                open_browser(collector.url + addresses.CONSOLE)
             _stay(collector, live)
     finally:
         folder.remove()
@@ -73,7 +72,7 @@ def _tell(collector: CollectorProcess, story: Story, live: LiveCampaign) -> None
     """Where to look, and how to get in: the token is no part of an address, since browsers remember those."""
     newest = story.released[-1].name
     for name, value in (
-        ("Console", collector.url + CONSOLE),
+        ("Console", collector.url + addresses.CONSOLE),
         ("Campaign", collector.url + of_campaign(addresses.CAMPAIGN_PAGE, newest)),
         ("Search", collector.url + of_campaign(addresses.SEARCH_PAGE, newest)),
         ("Token", collector.tokens[YOU]),

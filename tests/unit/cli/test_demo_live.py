@@ -76,7 +76,7 @@ def test_everything_is_shown_alive_and_nothing_stays(tmp_path: Path) -> None:
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+", url)
         assert re.fullmatch(rf"{url}/campaigns/searches-\d{{4}}-w\d\d", shown["Campaign"])
         assert shown["Search"] == shown["Campaign"] + "/search"
-        for page in ("Campaign", "Search"):
+        for page in ("Console", "Campaign", "Search"):
             answer = httpx.get(shown[page])
             assert (answer.status_code, answer.headers["content-type"].partition(";")[0]) == (200, "text/html")
         with OperatorClient(url, shown["Token"]) as operator:
