@@ -26,16 +26,16 @@ from blendp.service.private_files import PrivateFiles, make_private
 from blendp.service.settings import Settings
 from blendp.service.status import overview
 from blendp.service.store.reports import keep_reports
-from blendp.wire import Envelope, SigningKey
+from blendp.wire import Envelope, SigningKey, Terms
 from blendp.wire.envelope import SignatureError
 from blendp.wire.media_types import BACKUP_TYPE
-from tests.service.helpers import enrolment_body
+from tests.service.helpers import enrolment_body, records_of
 from tests.service.postgres import Postgres
 from tests.support import WHO
 from tests.unit.cli.test_serve import blendp
 
 DAYS = {"opens": "2026-01-01", "opt_in_until": "2100-01-01", "reports_until": "2100-02-02"}
-TERMS = {"title": "What is asked", **WHO, **DAYS}
+TERMS: dict[str, Any] = {"title": "What is asked", **WHO, **DAYS}
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.xdist_group("postgres"))])
@@ -121,6 +121,30 @@ def test_there_and_back(databases: Places, tmp_path: Path) -> None:
     assert blendp("restore", str(out), *options(new), *known, "--overwrite")[0] == 0
     collector = CollectorService.open(new)
     assert [one.campaign for one in overview(collector.store)] == ["one", "two"]
+    collector.close()
+
+
+def test_a_database_of_an_earlier_version_is_backed_up_as_it_is_and_migrated_when_restored(
+    databases: Places, tmp_path: Path
+) -> None:
+    old, new, out = databases.new(tmp_path / "old"), databases.new(tmp_path / "new"), tmp_path / "backup.tar"
+    fill(old, "one")
+    collector = CollectorService.open(old)
+    with collector.store.writing() as connection:
+        for statement in ("DROP TABLE opt_in_intake", "DROP INDEX ix_enrolment_campaign"):
+            connection.exec_driver_sql(statement)
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0001'")
+    collector.store.close()
+    assert blendp("backup", *options(old), "--with-keys", "--out", str(out))[0] == 0
+    assert blendp("restore", str(out), *options(new), "--key", backup_key(old))[0] == 0
+    collector = CollectorService.open(new)
+    terms = Terms(campaign="one", **TERMS)
+    for token in collector.opt_in.enrol("one", 2):
+        collector.opt_in.receive("one", token, records_of(terms, 0))
+    shown = collector.board.status("one")
+    today = collector.clock().isoformat()
+    assert [(one.day, one.people) for one in shown.opt_in_by_day] == [(today, 2)]
+    assert (shown.opt_in.people, shown.opt_in.enrolments) == (2, 4)
     collector.close()
 
 

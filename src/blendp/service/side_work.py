@@ -1,4 +1,4 @@
-"""Slow work in a process of its own, so that reports do not wait for it: one piece at a time, at the lowest priority,
+"""Slow work in a process of its own, so that reports do not wait for it: one piece at a time, at a low priority,
 within bounds of time, and kept for those who ask for the same again.
 
 The process gets what it needs on its standard input, and nothing else of the service: no key, no database, no token.
@@ -24,12 +24,12 @@ from blendp.service.journal import warn
 from blendp.service.refusal import Refused
 
 PLAN, FILES = "plan", "files"
-MAX_SECONDS = {PLAN: 20.0, FILES: 120.0}
+MAX_SECONDS = {PLAN: 60.0, FILES: 180.0}
 """How long each kind of work may take."""
 
 _MAX_IN_LINE = 8
 _MAX_KEPT_BYTES = 32 << 20
-_NICENESS = 19
+_NICENESS = 10
 _RETRY_SECONDS = 5
 _NOT_ALLOWED = 3
 """The exit code of work that a parameter does not allow; the output says which, and why."""
@@ -44,7 +44,7 @@ _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
 class SideWork:
     """What is being done aside, and what was."""
 
-    command: Sequence[str] = (sys.executable, "-m", "blendp.service.side_work")
+    command: Sequence[str] = (sys.executable, "-P", "-m", "blendp.service.side_work")
     max_seconds: Mapping[str, float] = field(default_factory=lambda: MAX_SECONDS)
     _kept: dict[str, bytes] = field(default_factory=dict, repr=False)
     _in_line: int = 0
