@@ -15,7 +15,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Download, Locator, Page, Route, expect
 
+from blendp.render.plan.forecast import forecast_words
 from blendp.render.tables import text_of_cell
+from blendp.service.campaigns import find, terms_of
+from blendp.service.cautions import cautions_of_terms, statements_of_terms
+from blendp.service.forecast import forecast_of
 from blendp.service.http.pages import web_files
 from blendp.wire.envelope import Envelope
 from tests.browser.accessibility import violations
@@ -204,6 +208,9 @@ def test_the_token_is_in_no_address_and_in_nothing_that_outlives_the_tab(
         page.reload()
         ready(page)
         expect(page.locator("h1")).to_contain_text("winter")
+        with page.context.expect_page() as opened:
+            page.get_by_role("link", name="The public page").click()
+        assert opened.value.evaluate("sessionStorage.length") == 0
         other = page.context.new_page()
         other.goto(served.page("/console"))
         expect(other.get_by_label("Your token")).to_be_visible()
@@ -354,6 +361,23 @@ def test_a_campaign_that_takes_opt_in_people(browser: Browser, served: Library, 
             expect(panel(page, absent)).to_be_hidden()
         require_looks(page)
         assert misplaced_labels(page) == []
+
+
+def test_the_day_on_which_a_minimum_is_reached_is_drawn(
+    browser: Browser, served: Library, tokens: dict[str, str]
+) -> None:
+    def quicker(answer: dict[str, Any]) -> None:
+        sentence = f"At 25 a day the minimum is reached on {day(9)}."
+        reached = {"outlook": "on-course", "per_day": 25.0, "reached": day(9), "sentence": sentence}
+        answer["opt_in"]["pace"] |= reached
+
+    with served.tampered({"status": changed(quicker)}), campaign(browser, served, tokens["look"], SPRING) as page:
+        progress = panel(page, "progress")
+        expect(progress).to_contain_text(f"At 25 a day the minimum is reached on {day(9)}.")
+        expect(progress.locator(".plot .coming")).to_have_count(9)
+        expect(progress.locator("figcaption")).to_contain_text("at today's pace")
+        assert misplaced_labels(page) == []
+        require_looks(page)
 
 
 def test_a_campaign_that_takes_reports(browser: Browser, served: Library, tokens: dict[str, str]) -> None:
@@ -618,6 +642,7 @@ def test_a_campaign_is_created_after_a_look_at_its_cautions(
         dialog.get_by_label("Last day of reports (UTC)").fill(day(40))
         dialog.get_by_role("button", name="Check the terms").click()
         expect(dialog).to_contain_text("is below 100: single people come into sight.")
+        said = dialog.inner_text()
         expect(dialog).to_contain_text("The list will probably be too short")
         expect(dialog).to_contain_text("where people are missing, everything is deleted")
         expect(dialog).to_contain_text("room for")
@@ -634,6 +659,11 @@ def test_a_campaign_is_created_after_a_look_at_its_cautions(
         expect(page.locator("h1")).to_have_text("Popular searches, summer")
         ready(page)
         expect(panel(page, "audit")).to_contain_text("Head librarian")
+    with workshop.opened() as collector, collector.store.reading() as connection:
+        terms = terms_of(connection, find(connection, "summer").number)
+    forecast = forecast_of(terms, terms.min_opt_in)
+    printed = [*cautions_of_terms(terms), *statements_of_terms(terms), forecast_words(forecast)]
+    assert [sentence for sentence in printed if sentence not in said] == [], "as the command line prints them"
 
 
 def test_tokens_are_shown_once(browser: Browser, workshop: Library, tokens: dict[str, str]) -> None:
