@@ -86,6 +86,7 @@ def configured(token: str | None) -> SchemathesisConfig:
     return SchemathesisConfig.from_dict(
         {
             "seed": 1,
+            "request-timeout": 120,
             **({"auth": {"openapi": {"token": {"bearer": token}}}} if token else {}),
             "continue-on-failure": True,
             "generation": {"deterministic": True, "max-examples": EXAMPLES, "database": "none", "no-shrink": True},

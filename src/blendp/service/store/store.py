@@ -208,8 +208,12 @@ def open_store(settings: Settings, prepare: Callable[[Engine], None] = require_n
     else:
         event.listen(engine, "connect", _set_up_postgresql)
     store = Store(engine)
-    with store._told():
-        prepare(engine)
+    try:
+        with store._told():
+            prepare(engine)
+    except BaseException:
+        store.close()
+        raise
     return store
 
 
