@@ -3,13 +3,14 @@ import { type Child, element, fill } from "../ui/elements.ts";
 import { count, visible } from "../ui/texts.ts";
 import { stateName } from "../pages/states.ts";
 import { linkTo } from "./address.ts";
-import { api, type AuditEntry, type Overview, type Summary, type TokenHolder } from "./api.ts";
+import { api, type AuditEntry, type ByItself, type Overview, type Summary, type TokenHolder } from "./api.ts";
 import { actionButton } from "./next_step.ts";
 import { whoActed } from "./panels/audit.ts";
+import { comesInTime } from "./panels/deadlines.ts";
 import { meter } from "./panels/progress.ts";
 import { type Sheet, table } from "./sheet.ts";
 
-const HAPPENS = { publish: "the list is published", release: "the result is released", delete: "everything is deleted" };
+const HAPPENS = { publish: "the list is published", release: "the result is released" };
 
 export function overviewParts(
   { campaigns, left_out, today, clock }: Overview,
@@ -68,6 +69,11 @@ const deletedSheet = (entries: readonly AuditEntry[]): Sheet => ({
   rows: entries.map((entry) => [entry.campaign, entry.time, whoActed(entry), entry.detail]),
 });
 
+const happens = ({ after, would_be }: ByItself): string =>
+  would_be === "delete"
+    ? `If people are still missing after ${after}, everything is deleted.`
+    : `By itself after ${after}: ${HAPPENS[would_be]}.`;
+
 const urgentFirst = (one: Summary, other: Summary): number => Number(other.next.urgent) - Number(one.next.urgent);
 
 function summary(campaigns: readonly Summary[], today: string): string {
@@ -91,9 +97,8 @@ const nothingYet = (): Child =>
 
 function line({ campaign, title, state, next, opt_in, clients, released, by_itself }: Summary): HTMLElement {
   const id = `campaign-${campaign}`;
-  const when = released
-    ? `Released on ${released}.`
-    : by_itself && `By itself after ${by_itself.after}: ${HAPPENS[by_itself.would_be]}.`;
+  const when = released ? `Released on ${released}.` : by_itself && happens(by_itself);
+  const isAtRisk = by_itself?.would_be === "delete" && !comesInTime(by_itself.act === "publish" ? opt_in.pace : clients.pace);
   return element(
     "li",
     { class: next.urgent ? "card urgent" : "card" },
@@ -108,7 +113,7 @@ function line({ campaign, title, state, next, opt_in, clients, released, by_itse
       "p",
       { class: "what" },
       visible(next.sentence),
-      when && element("small", { class: by_itself?.would_be === "delete" ? "removed" : null }, when),
+      when && element("small", { class: isAtRisk ? "removed" : null }, when),
     ),
     element(
       "div",

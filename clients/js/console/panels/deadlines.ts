@@ -3,7 +3,7 @@ import type { Terms } from "../../src/terms.ts";
 import { dayNumber } from "../../src/days.ts";
 import { type Child, element } from "../../ui/elements.ts";
 import { visible } from "../../ui/texts.ts";
-import type { ByItself, Status } from "../api.ts";
+import type { ByItself, Pace, Status } from "../api.ts";
 import type { Panel } from "./panel.ts";
 
 const HAPPENS = {
@@ -19,6 +19,8 @@ export const deadlines: Panel = {
     status.state,
     status.today,
     status.by_itself,
+    status.opt_in.pace.outlook,
+    status.clients.pace.outlook,
     status.published,
     status.released,
     documents?.terms.sha256,
@@ -26,18 +28,22 @@ export const deadlines: Panel = {
   draw: ({ status, documents }) => [byItself(status), timeline(status, documents?.terms ?? null)],
 };
 
-function byItself({ by_itself, state }: Status): Child {
+/** Whether a group is enough in time, as far as its pace says. */
+export const comesInTime = ({ outlook }: Pace): boolean => outlook === "reached" || outlook === "on-course";
+
+function byItself({ by_itself, state, opt_in, clients }: Status): Child {
   if (!by_itself)
     return element(
       "p",
       {},
       state === "released" ? "Nothing more happens by itself: the result is public." : "A step is being taken right now.",
     );
-  const { after, would_be, last } = by_itself;
+  const { act, after, would_be, last } = by_itself;
+  const isAtRisk = would_be === "delete" && !comesInTime((act === "publish" ? opt_in : clients).pace);
   return [
     element(
       "p",
-      { class: would_be === "delete" ? "bad" : null },
+      { class: isAtRisk ? "bad" : null },
       element("strong", {}, "If you do nothing: "),
       `after ${after} ${HAPPENS[would_be]}${would_be === "delete" ? ". That changes if they come in time." : ", if there are still people enough."}`,
     ),
