@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,14 @@ from schemathesis.config import SchemathesisConfig
 from schemathesis.engine import Status, events, from_schema
 from starlette.applications import Starlette
 
+from blendp.errors import ParameterError
+from blendp.service import side_work
 from blendp.service.http import endpoints, make_app
 from blendp.service.http.app import ENDPOINTS
 from blendp.service.http.endpoints import RequestGuard
 from blendp.service.http.openapi import openapi
+from blendp.service.refusal import Refused
+from blendp.service.side_work import SideWork
 from blendp.wire.media_types import BATCH_TYPE
 from tests.service.helpers import keep_rows, open_collector, published_campaign, terms_of
 
@@ -39,6 +44,16 @@ _FROM_ANSWERS = {"responses": False}
 """Answers hold random keys and hashes; what is sent must not depend on them."""
 
 
+class AtOnce(SideWork):
+    """Does slow work here, without a process for each example."""
+
+    async def _run(self, kind: str, request: bytes) -> bytes:
+        try:
+            return side_work._WORK[kind](request)
+        except ParameterError as error:
+            raise Refused("invalid-parameter", str(error)) from error
+
+
 @asynccontextmanager
 async def _nothing(_app: Starlette) -> AsyncIterator[None]:
     yield
@@ -48,7 +63,7 @@ async def _nothing(_app: Starlette) -> AsyncIterator[None]:
 def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Starlette, str, str]]:
     """The application over campaigns in several states, an operator's token, and an enrolment token."""
     monkeypatch.setattr(endpoints, "_FAILURES", (0.0, 0.0))
-    collector = open_collector(tmp_path)
+    collector = replace(open_collector(tmp_path), side_work=AtOnce())
     operator = collector.tokens.create("schema")
     published_campaign(collector, "reporting")
     done = published_campaign(collector, "released", min_clients=1)
@@ -89,6 +104,7 @@ def configured(token: str | None) -> SchemathesisConfig:
             "request-timeout": 120,
             **({"auth": {"openapi": {"token": {"bearer": token}}}} if token else {}),
             "continue-on-failure": True,
+            "request-timeout": 600,
             "generation": {"deterministic": True, "max-examples": EXAMPLES, "database": "none", "no-shrink": True},
             "phases": {
                 "examples": {"extra-data-sources": _FROM_ANSWERS},
