@@ -104,7 +104,6 @@ def configured(token: str | None) -> SchemathesisConfig:
             "request-timeout": 120,
             **({"auth": {"openapi": {"token": {"bearer": token}}}} if token else {}),
             "continue-on-failure": True,
-            "request-timeout": 600,
             "generation": {"deterministic": True, "max-examples": EXAMPLES, "database": "none", "no-shrink": True},
             "phases": {
                 "examples": {"extra-data-sources": _FROM_ANSWERS},
