@@ -31,9 +31,9 @@ from rich.table import Table
 from benchmarks.collector import ALONE, SQLITE, Row, Run, Scenario, preparing, run
 from benchmarks.collector_load import SINGLE
 from benchmarks.collector_servers import CAMPAIGN, Prepared, Server
+from blendp.service.board.status import StatusBoard
 from blendp.service.collector import CollectorService
 from blendp.service.settings import Settings
-from blendp.service.status import StatusBoard
 from blendp.service.store.reports import keep_reports
 
 BESIDE = "consoles"

@@ -17,9 +17,9 @@ from playwright.sync_api import Browser, Download, Locator, Page, Route, expect
 
 from blendp.render.plan.forecast import forecast_words
 from blendp.render.tables import text_of_cell
+from blendp.service.board.cautions import cautions_of_terms, statements_of_terms
+from blendp.service.board.forecast import forecast_of
 from blendp.service.campaigns import find, terms_of
-from blendp.service.cautions import cautions_of_terms, statements_of_terms
-from blendp.service.forecast import forecast_of
 from blendp.service.http.pages import web_files
 from blendp.wire.envelope import Envelope
 from tests.browser.accessibility import violations

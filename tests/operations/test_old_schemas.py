@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 
 from blendp.headlist import HeadList
-from blendp.service.campaigns import find, payload
+from blendp.service.campaigns import find, overview, payload
 from blendp.service.collector import CollectorService
 from blendp.service.settings import DATABASE_FILE, Settings
-from blendp.service.status import overview
 from blendp.service.store.migrations import known_schemas
 from blendp.wire import Manifest
 from tests.operations.freeze import HERE, REPORTS, take

@@ -11,10 +11,11 @@ import msgspec
 import pytest
 
 from blendp.service import campaigns
+from blendp.service.board.status import StatusBoard
+from blendp.service.campaigns import overview
 from blendp.service.collector import CollectorService
 from blendp.service.http import endpoints
 from blendp.service.http.app import ENDPOINTS
-from blendp.service.status import StatusBoard, overview
 from blendp.wire import Terms
 from blendp.wire.media_types import BATCH_TYPE, OPT_IN_TYPE, REPORT_TYPE
 from blendp.wire.tokens import SCOPES

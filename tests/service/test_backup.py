@@ -20,11 +20,10 @@ import pytest
 from blendp.errors import EngineError
 from blendp.service import backup as backup_module
 from blendp.service.backup import BACKUP_KEY, FORMAT, make_backup, restore_backup
-from blendp.service.campaigns import find, payload
+from blendp.service.campaigns import find, overview, payload
 from blendp.service.collector import CollectorService
 from blendp.service.private_files import PrivateFiles, make_private
 from blendp.service.settings import Settings
-from blendp.service.status import overview
 from blendp.service.store.migrations import known_schemas
 from blendp.service.store.reports import keep_reports
 from blendp.wire import Envelope, SigningKey, Terms

@@ -15,11 +15,11 @@ import pytest
 from blendp.headlist import HeadList
 from blendp.render.release.document import release_of_document
 from blendp.render.release.files import write_readable
-from blendp.service import list_changes, status
 from blendp.service.audit import LOCAL, AuditFilter
-from blendp.service.cautions import cautions_of_list, cautions_of_terms, statements_of_terms
+from blendp.service.board import list_changes, status
+from blendp.service.board.cautions import cautions_of_list, cautions_of_terms, statements_of_terms
+from blendp.service.board.forecast import expected_error, forecast_of, in_words
 from blendp.service.collector import CollectorService
-from blendp.service.forecast import expected_error, forecast_of, in_words
 from blendp.service.http import console
 from blendp.service.store.one_call import _OUTCOMES
 from blendp.wire.campaign import Terms

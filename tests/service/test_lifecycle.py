@@ -20,13 +20,12 @@ from blendp.curator import OptInCounts
 from blendp.errors import ParameterError
 from blendp.methods import Listed
 from blendp.service import lifecycle as lifecycle_module
-from blendp.service.campaigns import Book, envelope, find, keyed, opt_in_key, payload, pseudonym_key
+from blendp.service.campaigns import Book, envelope, export, find, keyed, opt_in_key, overview, payload, pseudonym_key
 from blendp.service.collector import CollectorService
 from blendp.service.counting import ReportCount
 from blendp.service.keyring import DESTROYED_AFTER_DAYS
 from blendp.service.refusal import Refused
 from blendp.service.settings import Settings
-from blendp.service.status import export, overview
 from blendp.service.store import reports as reports_module
 from blendp.service.store.schema import enrolment, report
 from blendp.wire import Envelope, Manifest, Terms, VerifyKey

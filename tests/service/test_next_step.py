@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from blendp.service.next_step import next_step
+from blendp.service.board.next_step import next_step
 from blendp.wire.audit import AuditEntry
 from blendp.wire.clock import ClockReading
 from blendp.wire.pace import Pace

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blendp.service.pace import MAX_FULL_DAYS, Arrivals
+from blendp.service.board.pace import MAX_FULL_DAYS, Arrivals
 from blendp.wire.pace import OUTLOOKS, Pace
 
 TODAY = datetime.date(2026, 11, 16)

@@ -20,10 +20,9 @@ from blendp.errors import EngineError
 from blendp.service import backup as backup_module
 from blendp.service import lifecycle as lifecycle_module
 from blendp.service.backup import make_backup, restore_backup
-from blendp.service.campaigns import find, pseudonym_key
+from blendp.service.campaigns import find, overview, pseudonym_key
 from blendp.service.collector import CollectorService
 from blendp.service.settings import Settings
-from blendp.service.status import overview
 from blendp.service.store import Store
 from blendp.service.store import partitions as partitions_module
 from blendp.service.store.partitions import empty_partition, make_partition

@@ -13,10 +13,10 @@ from blendp.client import Policy, make_report
 from blendp.evaluation.planner import forecast_list
 from blendp.render.release.checks import all_cautions, release_checks
 from blendp.reports import QUESTION_NUMBER
+from blendp.service.board.forecast import in_words
+from blendp.service.board.status import StatusBoard
 from blendp.service.collector import CollectorService
-from blendp.service.forecast import in_words
 from blendp.service.lifecycle import parameters_of
-from blendp.service.status import StatusBoard
 from blendp.wire import Terms, UploadedReport
 from blendp.wire.media_types import BATCH_TYPE
 from blendp.wire.reports import write_batch

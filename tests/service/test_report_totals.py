@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from sqlalchemy.engine import Connection
 
-from blendp.service import report_totals
+from blendp.service.board import report_totals
+from blendp.service.board.report_totals import ReportTotals
+from blendp.service.board.standing import Standings
+from blendp.service.board.status import StatusBoard
 from blendp.service.collector import CollectorService
-from blendp.service.report_totals import ReportTotals
-from blendp.service.standing import Standings
-from blendp.service.status import StatusBoard
 from blendp.service.store.reports import count_reports
 from tests.service.helpers import keep_rows, open_collector, published_campaign
 

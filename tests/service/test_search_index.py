@@ -15,12 +15,11 @@ from blendp.errors import ParameterError
 from blendp.search import SearchIndex, build_index
 from blendp.service import lifecycle as lifecycle_module
 from blendp.service.backup import make_backup, restore_backup
-from blendp.service.campaigns import find, payload
+from blendp.service.campaigns import export, find, overview, payload
 from blendp.service.collector import CollectorService
 from blendp.service.keyring import KeyRing
 from blendp.service.refusal import Refused
 from blendp.service.settings import Settings
-from blendp.service.status import export, overview
 from blendp.wire import Envelope, Signature, VerifyKey
 from blendp.wire.envelope import SignatureError
 from blendp.wire.media_types import INDEX_TYPE

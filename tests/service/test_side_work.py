@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from blendp.service import side_work
+from blendp.service.board import side_work
+from blendp.service.board.side_work import FILES, PLAN, SideWork, plan_request
 from blendp.service.refusal import Refused
-from blendp.service.side_work import FILES, PLAN, SideWork, plan_request
 from blendp.wire.campaign import Terms
 from blendp.wire.forecast import CampaignPlan
 from tests.service.helpers import terms_of

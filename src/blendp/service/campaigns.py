@@ -18,6 +18,8 @@ from blendp.service.store.schema import campaign, document, signature
 from blendp.service.store.store import Store
 from blendp.wire.campaign import Manifest, Terms
 from blendp.wire.envelope import Envelope, Signature
+from blendp.wire.index import CampaignLine
+from blendp.wire.lifecycle import Export
 from blendp.wire.media_types import INDEX_TYPE, MANIFEST_TYPE, RELEASE_TYPE, TERMS_TYPE
 from blendp.wire.reports import PSEUDONYM_BYTES, Binding
 from blendp.wire.text_forms import require_day
@@ -137,6 +139,28 @@ def list_of(connection: Connection, number: int) -> HeadList | None:
     """A campaign's list, once it is published."""
     data = payload(connection, number, "list")
     return None if data is None else HeadList.from_bytes(data)
+
+
+def overview(store: Store) -> list[CampaignLine]:
+    """Every campaign that there is: name, title, state."""
+    query = sa.select(campaign.c.number, campaign.c.name, campaign.c.state).where(campaign.c.state != "deleted")
+    with store.reading() as connection:
+        rows = connection.execute(query.order_by(campaign.c.number)).all()
+        titles = {row.number: terms_of(connection, row.number).title for row in rows}
+    return [CampaignLine(row.name, titles[row.number], row.state) for row in rows]
+
+
+def export(store: Store, name: str) -> Export:
+    """All signed documents of a released campaign, and its list."""
+    with store.reading() as connection:
+        current = find(connection, name)
+        if current.state != "released":
+            raise Refused("wrong-state", f"The campaign {name!r} is {current.state}: there is nothing to export yet.")
+        signed = {kind: envelope(connection, current, kind).message for kind in ("terms", "manifest", "release")}
+        head_list = payload(connection, current.number, "list") or b""
+        has_index = payload(connection, current.number, INDEX_DESCRIPTOR) is not None
+        descriptor = envelope(connection, current, INDEX_DESCRIPTOR).message if has_index else None
+    return Export(**signed, head_list=head_list.decode("utf-8"), index_descriptor=descriptor)
 
 
 @dataclass(frozen=True)

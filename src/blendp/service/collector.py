@@ -9,6 +9,8 @@ from pathlib import Path
 
 from blendp.reports import QUESTIONS
 from blendp.service.audit import Actor, Trail
+from blendp.service.board.side_work import SideWork
+from blendp.service.board.status import StatusBoard
 from blendp.service.calendar import Calendar
 from blendp.service.campaign_numbers import campaign_numbers
 from blendp.service.campaigns import Book, Reporting, being_made, find, keyed, pseudonym_key, require_key
@@ -24,8 +26,6 @@ from blendp.service.private_files import PrivateFiles
 from blendp.service.readiness import Readiness
 from blendp.service.refusal import Refused
 from blendp.service.settings import Settings
-from blendp.service.side_work import SideWork
-from blendp.service.status import StatusBoard
 from blendp.service.store import Store, open_store
 from blendp.service.store.one_call import Row
 from blendp.service.store.reports import COME_BACK, defer_deletion, delete_report

@@ -16,7 +16,7 @@ from blendp.cli.options import method, privacy, takes_job
 from blendp.errors import ParameterError, require_choice
 from blendp.logs.synthetic import NAMES
 from blendp.render.plan.forecast import error_words, forecast_words
-from blendp.service.cautions import cautions_of_terms, statements_of_terms
+from blendp.service.board.cautions import cautions_of_terms, statements_of_terms
 from blendp.service.clock import utc_today
 from blendp.wire.campaign import Terms
 from blendp.wire.messages import field_forms
@@ -85,7 +85,7 @@ def create(job: NewCampaign, like: Like = LIKE, as_json: AsJson = False) -> None
     require_choice("like", like, NAMES)  # before anything is created
     with job.client() as client:
         created = client.create(terms)
-    from blendp.service.forecast import expected_error, forecast_of
+    from blendp.service.board.forecast import expected_error, forecast_of
 
     forecast, error = forecast_of(terms, terms.min_opt_in, like), expected_error(terms, like)
     for caution in cautions_of_terms(terms):

@@ -65,7 +65,7 @@ def _forecast(answer: Status, terms: Terms, like: str) -> ListForecast | None:
     """What the list would probably hold if it were made now; None once it is made."""
     if answer.state not in _OPT_IN_OPEN:
         return None
-    from blendp.service.forecast import forecast_of
+    from blendp.service.board.forecast import forecast_of
 
     return forecast_of(terms, answer.opt_in.people, like)
 

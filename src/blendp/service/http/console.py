@@ -7,16 +7,15 @@ from dataclasses import asdict
 import msgspec
 from starlette.responses import Response
 
-from blendp.service.campaigns import find
-from blendp.service.cautions import cautions_of_terms, statements_of_terms
+from blendp.service.board.cautions import cautions_of_terms, statements_of_terms
+from blendp.service.board.list_changes import list_changes
+from blendp.service.board.side_work import FILES, PLAN, files_request, plan_request
+from blendp.service.campaigns import export, find
 from blendp.service.collector import CollectorService
 from blendp.service.http.answers import answer
 from blendp.service.http.endpoints import Call, Endpoint, in_thread
 from blendp.service.http.questions import POPULATION, decoded, population
-from blendp.service.list_changes import list_changes
 from blendp.service.refusal import Refused
-from blendp.service.side_work import FILES, PLAN, files_request, plan_request
-from blendp.service.status import export
 from blendp.service.tokens import operator_id
 from blendp.wire import addresses
 from blendp.wire.campaign import NewTerms, Terms, read_new_terms

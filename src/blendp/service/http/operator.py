@@ -13,14 +13,14 @@ from blendp.errors import ParameterError
 from blendp.methods import Release
 from blendp.render.release.checks import release_checks
 from blendp.service.audit import MAX_ENTRIES, Actor, AuditFilter, holder_of
-from blendp.service.cautions import cautions_of_list
+from blendp.service.board.cautions import cautions_of_list
+from blendp.service.board.forecast import forecast_of_campaign
+from blendp.service.campaigns import export
 from blendp.service.clock import reading
-from blendp.service.forecast import forecast_of_campaign
 from blendp.service.http.answers import answer
 from blendp.service.http.endpoints import Call, Endpoint, in_thread
 from blendp.service.http.questions import POPULATION, asked, decoded, population
 from blendp.service.journal import tell
-from blendp.service.status import export
 from blendp.service.tokens import operator_id
 from blendp.wire import addresses
 from blendp.wire.audit import AuditTrail

@@ -9,13 +9,12 @@ from starlette.responses import Response
 
 from blendp.errors import ParameterError
 from blendp.reports import QUESTIONS
-from blendp.service.campaigns import FoundCampaign, Reporting, envelope, find, payload
+from blendp.service.campaigns import FoundCampaign, Reporting, envelope, find, overview, payload
 from blendp.service.collector import CollectorService
 from blendp.service.http.answers import IMMUTABLE, REVALIDATED, answer, problem
 from blendp.service.http.documents import Document, sent
 from blendp.service.http.endpoints import ENROLMENT, PUBLIC, Call, Endpoint, in_thread
 from blendp.service.refusal import Refused
-from blendp.service.status import overview
 from blendp.wire import addresses
 from blendp.wire.deletions import Deleted, DeletionRequest
 from blendp.wire.envelope import SignedDocument

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from blendp.errors import ParameterError, require_choice
 from blendp.logs.synthetic import NAMES
-from blendp.service.forecast import LIKE
+from blendp.service.board.forecast import LIKE
 from blendp.service.http.endpoints import Call
 from blendp.service.refusal import Refused
 

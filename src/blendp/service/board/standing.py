@@ -15,12 +15,12 @@ from sqlalchemy.engine import Connection
 from blendp.canonical import sha256
 from blendp.headlist import HeadList
 from blendp.service.audit import ITSELF, latest
+from blendp.service.board.list_changes import churn, list_before
+from blendp.service.board.pace import Arrivals
+from blendp.service.board.report_totals import ReportTotals
 from blendp.service.campaigns import FoundCampaign, list_of, payload, terms_of
 from blendp.service.deadlines import DELETE, PUBLISH, RELEASE, deadline_of
-from blendp.service.list_changes import churn, list_before
 from blendp.service.opt_in import OptIn
-from blendp.service.pace import Arrivals
-from blendp.service.report_totals import ReportTotals
 from blendp.service.store.schema import intake
 from blendp.wire.audit import AuditEntry
 from blendp.wire.campaign import Manifest, Terms

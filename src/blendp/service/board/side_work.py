@@ -44,7 +44,7 @@ _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
 class SideWork:
     """What is being done aside, and what was."""
 
-    command: Sequence[str] = (sys.executable, "-P", "-m", "blendp.service.side_work")
+    command: Sequence[str] = (sys.executable, "-P", "-m", "blendp.service.board.side_work")
     max_seconds: Mapping[str, float] = field(default_factory=lambda: MAX_SECONDS)
     _kept: dict[str, bytes] = field(default_factory=dict, repr=False)
     _in_line: int = 0
@@ -119,7 +119,7 @@ def files_request(release: bytes, head_list: bytes, title: str) -> bytes:
 
 def _plan(request: bytes) -> bytes:
     from blendp.render.plan.forecast import error_words
-    from blendp.service.forecast import forecast_of, in_words, planned_errors
+    from blendp.service.board.forecast import forecast_of, in_words, planned_errors
     from blendp.wire.campaign import Terms
     from blendp.wire.forecast import MAX_RANKS, CampaignPlan, PlannedError
 

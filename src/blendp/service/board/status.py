@@ -7,44 +7,17 @@ from dataclasses import dataclass, field
 
 import sqlalchemy as sa
 
-from blendp.service.campaigns import INDEX_DESCRIPTOR, FoundCampaign, envelope, find, payload, terms_of
+from blendp.service.board.next_step import next_step
+from blendp.service.board.standing import Standing, Standings
+from blendp.service.campaigns import FoundCampaign, find
 from blendp.service.clock import Clock, reading
-from blendp.service.next_step import next_step
-from blendp.service.refusal import Refused
-from blendp.service.standing import Standing, Standings
 from blendp.service.store.schema import campaign
 from blendp.service.store.store import Store
 from blendp.wire.clock import ClockReading
-from blendp.wire.index import CampaignLine
-from blendp.wire.lifecycle import Export
 from blendp.wire.status import BudgetStatus, CampaignsOverview, CampaignSummary, DayOfPeople, NextStep, Status
 
 MAX_SUMMARIES = 200
 """Campaigns that are summed up at a time: the newest."""
-
-_SIGNED = ("terms", "manifest", "release")
-
-
-def overview(store: Store) -> list[CampaignLine]:
-    """Every campaign that there is: name, title, state."""
-    query = sa.select(campaign.c.number, campaign.c.name, campaign.c.state).where(campaign.c.state != "deleted")
-    with store.reading() as connection:
-        rows = connection.execute(query.order_by(campaign.c.number)).all()
-        titles = {row.number: terms_of(connection, row.number).title for row in rows}
-    return [CampaignLine(row.name, titles[row.number], row.state) for row in rows]
-
-
-def export(store: Store, name: str) -> Export:
-    """All signed documents of a released campaign, and its list."""
-    with store.reading() as connection:
-        current = find(connection, name)
-        if current.state != "released":
-            raise Refused("wrong-state", f"The campaign {name!r} is {current.state}: there is nothing to export yet.")
-        signed = {kind: envelope(connection, current, kind).message for kind in _SIGNED}
-        head_list = payload(connection, current.number, "list") or b""
-        has_index = payload(connection, current.number, INDEX_DESCRIPTOR) is not None
-        descriptor = envelope(connection, current, INDEX_DESCRIPTOR).message if has_index else None
-    return Export(**signed, head_list=head_list.decode("utf-8"), index_descriptor=descriptor)
 
 
 @dataclass(frozen=True)
