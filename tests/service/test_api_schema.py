@@ -17,13 +17,13 @@ from schemathesis.engine import Status, events, from_schema
 from starlette.applications import Starlette
 
 from blendp.errors import ParameterError
-from blendp.service import side_work
+from blendp.service.board import side_work
+from blendp.service.board.side_work import SideWork
 from blendp.service.http import endpoints, make_app
 from blendp.service.http.app import ENDPOINTS
 from blendp.service.http.endpoints import RequestGuard
 from blendp.service.http.openapi import openapi
 from blendp.service.refusal import Refused
-from blendp.service.side_work import SideWork
 from blendp.wire.media_types import BATCH_TYPE
 from tests.service.helpers import keep_rows, open_collector, published_campaign, terms_of
 
