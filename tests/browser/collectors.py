@@ -72,18 +72,26 @@ def publish(collector: CollectorService, name: str, **more: Any) -> None:
     collector.lifecycle.publish(name)
 
 
-def release(collector: CollectorService, name: str, reports_per_person: int = 4) -> None:
-    """Reports of so many clients for each opt-in person, and the result."""
+def report(
+    collector: CollectorService, name: str, people: Mapping[tuple[str, str | None], int] = PEOPLE_OF, times: int = 4
+) -> int:
+    """Clients report, so many for each opt-in person; how many there are."""
     reporting, random = collector.book.reporting(name), ReleaseRandom()
     rows: list[Row] = []
-    for (query, url), count in PEOPLE_OF.items():
+    for (query, url), count in people.items():
         record = (query, url if reporting.terms.levels == 2 else None)
-        for _ in range(reports_per_person * count):
-            report = reporting.scheme.randomise([record], random)
+        for _ in range(times * count):
+            drawn = reporting.scheme.randomise([record], random)
             identity = len(rows).to_bytes(16, "big")
-            rows.append((identity, identity, QUESTION_NUMBER[report.question], report.data))
+            rows.append((identity, identity, QUESTION_NUMBER[drawn.question], drawn.data))
     with collector.store.writing() as connection:
         keep_rows(connection, reporting.number, rows)
+    return len(rows)
+
+
+def release(collector: CollectorService, name: str, times: int = 4) -> None:
+    """Clients report, so many for each opt-in person, and the result is made of that."""
+    report(collector, name, times=times)
     collector.lifecycle.release(name)
 
 

@@ -7,15 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from blendp.randomness import ReleaseRandom
-from blendp.reports import QUESTION_NUMBER
 from blendp.service.campaigns import find, terms_of
 from blendp.service.collector import CollectorService
 from blendp.service.settings import Settings
-from blendp.service.store.one_call import Row
 from blendp.service.store.schema import intake
-from tests.browser.collectors import PEOPLE_OF, day, library_terms
-from tests.service.helpers import enrolment_body, keep_rows
+from tests.browser.collectors import PEOPLE_OF, day, library_terms, report
+from tests.service.helpers import enrolment_body
 
 AUTUMN, WINTER, SPRING, READY, EMPTY, GONE = "autumn", "winter", "spring", "ready", "nobody-agrees", "gone"
 PUBLISHED = "queries-alone"
@@ -82,7 +79,7 @@ class World:
 
     def report(self, name: str, people: Mapping[Record, int], times: int, days: range) -> None:
         """Clients report, so many for each opt-in person; others are refused."""
-        report(self.collector, name, people, times, days)
+        report_on(self.collector, name, people, times, days)
         for outcome, total in REFUSED.items():
             count(self.collector, name, outcome, total, days)
 
@@ -92,21 +89,15 @@ class World:
         self.collector.lifecycle.release(name)
 
 
-def report(
+def report_on(
     collector: CollectorService, name: str, people: Mapping[Record, int], times: int, days: range = range(1)
 ) -> None:
     """Clients report, so many for each opt-in person, about as many on each of these days."""
-    reporting, random = collector.book.reporting(name), ReleaseRandom()
-    rows: list[Row] = []
-    for record, number in people.items():
-        for _ in range(times * number):
-            drawn = reporting.scheme.randomise([record], random)
-            identity = len(rows).to_bytes(16, "big")
-            rows.append((identity, identity, QUESTION_NUMBER[drawn.question], drawn.data))
+    total = report(collector, name, people, times)
     with collector.store.writing() as connection:
-        keep_rows(connection, reporting.number, rows)
-        connection.execute(intake.delete().where(intake.c.campaign == reporting.number))
-    count(collector, name, "accepted", len(rows), days)
+        number = find(connection, name).number
+        connection.execute(intake.delete().where(intake.c.campaign == number))
+    count(collector, name, "accepted", total, days)
 
 
 def count(collector: CollectorService, name: str, outcome: str, total: int, days: range = range(1)) -> None:

@@ -37,7 +37,7 @@ from tests.browser.console_world import (
     WINTER_PEOPLE,
     count,
     make_world,
-    report,
+    report_on,
 )
 from tests.browser.looks import beyond_the_edge, misplaced_labels
 from tests.browser.test_campaign_page import DESK, PHONE, flipped
@@ -717,7 +717,7 @@ def test_a_list_is_published_and_a_result_released_from_the_page(
         expect(dialog.get_by_role("alert")).to_contain_text("100 more clients are needed")
         page.keyboard.press("Escape")
         with workshop.opened() as collector:
-            report(collector, READY, PEOPLE_OF, 2)
+            report_on(collector, READY, PEOPLE_OF, 2)
         page.get_by_role("button", name="Refresh").click()
         expect(page.locator(".next")).to_contain_text("release")
         page.get_by_role("button", name="Preview the result").click()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import signal
 import socket
 import ssl
@@ -19,15 +18,13 @@ import httpx
 
 from tests.certificates import certified
 from tests.deploy.tools import KIT, replaced, tool
+from tests.ports import free_pair
 
 DOMAIN = "collector.example.org"
 OPERATOR = "127.0.0.1"
 """The only address of loopback that the shipped configurations take for an operator's."""
 
 _WAIT = 60.0
-_PORTS = range(10_000, 30_000, 2)
-"""Below those that the system hands out by itself; pairs."""
-
 _OURS = ("nginx.conf", "blendp.conf", "Caddyfile", "certificate.pem", "key.pem")
 
 _NGINX = """
@@ -97,12 +94,11 @@ class Proxy:
     """A running nginx or Caddy."""
 
     def __init__(self, kind: str, folder: Path, collector: int, changes: Mapping[str, str]) -> None:
-        """Try pairs of ports until one is free."""
+        """Try pairs of ports until one is free: proxies share ports without a word, so each is looked at first."""
         self.kind, self.folder = kind, folder
         certified(folder, DOMAIN)
         for _ in range(20):
-            port = _free_pair()
-            self.at = Listening(folder, port, port + 1, collector)
+            self.at = Listening(folder, *free_pair(), collector)
             if self._start(COMMANDS[kind](self.at, changes)):
                 return
         raise AssertionError(self.said())
@@ -173,16 +169,6 @@ def running(kind: str, folder: Path, collector: int, changes: Mapping[str, str] 
     finally:
         if proxy.process.poll() is None:
             proxy.stop()
-
-
-def _free_pair() -> int:
-    """A port that is free, like the next one: proxies share ports without a word, so this looks first."""
-    while True:
-        port = random.SystemRandom().choice(_PORTS)
-        with suppress(OSError), socket.socket() as one, socket.socket() as other:
-            one.bind(("127.0.0.1", port))
-            other.bind(("127.0.0.1", port + 1))
-            return port
 
 
 def _listens(pid: int, port: int) -> bool:

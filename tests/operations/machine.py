@@ -10,7 +10,6 @@ import datetime
 import os
 import re
 import signal
-import socket
 import subprocess
 import time
 from contextlib import suppress
@@ -24,6 +23,7 @@ from blendp.service.settings import Settings
 from blendp.wire import VerifyKey
 from tests.forked import SHELL_FUNCTION, shell_environment
 from tests.operations.versions import install
+from tests.ports import free_pair
 from tests.service.helpers import enrolment_body
 from tests.service.postgres import Postgres
 from tests.support import WHO
@@ -62,7 +62,7 @@ class Machine:
         }
         if self.settings.database is not None:
             self.environment["BLENDP_DATABASE"] = self.settings.database
-        self.ports = {"8321": _free_port(), "8322": _free_port()}
+        self.ports = dict(zip(("8321", "8322"), map(str, free_pair()), strict=True))
         self.url = f"http://127.0.0.1:{self.ports['8321']}"
         self.environment["BLENDP_SERVER"] = self.url
         self._process: subprocess.Popen[bytes] | None = None
@@ -169,8 +169,3 @@ class Machine:
 
 
 _DAYS = {"opens": -1, "opt_in_until": 30, "reports_until": 60}
-
-
-def _free_port() -> str:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return str(listener.getsockname()[1])

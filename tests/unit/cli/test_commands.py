@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -193,14 +192,6 @@ def test_help_has_examples_and_the_plain_truth(folder: Path, command: tuple[str,
         assert "clients randomise on their own devices" in text
     if command == ("evaluate",):
         assert "NOT PRIVATE" in text
-
-
-@pytest.fixture
-def _heeding_interrupts() -> Iterator[None]:
-    """Where the tests themselves run in the background, what they start would ignore an interrupt."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.usefixtures("_heeding_interrupts")

@@ -68,6 +68,7 @@ def wait_for(condition: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.usefixtures("_heeding_interrupts")
 def test_everything_is_shown_alive_and_nothing_stays(tmp_path: Path) -> None:
     with Demo(tmp_path) as demo:
         shown = demo.lines()
@@ -111,6 +112,7 @@ def look_at_campaigns(operator: OperatorClient, newest: str) -> None:
     assert len({one.day for one in operator.status(live).intake_by_day}) >= 3
 
 
+@pytest.mark.usefixtures("_heeding_interrupts")
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
 def test_stopped_before_everything_is_there_it_leaves_nothing(tmp_path: Path, sign: signal.Signals) -> None:
     with Demo(tmp_path) as demo:
