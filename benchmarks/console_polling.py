@@ -177,16 +177,19 @@ def _poll(
 ) -> None:
     """One request after the other, as many as the consoles make together."""
     connection = http.client.HTTPConnection(server.host, server.port, timeout=60)
-    for number in count():
-        connection.request("GET", _PATHS[number % 2], headers={"Authorization": f"Bearer {token}"})
-        answer = connection.getresponse()
-        answer.read()
-        statuses[answer.status] += 1
-        if number:
-            begun.set()
-        if over.wait(pause):
-            break
-    connection.close()
+    try:
+        for number in count():
+            connection.request("GET", _PATHS[number % 2], headers={"Authorization": f"Bearer {token}"})
+            answer = connection.getresponse()
+            answer.read()
+            statuses[answer.status] += 1
+            if number:
+                begun.set()
+            if over.wait(pause):
+                break
+    finally:
+        begun.set()  # also if nobody answers: whoever waits goes on, and sees that
+        connection.close()
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -17,13 +17,12 @@ from sqlalchemy import event
 from sqlalchemy.engine import Connection
 
 from blendp.errors import EngineError
-from blendp.service import backup as backup_module
 from blendp.service import lifecycle as lifecycle_module
 from blendp.service.backup import make_backup, restore_backup
 from blendp.service.campaigns import find, overview, pseudonym_key
 from blendp.service.collector import CollectorService
 from blendp.service.settings import Settings
-from blendp.service.store import Store
+from blendp.service.store import Store, dumps
 from blendp.service.store import partitions as partitions_module
 from blendp.service.store.partitions import empty_partition, make_partition
 from blendp.service.store.reports import count_reports, delete_report, has_rows
@@ -223,7 +222,7 @@ def test_reports_that_a_backup_reads_go_when_it_is_done(
 ) -> None:
     """Whoever ends the campaign does not wait for a backup; it has the campaign whole, as it was when it began."""
     monkeypatch.setattr(partitions_module, "WAIT_MILLISECONDS", 50)
-    run = backup_module._run_program
+    run = dumps._run_program
 
     def end_it_first(program: str, *options: str, **how: Any) -> None:
         getattr(collector.lifecycle, end)("c1")
@@ -231,7 +230,7 @@ def test_reports_that_a_backup_reads_go_when_it_is_done(
         assert collector.files.get(pseudonym_key("c1")) is None, "their key is gone all the same"
         run(program, *options, **how)
 
-    monkeypatch.setattr(backup_module, "_run_program", end_it_first)
+    monkeypatch.setattr(dumps, "_run_program", end_it_first)
     make_backup(settings, tmp_path / "backup.tar", with_keys=True, clock=on())
     monkeypatch.undo()
     assert rows_left(collector.store) == {1: 7, 2: 5}
@@ -274,13 +273,11 @@ def test_a_restore_that_breaks_off_changes_nothing(
     make_backup(settings, tmp_path / "backup.tar", with_keys=False, clock=on())
     collector.lifecycle.delete("c2")
     collector.close()
-    program_of = backup_module._program
+    program_of = dumps._program
     broken = tmp_path / "broken"
     broken.write_text(f'#!/bin/sh\n[ $1 = --list ] && exit 0\n{program_of("pg_restore")} "$@"\nexit 1\n')
     broken.chmod(0o755)
-    monkeypatch.setattr(
-        backup_module, "_program", lambda name: str(broken) if name == "pg_restore" else program_of(name)
-    )
+    monkeypatch.setattr(dumps, "_program", lambda name: str(broken) if name == "pg_restore" else program_of(name))
     with pytest.raises(EngineError):
         restore_backup(tmp_path / "backup.tar", settings, overwrite=True)
     again = CollectorService.open(settings, on())
