@@ -7,8 +7,11 @@ import io
 import json
 import re
 import shutil
+import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -868,21 +871,31 @@ def test_scripts_of_others_do_not_run_and_nothing_is_loaded_from_elsewhere(
         expect(page.locator("h1")).to_have_text("Campaigns")
 
 
+@contextmanager
+def another_site(folder: Path, body: str) -> Iterator[str]:
+    """The address of a page of somebody else's: a real one, since browsers keep invented ones from this machine."""
+    (folder / "index.html").write_text(body)
+    pages = partial(SimpleHTTPRequestHandler, directory=str(folder))
+    with ThreadingHTTPServer(("127.0.0.1", 0), pages) as server:
+        threading.Thread(target=server.serve_forever, args=(0.05,)).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/"
+        server.shutdown()
+
+
 def test_no_other_site_can_frame_it_or_read_what_it_reads(
-    browser: Browser, served: Library, tokens: dict[str, str]
+    browser: Browser, served: Library, tokens: dict[str, str], tmp_path: Path
 ) -> None:
-    context = browser.new_context()
-    page = context.new_page()
-    elsewhere = "http://elsewhere.example/"
-    body = f'<iframe src="{served.page("/console")}"></iframe>'
-    page.route(elsewhere, lambda route: route.fulfill(body=body, content_type="text/html"))
-    page.goto(elsewhere)
-    assert page.frames[1].url != served.page("/console") or "chrome-error" in page.frames[1].evaluate("location.href")
-    read = """([address, token]) => fetch(address, {headers: {authorization: `Bearer ${token}`}})
+    read = """([address, token]) => fetch(address, {headers: token ? {authorization: `Bearer ${token}`} : {}})
         .then(answer => answer.text(), () => "refused")"""
-    for path in ("/v1/overview", "/v1/token", f"/v1/campaigns/{WINTER}/status", "/v1/audit", "/console"):
-        assert page.evaluate(read, [served.page(path), tokens["look"]]) == "refused"
-    context.close()
+    body = f'<iframe src="{served.page("/console")}"></iframe>'
+    with another_site(tmp_path, body) as elsewhere, closing(browser.new_context()) as context:
+        page = context.new_page()
+        page.goto(elsewhere)
+        assert "chrome-error" in page.frames[1].evaluate("location.href")
+        assert '"keys"' in page.evaluate(read, [served.page("/v1/keys"), ""]), "what is for everybody can be read"
+        for path in ("/v1/overview", "/v1/token", f"/v1/campaigns/{WINTER}/status", "/v1/audit", "/console"):
+            assert page.evaluate(read, [served.page(path), tokens["look"]]) == "refused"
+            assert page.evaluate(read, [served.page(path), ""]) == "refused"
 
 
 def test_it_is_small() -> None:
