@@ -31,7 +31,7 @@ from tests.support import WHO
 PAGE = Path(__file__).parents[2] / "docs" / "operations.md"
 CAMPAIGN = "trends"
 _WAIT_SECONDS = 60.0
-_PEOPLE, _RECORDS = 240, 12
+_PEOPLE, _RECORDS = 120, 12
 
 
 def commands(heading: str) -> list[str]:
