@@ -119,6 +119,35 @@ def test_failures_are_refusals_and_nothing_is_kept(program: str, slug: str, deta
         assert "a person wrote" not in refused.detail
 
 
+def test_what_is_refused_for_a_while_is_not_tried_again_meanwhile(tmp_path: Path) -> None:
+    """Or one console that asks every minute would keep all others waiting for good."""
+    now = 0.0
+    program = f"open({str(tmp_path / 'runs')!r}, 'a').write('x'); import time; time.sleep(600)"
+
+    async def ask() -> None:
+        nonlocal now
+        work = aside(program, plan=2.0)
+        work.stopwatch = lambda: now
+        first = await refusal(work.result(PLAN, b""))
+        now = 599.5
+        again = await refusal(work.result(PLAN, b""))
+        assert (again.problem.slug, again.detail, again.retry_after) == (first.problem.slug, first.detail, 1)
+        now = 600.0
+        assert (await refusal(work.result(PLAN, b""))).retry_after == 600
+
+    asyncio.run(ask())
+    assert (tmp_path / "runs").read_text() == "xx"
+
+
+def test_memory_is_bounded() -> None:
+    """Terms that anybody with the scope manage can write would take all that the machine has."""
+    terms = Terms(**terms_of(method="published", epsilon=0.001, delta=1e-300, size=None))
+    request = plan_request(terms.to_bytes(), terms.min_opt_in, terms.min_opt_in, terms.expected_clients, "aol")
+    refused = asyncio.run(refusal(SideWork().result(PLAN, request)))
+    assert (refused.problem.slug, refused.retry_after) == ("busy", 600)
+    assert "memory" in refused.detail
+
+
 def test_the_process_is_told_nothing_of_the_service(monkeypatch: pytest.MonkeyPatch) -> None:
     """The service's variables may hold the database's password, or an operator's token."""
     for name in ("BLENDP_COLLECTOR_SETTINGS", "BLENDP_DATABASE", "BLENDP_TOKEN", "PGPASSWORD"):
