@@ -32,7 +32,9 @@ FOLDER = FolderName("blendp-files-")
 MAX_SECONDS = {PLAN: 60.0, FILES: 180.0}
 """How long each kind of work may take."""
 
-_MAX_IN_LINE = 8
+_MAX_IN_LINE, _MAX_OF_ONE = 8, 4
+"""Pieces of work that wait or are done; those of one operator."""
+
 _MAX_KEPT_BYTES = 32 << 20
 _MAX_PUT_OFF = 256
 _MAX_MEMORY = 2 << 30
@@ -48,10 +50,6 @@ _ENVIRONMENT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "PYTHONPATH", "MPLCO
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
 
 
-class _TooMuchError(Exception):
-    """Work that takes more time or memory than it may."""
-
-
 @dataclass
 class SideWork:
     """What is being done aside, and what was."""
@@ -60,23 +58,31 @@ class SideWork:
     max_seconds: Mapping[str, float] = field(default_factory=lambda: MAX_SECONDS)
     stopwatch: Stopwatch = time.monotonic
     _kept: dict[str, bytes] = field(default_factory=dict, repr=False)
-    _put_off: dict[str, tuple[float, str]] = field(default_factory=dict, repr=False)
-    _in_line: int = 0
+    _put_off: dict[str, tuple[float, Refused]] = field(default_factory=dict, repr=False)
+    _line: list[tuple[str, str]] = field(default_factory=list, repr=False)
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)
 
-    async def result(self, kind: str, request: bytes) -> bytes:
-        """What this kind of work makes of a request; raises :class:`Refused` where too many wait, or it fails."""
+    async def result(self, kind: str, request: bytes, whose: str = "") -> bytes:
+        """What this kind of work makes of a request; raises :class:`Refused` where too many wait, or it fails.
+
+        ``whose`` names the operator who asks: each has a part of the line.
+        """
         name = kind + sha256(request)
         if (kept := self._kept.get(name)) is not None:
             return kept
-        if self._in_line >= _MAX_IN_LINE:
-            raise Refused("busy", "Too many wait for slow work: try again.", retry_after=_RETRY_SECONDS)
-        self._in_line += 1
+        self._require_room(name, whose)
+        self._line.append((name, whose))
         try:
             async with self._turn:
                 return self._kept.get(name) or self._keep(name, await self._tried(name, kind, request))
         finally:
-            self._in_line -= 1
+            self._line.remove((name, whose))
+
+    def _require_room(self, name: str, whose: str) -> None:
+        """However many ask for the same take the room of one."""
+        names, own = {one for one, _ in self._line}, {one for one, who in self._line if who == whose}
+        if name not in names and (len(names) >= _MAX_IN_LINE or len(own) >= _MAX_OF_ONE):
+            raise Refused("busy", "Too much waits to be computed: try again.", retry_after=_RETRY_SECONDS)
 
     def forget(self) -> None:
         """Keep nothing of what was done: something that it was made of is to be deleted."""
@@ -90,18 +96,18 @@ class SideWork:
         return data
 
     async def _tried(self, name: str, kind: str, request: bytes) -> bytes:
-        """The work; what was too much is not tried again for a while, or all others would wait for it each time."""
-        until, sentence = self._put_off.get(name, (0.0, ""))
-        if (seconds := until - self.stopwatch()) > 0:
-            raise Refused("busy", sentence, retry_after=math.ceil(seconds))
+        """The work; what failed is not tried again for a while, or all others would wait for it each time."""
+        until, refused = self._put_off.get(name, (0.0, None))
+        if refused is not None and (seconds := until - self.stopwatch()) > 0:
+            later = None if refused.retry_after is None else math.ceil(seconds)
+            raise Refused(refused.problem.slug, refused.detail, retry_after=later)
         try:
             return await self._run(kind, request)
-        except _TooMuchError as error:
-            warn("slow work was too much", kind=kind, reason=str(error))
+        except Refused as failure:
             if len(self._put_off) >= _MAX_PUT_OFF:
                 self._put_off.clear()
-            self._put_off[name] = (self.stopwatch() + _LATER_SECONDS, str(error))
-            raise Refused("busy", str(error), retry_after=_LATER_SECONDS) from None
+            self._put_off[name] = (self.stopwatch() + (failure.retry_after or _RETRY_SECONDS), failure)
+            raise
 
     async def _run(self, kind: str, request: bytes) -> bytes:
         seconds = self.max_seconds[kind]
@@ -118,7 +124,7 @@ class SideWork:
             async with asyncio.timeout(seconds):
                 data, _ = await process.communicate(request)
         except TimeoutError:
-            raise _TooMuchError(f"This takes more than {seconds:g} seconds, so it is not done.") from None
+            raise _too_much(kind, f"{seconds:g} seconds") from None
         finally:
             if process.returncode is None:
                 with suppress(ProcessLookupError):
@@ -127,11 +133,16 @@ class SideWork:
         if process.returncode == _NOT_ALLOWED:
             raise Refused("invalid-parameter", data.decode("utf-8"))
         if process.returncode == _TOO_LARGE:
-            raise _TooMuchError(f"This takes more than {_MAX_MEMORY >> 20:,} MiB of memory, so it is not done.")
+            raise _too_much(kind, f"{_MAX_MEMORY >> 20:,} MiB of memory")
         if process.returncode:
             warn("slow work failed", kind=kind, code=process.returncode)
             raise Refused("internal", "This could not be computed; operators find the failure in the service's log.")
         return data
+
+
+def _too_much(kind: str, bound: str) -> Refused:
+    warn("slow work was too much", kind=kind, bound=bound)
+    return Refused("busy", f"This takes more than {bound}, so it is not done.", retry_after=_LATER_SECONDS)
 
 
 def plan_request(terms: bytes, people: int, planned_people: int, clients: int, like: str) -> bytes:

@@ -17,6 +17,7 @@ from blendp.service.cautions import cautions_of_list
 from blendp.service.clock import reading
 from blendp.service.forecast import before_the_list
 from blendp.service.http.answers import answer
+from blendp.service.http.aside import done_aside
 from blendp.service.http.endpoints import Call, Endpoint, in_thread
 from blendp.service.http.questions import POPULATION, asked, decoded, population
 from blendp.service.journal import tell
@@ -81,7 +82,7 @@ async def forecast(call: Call) -> Response:
     like, collector = population(call), call.collector
     terms, people = await in_thread(before_the_list, collector.store, collector.opt_in, call.campaign)
     request = plan_request(terms.to_bytes(), people, max(people, terms.min_opt_in), terms.expected_clients, like)
-    return answer(CampaignPlan.from_bytes(await collector.side_work.result(PLAN, request)).list_forecast)
+    return answer(CampaignPlan.from_bytes(await done_aside(call, PLAN, request)).list_forecast)
 
 
 async def release(call: Call) -> Response:
