@@ -16,7 +16,7 @@ from blendp.headlist import HeadList
 from blendp.render.release.document import release_of_document
 from blendp.render.release.files import write_readable
 from blendp.service.audit import LOCAL, AuditFilter
-from blendp.service.board import list_changes, status
+from blendp.service.board import list_changes, side_work, status
 from blendp.service.board.cautions import cautions_of_list, cautions_of_terms, statements_of_terms
 from blendp.service.board.forecast import expected_error, forecast_of, in_words
 from blendp.service.collector import CollectorService
@@ -300,10 +300,13 @@ def test_every_outcome_that_is_counted_is_explained(tmp_path: Path) -> None:
     talk_as(open_collector(tmp_path), talk, "read")
 
 
-def test_files_are_those_of_an_export(tmp_path: Path) -> None:
+def test_files_are_those_of_an_export(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     collector = open_collector(tmp_path)
     published = published_campaign(collector)
     send(collector, published, 40)
+    temporary = tmp_path / "temporary"
+    (temporary / side_work.FOLDER.new()).mkdir(parents=True)
+    monkeypatch.setenv("TMPDIR", str(temporary))
     before = collector.board.status("c1")
     assert before.state == "reporting"
 
@@ -326,6 +329,7 @@ def test_files_are_those_of_an_export(tmp_path: Path) -> None:
             assert answer.headers["cache-control"] == "no-store"
             assert answer.headers["content-security-policy"] == "default-src 'none'; frame-ancestors 'none'"
         assert len(collector.side_work._kept) == 1, "made once"
+        assert not list(temporary.iterdir()), "nor is that left of a process that was ended"
         for name in ("listed", "release.dsse.json", "..%2fkeys", "report.html%00"):
             assert (await client.get(f"/v1/campaigns/c1/files/{name}")).status_code == 404
         await client.delete("/v1/campaigns/c1")

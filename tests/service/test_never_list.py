@@ -36,8 +36,9 @@ def queries(collector: CollectorService) -> list[str]:
 
 
 def test_lines_count_as_queries_and_as_urls_in_normal_form(never: Path) -> None:
-    never.write_text("  Some  NAME \r\n\n   \nHTTP://Example.org/#top\n", encoding="utf-8")
+    never.write_text("\ufeff  Some  NAME \r\n\n   \nHTTP://Example.org/#top\n", encoding="utf-8")
     texts = NeverList(never).texts("blendp-1")
+    assert not {text for text in texts if text.startswith("\ufeff")}, "the mark of an editor is no part of a text"
     assert {"some name", "http://example.org"} <= texts
     assert "" not in texts
     assert NeverList(never).texts("none") == {"  Some  NAME ", "HTTP://Example.org/#top"}

@@ -67,6 +67,36 @@ def test_one_piece_at_a_time_and_few_in_line(tmp_path: Path, monkeypatch: pytest
     assert (tmp_path / "notes").read_text() == "".join(f"begin {number}\nend {number}\n" for number in range(3))
 
 
+def test_one_operator_leaves_room_in_the_line_for_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And however many ask for the same take the room of one."""
+    monkeypatch.setattr(side_work, "_MAX_IN_LINE", 3)
+    monkeypatch.setattr(side_work, "_MAX_OF_ONE", 2)
+
+    async def ask() -> list[bytes | BaseException]:
+        work = aside(noting(tmp_path))
+        asked = [("greedy", b"0"), ("greedy", b"1"), ("greedy", b"2"), ("other", b"3"), ("third", b"4")]
+        same = [("greedy", b"1"), *[("third", b"3")] * 9]
+        names = (work.result(PLAN, name, whose) for whose, name in (*asked, *same))
+        return await asyncio.gather(*names, return_exceptions=True)
+
+    answers = asyncio.run(ask())
+    refused = [number for number, one in enumerate(answers) if isinstance(one, Refused) and one.problem.slug == "busy"]
+    assert refused == [2, 4]
+    assert answers[5:] == [b"1", *[b"3"] * 9]
+    assert (tmp_path / "notes").read_text() == "".join(f"begin {number}\nend {number}\n" for number in (0, 1, 3))
+
+
+def test_who_waits_for_what_fails_does_not_have_it_tried_again(tmp_path: Path) -> None:
+    program = f"open({str(tmp_path / 'runs')!r}, 'a').write('x'); raise ValueError"
+
+    async def ask() -> list[bytes | BaseException]:
+        work = aside(program)
+        return await asyncio.gather(*(work.result(PLAN, b"") for _ in range(20)), return_exceptions=True)
+
+    assert {one.problem.slug for one in asyncio.run(ask()) if isinstance(one, Refused)} == {"internal"}
+    assert (tmp_path / "runs").read_text() == "x"
+
+
 def test_what_takes_too_long_is_ended_and_others_go_on(tmp_path: Path) -> None:
     program = f"import os, sys, time; open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid())); time.sleep(600)"
 
@@ -111,12 +141,41 @@ def test_work_that_is_not_waited_for_any_more_is_ended(tmp_path: Path) -> None:
 def test_failures_are_refusals_and_nothing_is_kept(program: str, slug: str, detail: str) -> None:
     async def ask() -> list[Refused]:
         work = aside(program)
-        return [await refusal(work.result(PLAN, b"")) for _ in range(2)]
+        return [await refusal(work.result(PLAN, name)) for name in (b"", b"", b"other")]
 
     for refused in asyncio.run(ask()):
         assert refused.problem.slug == slug
         assert detail in refused.detail
         assert "a person wrote" not in refused.detail
+
+
+def test_what_is_refused_for_a_while_is_not_tried_again_meanwhile(tmp_path: Path) -> None:
+    """Or one console that asks every minute would keep all others waiting for good."""
+    now = 0.0
+    program = f"open({str(tmp_path / 'runs')!r}, 'a').write('x'); import time; time.sleep(600)"
+
+    async def ask() -> None:
+        nonlocal now
+        work = aside(program, plan=2.0)
+        work.stopwatch = lambda: now
+        first = await refusal(work.result(PLAN, b""))
+        now = 599.5
+        again = await refusal(work.result(PLAN, b""))
+        assert (again.problem.slug, again.detail, again.retry_after) == (first.problem.slug, first.detail, 1)
+        now = 600.0
+        assert (await refusal(work.result(PLAN, b""))).retry_after == 600
+
+    asyncio.run(ask())
+    assert (tmp_path / "runs").read_text() == "xx"
+
+
+def test_memory_is_bounded() -> None:
+    """Terms that anybody with the scope manage can write would take all that the machine has."""
+    terms = Terms(**terms_of(method="published", epsilon=0.001, delta=1e-300, size=None))
+    request = plan_request(terms.to_bytes(), terms.min_opt_in, terms.min_opt_in, terms.expected_clients, "aol")
+    refused = asyncio.run(refusal(SideWork().result(PLAN, request)))
+    assert (refused.problem.slug, refused.retry_after) == ("busy", 600)
+    assert "memory" in refused.detail
 
 
 def test_the_process_is_told_nothing_of_the_service(monkeypatch: pytest.MonkeyPatch) -> None:

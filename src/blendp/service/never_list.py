@@ -40,7 +40,7 @@ class NeverList:
         return frozenset(form(line) for line in lines for form in forms)
 
     def _lines(self) -> list[str]:
-        text = "" if self.path is None else self.path.read_text(encoding="utf-8")
+        text = "" if self.path is None else self.path.read_text(encoding="utf-8-sig")
         return [line for line in text.split("\n") if line.strip()]
 
 

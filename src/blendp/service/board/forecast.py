@@ -43,14 +43,13 @@ def expected_error(terms: Terms, like: str = LIKE) -> RankError | None:
     return next(iter(planned_errors(terms, terms.min_opt_in, terms.expected_clients, like)), None)
 
 
-def forecast_of_campaign(store: Store, opt_in: OptIn, name: str, like: str) -> ForecastAnswer:
-    """The forecast for the people who have opted in by now."""
+def before_the_list(store: Store, opt_in: OptIn, name: str) -> tuple[Terms, int]:
+    """The terms, and how many people have opted in by now; refused where the list has been made."""
     with store.reading() as connection:
         current = find(connection, name)
         if current.state not in ("opt-in", "listing"):
             raise Refused("wrong-state", f"The campaign {name!r} is {current.state}: its list has been made.")
-        terms, people = terms_of(connection, current.number), opt_in.people(connection, current.number)
-    return in_words(forecast_of(terms, people, like))
+        return terms_of(connection, current.number), opt_in.people(connection, current.number)
 
 
 def in_words(forecast: ListForecast) -> ForecastAnswer:

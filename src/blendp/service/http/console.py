@@ -13,6 +13,7 @@ from blendp.service.board.side_work import FILES, PLAN, files_request, plan_requ
 from blendp.service.campaigns import export, find
 from blendp.service.collector import CollectorService
 from blendp.service.http.answers import answer
+from blendp.service.http.aside import done_aside
 from blendp.service.http.endpoints import Call, Endpoint, in_thread
 from blendp.service.http.questions import POPULATION, decoded, population
 from blendp.service.refusal import Refused
@@ -54,7 +55,7 @@ async def draft(call: Call) -> Response:
     terms = await in_thread(call.collector.lifecycle.draft, decoded(call, read_new_terms))
     people, clients = terms.min_opt_in, terms.expected_clients
     request = plan_request(terms.to_bytes(), people, people, clients, like)
-    planned = CampaignPlan.from_bytes(await call.collector.side_work.result(PLAN, request))
+    planned = CampaignPlan.from_bytes(await done_aside(call, PLAN, request))
     return answer(
         DraftChecks(
             terms=asdict(terms),
@@ -69,7 +70,7 @@ async def draft(call: Call) -> Response:
 async def plan(call: Call) -> Response:
     """What the planner expects of a campaign."""
     request = await in_thread(_plan_request, call.collector, call.campaign, population(call))
-    return answer(await call.collector.side_work.result(PLAN, request))
+    return answer(await done_aside(call, PLAN, request))
 
 
 def _plan_request(collector: CollectorService, name: str, like: str) -> bytes:
@@ -99,7 +100,7 @@ async def file(call: Call) -> Response:
     if name not in READABLE:
         raise Refused("not-found", f"An export has no such file: ask for {', '.join(READABLE)}.")
     request = await in_thread(_files_request, call.collector, call.campaign)
-    files: dict[str, bytes] = msgspec.msgpack.decode(await call.collector.side_work.result(FILES, request))
+    files: dict[str, bytes] = msgspec.msgpack.decode(await done_aside(call, FILES, request))
     headers = {"content-disposition": f'attachment; filename="{call.campaign}-{name}"'}
     return answer(files[name], media_type=READABLE[name], headers=headers)
 

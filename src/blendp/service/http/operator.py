@@ -14,10 +14,12 @@ from blendp.methods import Release
 from blendp.render.release.checks import release_checks
 from blendp.service.audit import MAX_ENTRIES, Actor, AuditFilter, holder_of
 from blendp.service.board.cautions import cautions_of_list
-from blendp.service.board.forecast import forecast_of_campaign
+from blendp.service.board.forecast import before_the_list
+from blendp.service.board.side_work import PLAN, plan_request
 from blendp.service.campaigns import export
 from blendp.service.clock import reading
 from blendp.service.http.answers import answer
+from blendp.service.http.aside import done_aside
 from blendp.service.http.endpoints import Call, Endpoint, in_thread
 from blendp.service.http.questions import POPULATION, asked, decoded, population
 from blendp.service.journal import tell
@@ -29,7 +31,7 @@ from blendp.wire.checks import Checks, Released
 from blendp.wire.clock import ClockConfirmation, ClockReading
 from blendp.wire.deletions import Deleted
 from blendp.wire.enrolments import EnrolmentRequest, EnrolmentTokens
-from blendp.wire.forecast import ForecastAnswer
+from blendp.wire.forecast import CampaignPlan, ForecastAnswer
 from blendp.wire.lifecycle import Created, Export, ListPublished
 from blendp.wire.media_types import JSON_TYPE, METRICS_TYPE
 from blendp.wire.status import Status
@@ -78,7 +80,9 @@ async def publish(call: Call) -> Response:
 async def forecast(call: Call) -> Response:
     """What the list would probably hold."""
     like, collector = population(call), call.collector
-    return answer(await in_thread(forecast_of_campaign, collector.store, collector.opt_in, call.campaign, like))
+    terms, people = await in_thread(before_the_list, collector.store, collector.opt_in, call.campaign)
+    request = plan_request(terms.to_bytes(), people, max(people, terms.min_opt_in), terms.expected_clients, like)
+    return answer(CampaignPlan.from_bytes(await done_aside(call, PLAN, request)).list_forecast)
 
 
 async def release(call: Call) -> Response:
