@@ -70,8 +70,10 @@ function groupsOf({ opt_in, clients, opt_in_by_day, intake_by_day, published, re
   ];
 }
 
-const tokensSentence = ({ enrolments, unused }: Status["opt_in"], isOver: boolean): string =>
-  `${count(enrolments)} tokens were made, ${unused ? count(unused) : "none"} of them ${unused === 1 ? "is" : "are"} ${isOver ? "left over" : "not used yet"}.`;
+function tokensSentence({ enrolments, unused }: Status["opt_in"], isOver: boolean): string {
+  const left = `${count(unused)} of them ${unused === 1 ? "is" : "are"} ${isOver ? "left over" : "not used yet"}`;
+  return `${count(enrolments)} tokens were made, ${unused ? left : "all are used"}.`;
+}
 
 function groupPart(status: Status, group: Group): HTMLElement {
   const { id, name, people, minimum, until, pace, ended, extra, arrivals } = group;
