@@ -56,7 +56,7 @@ def step(
         (step("opt-in", "too-late"), "enrol", True, "Remind people"),
         (step("opt-in", "nothing"), "enrol", True, "Remind people"),
         (step("opt-in", "nothing", full_days=0), "enrol", False, "Remind people"),
-        (step("opt-in", "reached"), "publish", False, "by itself that happens after 2026-11-27"),
+        (step("opt-in", "reached"), "publish", False, "Look at the forecast of the list, then publish it."),
         (step("opt-in", "closed"), None, True, "10 people are missing, and nobody can be added: everything is deleted"),
         (step("listing"), None, False, "the list is being made"),
         (step("reporting"), None, False, "Wait. That is the pace."),

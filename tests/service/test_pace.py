@@ -64,7 +64,8 @@ def test_a_morning_without_anybody_does_not_lower_the_mean() -> None:
 
 
 def test_the_minimum_may_be_reached_today() -> None:
-    assert pace({-3: 20, -2: 20, -1: 20}, minimum=80).reached == TODAY.isoformat()
+    shown = pace({-3: 20, -2: 20, -1: 20}, minimum=80)
+    assert (shown.reached, shown.sentence) == (TODAY.isoformat(), "At 20 a day the minimum is reached today.")
     assert pace({-3: 20, -2: 20, -1: 20}, minimum=81).reached == day(1).isoformat()
 
 

@@ -8,7 +8,7 @@ import { enrol } from "./acts/enrol.ts";
 import { publish } from "./acts/publish.ts";
 import { preview, release } from "./acts/release.ts";
 import { currentView, linkTo, type View } from "./address.ts";
-import { type Act, api, type Checks, type TokenHolder } from "./api.ts";
+import { type Act, api, type Checks, type Status, type TokenHolder } from "./api.ts";
 import { CampaignData, type CampaignScreen } from "./campaign_data.ts";
 import { save } from "./files.ts";
 import { filterBar } from "./filters.ts";
@@ -175,7 +175,7 @@ export class CampaignView implements Screen {
     const look = (): void => preview(status, this.keepChecks);
     return [
       canLook && element("button", { type: "button", id: "act-preview", onclick: look }, "Preview the result"),
-      others.filter((act) => act !== status.next.act).map((act) => actionButton(act, holder, this.start)),
+      others.filter((act) => act !== status.next.act && isPossible(act, status)).map((act) => actionButton(act, holder, this.start)),
     ];
   }
 
@@ -205,6 +205,10 @@ const OF_STATE: Readonly<Record<string, readonly Act[]>> = {
   reporting: ["release"],
   released: ["create"],
 };
+
+/** Whether there are people enough: the collector refuses the act otherwise. */
+const isPossible = (act: Act, { opt_in, clients }: Status): boolean =>
+  (act === "publish" ? opt_in.missing : act === "release" ? clients.missing : 0) === 0;
 
 function sectionOf(panel: Panel): Section {
   const body = element("div", {});

@@ -99,10 +99,10 @@ export const liarsSheet = (campaign: string, influence: readonly Influence[]): S
   name: `${campaign}-liars`,
   caption: "By how many percentage points lying clients could raise one query, at most",
   columns: [
-    { name: "share", label: "Clients who lie", shown: (cell) => `${+(100 * (cell as number)).toPrecision(2)} %` },
-    { name: "clients", label: "Clients' own estimate", shown: pointsOf },
-    { name: "blended", label: "Blend, no cap", shown: pointsOf },
-    { name: "capped", label: "Blend, as released", shown: pointsOf },
+    { name: "share", label: "Liars", shown: (cell) => `${+(100 * (cell as number)).toPrecision(2)} %` },
+    { name: "clients", label: "Clients alone", shown: pointsOf },
+    { name: "blended", label: "Blended", shown: pointsOf },
+    { name: "capped", label: "As released", shown: pointsOf },
   ],
   rows: influence.map(({ share, clients, blended, capped }) => [share, clients, blended, capped]),
 });

@@ -67,6 +67,7 @@ export function openWindow(title: string, closed: () => void = () => {}): ActWin
         await work();
       } catch (error) {
         fill(problem, element("p", { class: "bad" }, visible((error as Error).message)));
+        problem.scrollIntoView({ block: "nearest" });
       }
       setBusy("");
     },

@@ -46,13 +46,11 @@ export function door(open: (token: string, throughReloads: boolean) => Promise<v
       element(
         "p",
         { class: "quiet", id: "token-hint" },
-        "On the collector's machine, ",
-        element("code", {}, "blendp token create --name NAME --scope read"),
-        " makes one that may look. To act from here it needs the scopes ",
-        element("code", {}, "manage"),
-        " and ",
-        element("code", {}, "release"),
-        " too.",
+        "Make one on the collector's machine: ",
+        element("code", { class: "command" }, "blendp token create --data FOLDER --name NAME"),
+        "With ",
+        element("code", {}, "--scope read"),
+        " it may look, and nothing else.",
       ),
       problem,
       element(

@@ -69,10 +69,11 @@ const deletedSheet = (entries: readonly AuditEntry[]): Sheet => ({
   rows: entries.map((entry) => [entry.campaign, entry.time, whoActed(entry), entry.detail]),
 });
 
-const happens = ({ after, would_be }: ByItself): string =>
-  would_be === "delete"
-    ? `If people are still missing after ${after}, everything is deleted.`
-    : `By itself after ${after}: ${HAPPENS[would_be]}.`;
+function happens({ after, would_be }: ByItself): Child {
+  const day = element("span", { class: "day" }, after);
+  if (would_be === "delete") return ["If people are still missing after ", day, ", everything is deleted."];
+  return [`If you do nothing, ${HAPPENS[would_be]} after `, day, "."];
+}
 
 const urgentFirst = (one: Summary, other: Summary): number => Number(other.next.urgent) - Number(one.next.urgent);
 
@@ -128,6 +129,6 @@ const group = (id: string, name: string, people: number, minimum: number): HTMLE
   element(
     "div",
     { class: id.endsWith("clients") ? "clients" : "opt-in" },
-    element("p", { id, class: "quiet" }, name, " ", element("strong", {}, count(people)), ` of ${count(minimum)}`),
+    element("p", { id, class: "quiet" }, name, " ", element("strong", {}, count(people)), ` (min. ${count(minimum)})`),
     meter(people, minimum, id),
   );

@@ -38,7 +38,7 @@ export function withError(value: number, error: number, digits = decimals([error
 }
 
 /** A whole number with its thousands apart. */
-export const count = (number: number): string => String(number).replace(/\B(?=(\d{3})+$)/g, "\u202f");
+export const count = (number: number): string => String(number).replace(/\B(?=(\d{3})+$)/g, ",");
 
 /** The address, if a browser may be sent there: of the web, and spelt whole. */
 export function webAddress(url: string | null): string | null {

@@ -25,7 +25,7 @@ from blendp.wire.addresses import of_campaign
 
 FOLDER = FolderName("blendp-demo-", ".served")
 
-STORY, YOU = "the story", "you"
+STORY, YOU = "the demonstration", "you"
 """Whose tokens there are, as the audit trail names them."""
 
 _EVERYTHING = ("read", "manage", "release")

@@ -102,8 +102,8 @@ class Outcome:
                 "intervals of these do not hold: for reproduction only."
             )
         if not self.head_list.records:
-            needed = "more opt-in users, or a larger epsilon or delta, are needed"
-            warnings.append(f"No record passed the threshold: {needed if self.groups.opt_in else 'nobody opted in'}.")
+            remedy = "what helps is more opt-in users, one level (queries alone), or a larger epsilon"
+            warnings.append(f"No record passed the threshold: {remedy if self.groups.opt_in else 'nobody opted in'}.")
         return warnings
 
     def records(self) -> list[Row]:

@@ -21,12 +21,12 @@ class Reasons(Message):
 
 
 REASONS = (
-    Reason("accepted", "The report is kept and will be counted.", "Nothing: this is what should happen."),
+    Reason("accepted", "The report is kept and will be counted.", "Nothing to do: this is what should happen."),
     Reason(
         "duplicate",
         "The same report came again, byte for byte, and is counted once.",
-        "Nothing: devices send again when an answer was lost. Very many mean that answers get lost on the way: look "
-        "at the proxy, and at how long requests take.",
+        "Nothing to do: devices send again when an answer was lost. Very many mean that answers get lost on the way: "
+        "look at the proxy, and at how long requests take.",
     ),
     Reason(
         "over-quota",
@@ -41,7 +41,7 @@ REASONS = (
     Reason(
         "late",
         "The report came after the last day, or after the result was released.",
-        "Nothing for a few: devices were switched off. If there are many, give the next campaign a later last day.",
+        "Nothing to do about a few: devices were off. If there are many, give the next campaign a later last day.",
     ),
     Reason(
         "wrong-state",
@@ -51,7 +51,7 @@ REASONS = (
     Reason(
         "deleted",
         "The report was deleted at its owner's request, and came again or came after the request.",
-        "Nothing: people's wishes are kept. A deleted report is not taken a second time.",
+        "Nothing to do: people's wishes are kept. A deleted report is not taken a second time.",
     ),
     Reason(
         "wrong-list",

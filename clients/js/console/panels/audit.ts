@@ -1,9 +1,9 @@
 /** The audit trail: who did what, and when. */
-import { element } from "../../ui/elements.ts";
+import { type Child, element } from "../../ui/elements.ts";
 import { count } from "../../ui/texts.ts";
 import type { AuditEntry } from "../api.ts";
 import { saveButtons } from "../files.ts";
-import { type Sheet, table } from "../sheet.ts";
+import { type Cell, type Sheet, table } from "../sheet.ts";
 import type { Panel } from "./panel.ts";
 
 export const audit = (older: () => void): Panel => ({
@@ -30,11 +30,18 @@ export const audit = (older: () => void): Panel => ({
 export const whoActed = ({ actor, name, token }: AuditEntry): string =>
   actor === "token" ? (name ?? token ?? "a token") : actor === "local" ? "the collector's machine" : "by itself";
 
+/** Day and time, which a narrow table puts below each other. */
+const moment = (cell: Cell): Child =>
+  String(cell)
+    .replace("Z", "")
+    .split("T")
+    .map((part) => [element("span", { class: "day" }, part), " "]);
+
 const sheetOf = (campaign: string, entries: readonly AuditEntry[]): Sheet => ({
   name: `${campaign}-audit`,
   caption: "Acts, the latest first (UTC)",
   columns: [
-    { name: "time", label: "Time (UTC)", shown: (cell) => String(cell).replace("T", " ").replace("Z", "") },
+    { name: "time", label: "Time (UTC)", shown: moment },
     { name: "who", label: "Who" },
     { name: "act", label: "Act" },
     {

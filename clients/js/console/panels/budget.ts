@@ -16,7 +16,7 @@ export const budget: Panel = {
       element(
         "dl",
         { class: "facts" },
-        fact("Promised to every person", `ε ${epsilon}, δ ${delta}`),
+        fact("Promised to every person", `ε ${epsilon}, δ ${delta.toExponential()}`),
         fact("Opt-in people who spent it", count(people)),
         fact("Clients who spent it", count(clients_spent)),
       ),
@@ -26,6 +26,11 @@ export const budget: Panel = {
         opt_in_spent
           ? "Opt-in people spent it when the list was drawn, each client with the one report that was accepted, also if it was deleted later."
           : "Nobody has spent anything yet: opt-in people do when the list is drawn, clients when they report.",
+      ),
+      element(
+        "p",
+        { class: "quiet" },
+        `The promise: what one person sends changes the probability of any result by a factor of at most e^ε = ${+Math.exp(epsilon).toPrecision(2)}, plus at most δ.`,
       ),
     ];
   },

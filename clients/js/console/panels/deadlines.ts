@@ -45,7 +45,7 @@ function byItself({ by_itself, state, opt_in, clients }: Status): Child {
       "p",
       { class: isAtRisk ? "bad" : null },
       element("strong", {}, "If you do nothing: "),
-      `after ${after} ${HAPPENS[would_be]}${would_be === "delete" ? ". That changes if they come in time." : ", if there are still people enough."}`,
+      `after ${after} ${HAPPENS[would_be]}${would_be === "delete" ? ". That changes if they come in time." : ", if there are still enough people."}`,
     ),
     last && last.outcome !== "done" && failedTry(last),
   ];
@@ -59,13 +59,13 @@ function timeline(status: Status, terms: Terms | null): HTMLElement {
   const { today, opens, published, released, opt_in, clients } = status;
   const days: [string, string][] = [
     [opens, "Opt-in opens"],
-    [opt_in.until, "Last day to opt in"],
+    ...(published && published < opt_in.until ? [] : [[opt_in.until, "Last day to opt in"] as [string, string]]),
     ...(published
       ? [[published, "The list was published"] as [string, string]]
       : terms
         ? [[terms.records_kept_until, "Last day to publish the list yourself"] as [string, string]]
         : []),
-    [clients.until, "Last day of reports"],
+    ...(released && released < clients.until ? [] : [[clients.until, "Last day of reports"] as [string, string]]),
     ...(released
       ? [[released, "The result was released"] as [string, string]]
       : terms
@@ -85,7 +85,7 @@ function timeline(status: Status, terms: Terms | null): HTMLElement {
         { class: label === "Today" ? "now" : day < today ? "past" : null },
         element("time", { datetime: day }, day),
         " ",
-        element("span", {}, label, day > today && element("span", { class: "quiet" }, ` ${inDays(day, today)}`)),
+        element("span", {}, label, day > today && element("span", { class: "quiet" }, `, ${inDays(day, today)}`)),
       ),
     ),
   );

@@ -30,11 +30,11 @@ export const estimates: Panel = {
     return element(
       "div",
       { class: "pair" },
-      one("Records", shares(`${campaign}-estimates`, "records", matching(records, find), isPair)),
+      one("Records", shares(`${campaign}-shares`, "records", matching(records, find), isPair)),
       isPair &&
         one(
           "Queries, whatever address people chose",
-          shares(`${campaign}-trends`, "queries", matching(trendsOf(release), find), false),
+          shares(`${campaign}-shares-by-query`, "queries", matching(trendsOf(release), find), false),
         ),
     );
   },
@@ -81,18 +81,18 @@ function shares(name: string, noun: string, rows: readonly Row[], isPair: boolea
     columns,
     rows: shownRows,
   };
-  return figure({ id: noun, sheet, plot: forest(rows.slice(0, MAX_DRAWN), digits, noun), note: noteOn(rows.length, noun) });
+  return figure({ id: noun, sheet, plot: forest(rows.slice(0, MAX_DRAWN), digits, noun), note: noteOn(rows.length) });
 }
 
 const weight = (cell: Cell): Child => (typeof cell === "number" ? `${(100 * cell).toFixed(0)} %` : "unknown");
 
-function noteOn(length: number, noun: string): Child {
-  const shown = Math.min(length, MAX_DRAWN);
+function noteOn(length: number): Child {
   return [
-    "The line is the range that holds the true share in about 95 of 100 cases. Under it, the weight of each group: ",
+    "Behind ± is the standard error. The line begins at 0 %; its thick part holds the true share in about 95 of 100 cases. Under it, the weight of each group: ",
     element("span", { class: "key opt-in" }, "opt-in people"),
     element("span", { class: "key client" }, "clients"),
-    `${count(shown)} of ${count(length)} ${noun} are drawn; the table has ${length > MAX_ROWS ? `the first ${count(MAX_ROWS)}` : "all"}.`,
+    length > MAX_DRAWN &&
+      `The first ${count(MAX_DRAWN)} are drawn; the table has ${length > MAX_ROWS ? `the first ${count(MAX_ROWS)}` : `all ${count(length)}`}.`,
   ];
 }
 

@@ -25,14 +25,18 @@ export const forecast: Panel = {
       plan.list.caution && !status.list && element("p", { class: "bad" }, plan.list.caution),
       element("p", {}, plan.list.sentence, plan.sentence && ` With ${count(plan.clients)} clients ${plan.sentence}`),
       errors(plan, status, documents?.release ?? null),
-      element(
-        "p",
-        { class: "quiet" },
-        `It assumes records spread like those of ${plan.like}, and never looks at people's records: yours may be more alike.`,
-      ),
+      element("p", { class: "quiet" }, assumption(plan, status)),
     ];
   },
 };
+
+/** What the forecast rests on, and what it means if the list is another. */
+function assumption({ like, list }: Plan, status: Status): string {
+  const known = `It assumes records spread like those of the invented population ${like}, and never looks at people's own.`;
+  const records = status.list?.records ?? list.low;
+  if (records > list.high) return `${known} The list is longer: these people's records are more alike.`;
+  return records < list.low ? `${known} The list is shorter: these people's records are less alike.` : known;
+}
 
 function listFacts({ list }: Plan, status: Status): HTMLElement {
   const fact = (name: string, value: string, more: string): Child =>
@@ -42,9 +46,9 @@ function listFacts({ list }: Plan, status: Status): HTMLElement {
   return element(
     "dl",
     { class: "facts" },
-    fact("Records, forecast", list.expected < 10 ? list.expected.toFixed(1) : count(Math.round(list.expected)), range),
+    fact("Records forecast", list.expected < 10 ? list.expected.toFixed(1) : count(Math.round(list.expected)), range),
     fact(
-      "Records, there",
+      "Records on the list",
       status.list ? count(status.list.records) : "none yet",
       status.list ? `of ${count(status.list.queries)} queries` : "no list is published",
     ),

@@ -79,7 +79,7 @@ function sheetOf(campaign: string, rows: readonly Row[], isPair: boolean, change
   const columns = [labelColumn("query", "Query"), labelColumn("url", "Address"), change];
   const keep = [true, isPair, !!changes?.previous];
   return {
-    name: `${campaign}-list`,
+    name: `${campaign}-listed`,
     caption: `Records on the list of ${campaign}${changes?.previous ? `, and those that left it since ${changes.previous}` : ""}`,
     columns: columns.filter((_, i) => keep[i]),
     rows: rows.map((row) => row.filter((_, i) => keep[i])),

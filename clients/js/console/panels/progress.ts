@@ -56,9 +56,7 @@ function groupsOf({ opt_in, clients, opt_in_by_day, intake_by_day, published, re
       name: "opt-in people",
       ended: published,
       arrivals: new Map(opt_in_by_day.map(({ day, people }) => [day, people])),
-      extra:
-        opt_in.enrolments > 0 &&
-        `${count(opt_in.enrolments)} tokens were made, ${count(opt_in.unused)} of them are not used yet.`,
+      extra: opt_in.enrolments > 0 && tokensSentence(opt_in, published !== null),
     },
     {
       ...clients,
@@ -67,13 +65,18 @@ function groupsOf({ opt_in, clients, opt_in_by_day, intake_by_day, published, re
       ended: released,
       people: clients.reports,
       arrivals: new Map(accepted.map((one) => [one.day, one.count])),
-      extra: `${count(clients.expected)} are expected.`,
+      extra: `${count(clients.expected)} ${released ? "were" : "are"} expected.`,
     },
   ];
 }
 
+function tokensSentence({ enrolments, unused }: Status["opt_in"], isOver: boolean): string {
+  const left = `${count(unused)} of them ${unused === 1 ? "is" : "are"} ${isOver ? "left over" : "not used yet"}`;
+  return `${count(enrolments)} tokens were made, ${unused ? left : "all are used"}.`;
+}
+
 function groupPart(status: Status, group: Group): HTMLElement {
-  const { id, name, people, minimum, until, pace, extra, arrivals } = group;
+  const { id, name, people, minimum, until, pace, ended, extra, arrivals } = group;
   const isEnough = people >= minimum;
   return element(
     "div",
@@ -87,7 +90,7 @@ function groupPart(status: Status, group: Group): HTMLElement {
     ),
     meter(people, minimum, `progress-${id}`),
     element("p", {}, pace.sentence),
-    element("p", { class: "quiet" }, `The last day is ${until}. `, extra),
+    element("p", { class: "quiet" }, ended ? `It ended on ${ended}. ` : `The last day is ${until}. `, extra),
     arrivals.size > 0 &&
       figure({
         id: `${id}-by-day`,

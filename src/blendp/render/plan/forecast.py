@@ -52,8 +52,8 @@ def _remedy(forecast: ListForecast) -> str:
     if forecast.people_needed is None:
         return "No number of people is enough: create another campaign that keeps more records (--size)."
     return (
-        f"Wait until about {forecast.people_needed:,} people have opted in, or create another campaign with a larger "
-        f"epsilon or delta."
+        f"Wait until about {forecast.people_needed:,} people have opted in, or create another campaign with one level "
+        f"(queries alone) or a larger epsilon."
     )
 
 

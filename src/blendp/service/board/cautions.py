@@ -33,9 +33,8 @@ def cautions_of_list(records: int, people: int) -> list[str]:
     """What keeps devices from reporting about a list."""
     sentences = []
     if not records:
-        sentences.append(
-            "No record passed the threshold: more opt-in people, or a larger epsilon or delta, are needed."
-        )
+        remedy = "more opt-in people, one level (queries alone), or a larger epsilon"
+        sentences.append(f"No record passed the threshold: what helps is {remedy}.")
     elif records < Policy.min_records:
         sentences.append(
             f"The list has {counted(records, 'record', 'records')}: devices refuse fewer than {Policy.min_records} "

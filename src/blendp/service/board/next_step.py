@@ -42,8 +42,7 @@ def _of_opt_in(group: OptInProgress, due: ByItself) -> NextStep:
     if outlook == "closed":
         return _too_few(group.missing, due)
     if outlook == "reached":
-        sentence = f"Look at the forecast of the list, then publish it; by itself that happens after {due.after}."
-        return NextStep(sentence, "publish", urgent=False)
+        return NextStep("Look at the forecast of the list, then publish it.", "publish", urgent=False)
     if group.unused < group.missing:
         more = counted(group.missing - group.unused, "more token", "more tokens")
         return NextStep(f"Make at least {more} and hand them out: each lets one person opt in.", "enrol", urgent=False)
@@ -52,15 +51,12 @@ def _of_opt_in(group: OptInProgress, due: ByItself) -> NextStep:
 
 def _of_reports(group: ClientProgress, due: ByItself, records: int | None) -> NextStep:
     if not records:
-        sentence = "The list is empty, so no device reports: create another campaign, for more people or with a larger "
-        return NextStep(f"{sentence}epsilon or delta.", None, urgent=True)
+        sentence = "The list is empty, so no device reports. Create another campaign: with more people, one level "
+        return NextStep(f"{sentence}(queries alone), or a larger epsilon.", None, urgent=True)
     if group.pace.outlook == "closed":
         return _too_few(group.missing, due)
     if group.pace.outlook == "reached":
-        sentence = (
-            f"Preview the result and release it, or wait until {group.until} for more reports; by itself that happens "
-            f"after {due.after}."
-        )
+        sentence = f"Preview the result and release it, or wait until {group.until} for more reports."
         return NextStep(sentence, "release", urgent=False)
     return _waiting(group, "See that more devices are asked to take part.", None)
 

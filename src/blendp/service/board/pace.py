@@ -57,7 +57,8 @@ class Arrivals:
     def _open(self, today: datetime.date) -> Pace:
         rate, so_far = self._rate(today), self._so_far(today)
         if not rate:
-            return self._pace("nothing", today, "Nobody came in the days that were looked at.", self.there)
+            sentence = "Nobody came in the last days." if self.there else "Nobody has come yet."
+            return self._pace("nothing", today, sentence, self.there)
         still_today = max(Fraction(0), rate - so_far)
         days_left = (self.last - today).days
         expected = self.there + math.floor(still_today + rate * days_left)
@@ -66,7 +67,8 @@ class Arrivals:
             sentence = f"At {_number(rate)} a day there are {expected:,} of {self.minimum:,} by {self.last}: too few."
             return self._pace("too-late", today, sentence, expected)
         reached = today + datetime.timedelta(days=days)
-        sentence = f"At {_number(rate)} a day the minimum is reached on {reached}."
+        when = "today" if days == 0 else f"on {reached}"
+        sentence = f"At {_number(rate)} a day the minimum is reached {when}."
         return self._pace("on-course", today, sentence, expected, reached)
 
     def _pace(
