@@ -424,6 +424,19 @@ def test_a_schema_that_is_right_is_left_alone(databases: Places, tmp_path: Path)
     assert not (tmp_path / "b.tar").exists()
 
 
+@pytest.mark.parametrize("is_link", [False, True])
+def test_no_file_is_replaced_by_the_backup_of_a_migration(tmp_path: Path, is_link: bool) -> None:
+    settings, out = Settings(tmp_path / "data"), tmp_path / "b.tar"
+    fill(settings)
+    if is_link:
+        out.symlink_to(tmp_path / "elsewhere")
+    else:
+        out.write_text("an earlier one")
+    code, _, printed = blendp("migrate", *options(settings), "--backup", str(out), "--to", "0001")
+    assert (code, printed.strip()) == (4, f"Error: {out} is there already: name a new file for the backup.")
+    assert not (tmp_path / "elsewhere").exists()
+
+
 def test_links_and_other_files_are_refused(tmp_path: Path) -> None:
     with tarfile.open(tmp_path / "b.tar", "w") as archive:
         entry = tarfile.TarInfo("database")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -9,6 +10,7 @@ from pathlib import Path
 
 from sqlalchemy.engine import Connection
 
+from blendp.errors import OutputExistsError
 from blendp.service.audit import LOCAL, Trail
 from blendp.service.backup import make_backup
 from blendp.service.settings import DATABASE_FILE, Settings
@@ -42,6 +44,8 @@ def change_schema(settings: Settings, backup: Path, to: str | None = None) -> Sc
     target = target_schema(to)
     change = SchemaChange(_present_schema(settings) or target, target)
     if change.needed:
+        if os.path.lexists(backup):
+            raise OutputExistsError(f"{backup} is there already: name a new file for the backup.")
         _require_sole_use(settings)
         make_backup(settings, backup, with_keys=False)
         _require_sole_use(settings)
