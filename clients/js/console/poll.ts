@@ -1,5 +1,6 @@
 /** Asking again and again: only while somebody can see the page, and more and more rarely while nobody answers. */
 import { delay } from "../src/backoff.ts";
+import { jitter } from "../ui/jitter.ts";
 
 export const EVERY_SECONDS = 10;
 export const MAX_SECONDS = 300;
@@ -27,7 +28,7 @@ export function poll(ask: () => Promise<void>, goesOn: () => boolean = () => tru
       failures = 0;
     } catch (error) {
       const { retryAfter = 0 } = error as { retryAfter?: number };
-      wait += Math.min(MAX_SECONDS, delay(++failures, Math.random(), retryAfter, MAX_SECONDS));
+      wait += Math.min(MAX_SECONDS, delay(++failures, jitter(), retryAfter, MAX_SECONDS));
     }
     asking = null;
     due = Date.now() + 1000 * wait;
