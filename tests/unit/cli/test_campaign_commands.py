@@ -19,6 +19,7 @@ import pytest
 from msgspec import structs
 
 from blendp.cli.campaign.documents import Documents
+from blendp.cli.campaign.publish import known_forecast
 from blendp.cli.campaign.release import check_rows
 from blendp.cli.campaign.status import _rows
 from blendp.client import make_report
@@ -31,6 +32,7 @@ from blendp.wire import Envelope, Manifest, SigningKey, Terms, UploadedReport, V
 from blendp.wire.checks import Agreement, Checks, FlaggedRecord
 from blendp.wire.clock import ClockReading
 from blendp.wire.envelope import SignatureError
+from blendp.wire.forecast import ListForecast
 from blendp.wire.media_types import BATCH_TYPE, OPT_IN_TYPE
 from blendp.wire.pace import Pace
 from blendp.wire.reports import write_batch
@@ -440,6 +442,22 @@ def test_publishing_and_releasing_show_and_ask_first(
     assert (code, "do not tell the same story" in errors) == (0, True)
     code, shown, _ = blendp("campaign", "release", name, "--preview", **operator_env)
     assert (code, shown) == (6, "")
+
+
+@pytest.mark.parametrize(("slug", "preview"), [("busy", False), ("busy", True), ("wrong-state", False)])
+def test_a_forecast_that_is_not_to_be_had_keeps_nobody_from_publishing(
+    capsys: pytest.CaptureFixture[str], slug: str, preview: bool
+) -> None:
+    class Refusing:
+        def forecast(self, _campaign: str, _like: str) -> ListForecast:
+            raise OperatorError(503, slug, "Too many wait for slow work: try again.")
+
+    if slug != "busy" or preview:
+        with pytest.raises(OperatorError):
+            known_forecast(Refusing(), "trends", "aol", is_all=preview)  # type: ignore[arg-type]
+        return
+    assert known_forecast(Refusing(), "trends", "aol", is_all=preview) is None  # type: ignore[arg-type]
+    assert "There is no forecast. Too many wait for slow work" in " ".join(capsys.readouterr().err.split())
 
 
 def test_checks_of_a_method_that_makes_none_are_told() -> None:

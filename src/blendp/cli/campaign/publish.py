@@ -11,6 +11,8 @@ from blendp.cli.options import output, takes_job
 from blendp.cli.serve import note
 from blendp.render.plan.forecast import forecast_words
 from blendp.render.text import counted
+from blendp.service.operator_client import OperatorClient, OperatorError
+from blendp.wire.forecast import ListForecast
 
 EXAMPLES = """Examples:
 
@@ -40,10 +42,11 @@ def publish(
     if not (yes or preview):
         require_answer("The list is drawn once, for good; --preview shows what it will probably hold.")
     with job.client() as client:
-        forecast = client.forecast(campaign, like)
-        (say if preview and not as_json else note)(forecast_words(forecast))
-        warn_of_forecast(forecast)
-        if preview:
+        forecast = known_forecast(client, campaign, like, is_all=preview)
+        if forecast is not None:
+            (say if preview and not as_json else note)(forecast_words(forecast))
+            warn_of_forecast(forecast)
+        if preview and forecast is not None:
             if as_json:
                 print_json(forecast.to_dict())
             return
@@ -53,8 +56,22 @@ def publish(
     for caution in published.cautions:
         warn(caution)
     if as_json:
-        print_json({**published.to_dict(), "forecast": forecast.to_dict()})
+        print_json({**published.to_dict(), "forecast": forecast and forecast.to_dict()})
         return
     people = counted(published.opt_in_people, "opt-in person", "opt-in people")
     say(f"{campaign}: {people} made a list of {counted(published.records, 'record', 'records')}; it is public.")
     say(f"Manifest {published.manifest_sha256}, list {published.list_sha256}.")
+
+
+def known_forecast(client: OperatorClient, campaign: str, like: str, *, is_all: bool) -> ListForecast | None:
+    """What the list will probably hold; None, with a caution, if the collector cannot say so now.
+
+    Nobody is kept from publishing by that, unless the forecast is all that was asked for.
+    """
+    try:
+        return client.forecast(campaign, like)
+    except OperatorError as error:
+        if is_all or error.slug != "busy":
+            raise
+        warn(f"There is no forecast. {error.detail}")
+        return None
