@@ -702,9 +702,17 @@ def test_tokens_are_shown_once(browser: Browser, workshop: Library, tokens: dict
 def test_a_list_is_published_and_a_result_released_from_the_page(
     browser: Browser, workshop: Library, tokens: dict[str, str]
 ) -> None:
-    with inside(browser, workshop, tokens["all"], f"#campaign={READY}", "409") as page:
+    with inside(browser, workshop, tokens["all"], f"#campaign={READY}", "409", "503") as page:
+        busy = {"type": "urn:blendp:problem:busy", "title": "x", "status": 503, "detail": "Too many wait."}
+        page.route("**/forecast", lambda route: route.fulfill(status=503, json=busy))
         page.get_by_role("button", name="Publish the list").click()
         dialog = page.get_by_role("dialog")
+        expect(dialog).to_contain_text("There is no forecast.")
+        expect(dialog).to_contain_text("Too many wait.")
+        expect(dialog.get_by_role("button", name="Draw and publish the list")).to_be_disabled()
+        page.unroute("**/forecast")
+        page.keyboard.press("Escape")
+        page.get_by_role("button", name="Publish the list").click()
         expect(dialog).to_contain_text("people like those of aol make a list")
         expect(dialog).to_contain_text("The list is drawn once, for good.")
         act = dialog.get_by_role("button", name="Draw and publish the list")
