@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from blendp.errors import ParameterError
 from blendp.headlist import HeadList
 from blendp.headlist.head_list import Record
+from blendp.mechanisms import Holdings
 from blendp.methods.groups import Groups, GroupSizes, draw_groups
 from blendp.methods.log import DrawnContributions, Log, OptIn, require_log, who_opts_in
 from blendp.methods.parameters import Parameters
@@ -32,10 +34,19 @@ class People(Protocol):
 
     @property
     def distinct_records(self) -> int:
-        """Record ids are below this."""
+        """Record ids are below this; asking for holdings may raise it."""
 
     def list_records(self) -> NDArray[np.int64]:
         """The records of the opt-in users who make the list; -1 for none."""
+
+    def holdings(self) -> Holdings:
+        """Every different record of the opt-in users who make the list, and how often they have it."""
+
+    def record_counts(self) -> NDArray[np.int64]:
+        """How many records each of the opt-in users has who make the list, equal ones counted each time."""
+
+    def locate(self, head_list: HeadList) -> Cells:
+        """The cell of every record, and last that of no record."""
 
     def texts(self, ids: NDArray[np.int64]) -> list[Record]:
         """What these records say."""
@@ -57,6 +68,8 @@ class LogPeople:
     drawn: DrawnContributions
     groups: Groups
     parameters: Parameters
+    key: int | None = field(default=None, repr=False)
+    """What draws which different records of a person are kept, if they have too many; None where none is asked for."""
 
     @classmethod
     def of(cls, log: Log, parameters: Parameters, opt_in: OptIn, random: Random, *, reproducible: bool = False) -> Self:
@@ -67,11 +80,11 @@ class LogPeople:
         """
         require_log(log)
         per_user = max(parameters.opt_in_records, parameters.client_records)
-        drawn = log.draw(
-            per_user, random.key(), reproducible=reproducible, different=parameters.lists_different_records
-        )
+        many = parameters.lists_different_records
+        drawn = log.draw(per_user, random.key(), reproducible=reproducible, holdings=many, different=many)
         chosen = who_opts_in(drawn.opt_in, opt_in)
-        return cls(drawn, draw_groups(len(drawn.records), chosen, parameters.list_makers, random), parameters)
+        groups = draw_groups(len(drawn.records), chosen, parameters.list_makers, random)
+        return cls(drawn, groups, parameters, random.key() if many else None)
 
     @property
     def sizes(self) -> GroupSizes:
@@ -93,17 +106,33 @@ class LogPeople:
         drawn = self.drawn.records if self.drawn.different is None else self.drawn.different
         return drawn[self.groups.head_list, : self.parameters.opt_in_records]
 
+    def holdings(self) -> Holdings:
+        """Every different record of the opt-in users who make the list, and how often they have it."""
+        if self.key is None:
+            raise ParameterError(
+                "opt_in_records", self.parameters.opt_in_records, "more than 1", "One record of each was asked for."
+            )
+        return self.drawn.holdings(self.groups.head_list, self.key)
+
+    def record_counts(self) -> NDArray[np.int64]:
+        """How many records each of the opt-in users has who make the list, equal ones counted each time."""
+        return self.drawn.record_counts[self.groups.head_list]
+
+    def locate(self, head_list: HeadList) -> Cells:
+        """The cell of every record, and last that of no record."""
+        return self.drawn.locate(head_list)
+
     def texts(self, ids: NDArray[np.int64]) -> list[Record]:
         """What these records say."""
         return self.drawn.texts(ids)
 
     def list_cells(self, head_list: HeadList) -> Cells:
         """The cells of the opt-in users who make the list."""
-        return self.drawn.locate(head_list)[self._records(self.groups.head_list)]
+        return self.locate(head_list)[self._records(self.groups.head_list)]
 
     def estimate_cells(self, head_list: HeadList) -> Cells:
         """The cells of the other opt-in users."""
-        return self.drawn.locate(head_list)[self._records(self.groups.estimate)]
+        return self.locate(head_list)[self._records(self.groups.estimate)]
 
     def _records(self, who: NDArray[np.int64]) -> NDArray[np.int64]:
         return self.drawn.records[who, : self.parameters.opt_in_records]
@@ -111,4 +140,4 @@ class LogPeople:
     def reports(self, scheme: ListScheme, random: Random) -> ReportSums:
         """The clients' reports, added up."""
         records = self.drawn.records[self.groups.client, : scheme.records_per_user]
-        return scheme.draw(self.drawn.locate(scheme.head_list)[records], random)
+        return scheme.draw(self.locate(scheme.head_list)[records], random)
