@@ -29,7 +29,7 @@ class DrawnContributions(Protocol):
 
     @property
     def distinct_records(self) -> int:
-        """Record ids are below this."""
+        """Record ids are below this; asking for holdings may raise it."""
 
     @property
     def records(self) -> NDArray[np.int64]:

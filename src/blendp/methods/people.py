@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from blendp.errors import ParameterError
 from blendp.headlist import HeadList
 from blendp.headlist.head_list import Record
 from blendp.mechanisms import Holdings
@@ -33,7 +34,7 @@ class People(Protocol):
 
     @property
     def distinct_records(self) -> int:
-        """Record ids are below this."""
+        """Record ids are below this; asking for holdings may raise it."""
 
     def list_records(self) -> NDArray[np.int64]:
         """The records of the opt-in users who make the list; -1 for none."""
@@ -122,11 +123,11 @@ class LogPeople:
 
     def list_cells(self, head_list: HeadList) -> Cells:
         """The cells of the opt-in users who make the list."""
-        return self.drawn.locate(head_list)[self._records(self.groups.head_list)]
+        return self.locate(head_list)[self._records(self.groups.head_list)]
 
     def estimate_cells(self, head_list: HeadList) -> Cells:
         """The cells of the other opt-in users."""
-        return self.drawn.locate(head_list)[self._records(self.groups.estimate)]
+        return self.locate(head_list)[self._records(self.groups.estimate)]
 
     def _records(self, who: NDArray[np.int64]) -> NDArray[np.int64]:
         return self.drawn.records[who, : self.parameters.max_opt_in_records]
@@ -134,4 +135,4 @@ class LogPeople:
     def reports(self, scheme: ListScheme, random: Random) -> ReportSums:
         """The clients' reports, added up."""
         records = self.drawn.records[self.groups.client, : scheme.records_per_user]
-        return scheme.draw(self.drawn.locate(scheme.head_list)[records], random)
+        return scheme.draw(self.locate(scheme.head_list)[records], random)
