@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from blendp.mechanisms.asymmetric_laplace import AsymmetricLaplace
     from blendp.mechanisms.asymmetric_list import AsymmetricList
     from blendp.mechanisms.discrete_laplace import DiscreteLaplace
+    from blendp.mechanisms.filtered_union import Holdings
     from blendp.mechanisms.hidden_sampling import HiddenSampling
     from blendp.mechanisms.protocol import LocalRandomiser, Mechanism, NoiseLaw, PartitionSelection
     from blendp.mechanisms.rounded_gaussian import RoundedGaussian
@@ -22,6 +23,7 @@ __all__ = [
     "AsymmetricList",
     "DiscreteLaplace",
     "HiddenSampling",
+    "Holdings",
     "LocalRandomiser",
     "Mechanism",
     "NoiseLaw",
@@ -37,6 +39,7 @@ _HOMES = {
     "blendp.mechanisms.asymmetric_laplace": ("AsymmetricLaplace",),
     "blendp.mechanisms.asymmetric_list": ("AsymmetricList",),
     "blendp.mechanisms.discrete_laplace": ("DiscreteLaplace",),
+    "blendp.mechanisms.filtered_union": ("Holdings",),
     "blendp.mechanisms.hidden_sampling": ("HiddenSampling",),
     "blendp.mechanisms.protocol": ("LocalRandomiser", "Mechanism", "NoiseLaw", "PartitionSelection"),
     "blendp.mechanisms.rounded_gaussian": ("RoundedGaussian",),

@@ -1,0 +1,94 @@
+"""What people hold: every different record of each of them, and how often."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+
+from blendp.arrays import Bools, Ids
+from blendp.errors import ParameterError, require_count
+
+MAX_DIFFERENT = 100
+"""How many different records of a person may weigh in the list."""
+
+
+@dataclass(frozen=True, eq=False)
+class Holdings:
+    """The records of ``people`` people, a row for every different record of a person.
+
+    where:
+        people       is how many they are, those without any record included: a public number,
+        owner        is whose row it is, from 0 to people - 1, ascending,
+        record       is the id of the record, from 0 on; no record of a person has two rows,
+        occurrences  is how often this person has it, at least once; all rows count in the person's shares,
+        kept         marks the rows that may weigh in the list: at most :data:`MAX_DIFFERENT` of a person, a uniformly
+                     random choice of their different records, whatever others hold, if they have more.
+    """
+
+    people: int
+    owner: Ids = field(repr=False)
+    record: Ids = field(repr=False)
+    occurrences: Ids = field(repr=False)
+    kept: Bools = field(repr=False)
+
+    def __post_init__(self) -> None:
+        """Refuse rows that are not as said, and freeze them."""
+        require_count("people", self.people, min_value=0, remedy="Count everybody, also those without a record.")
+        for name, kind in (("owner", "int64"), ("record", "int64"), ("occurrences", "int64"), ("kept", "bool")):
+            rows = getattr(self, name)
+            if not isinstance(rows, np.ndarray) or rows.dtype != kind or rows.shape != np.shape(self.owner)[:1]:
+                shape = f"{rows.dtype} array of shape {rows.shape}" if isinstance(rows, np.ndarray) else type(rows)
+                raise ParameterError(name, shape, f"a column of {kind}, as long as owner", "Give each row all four.")
+        if len(self.owner):
+            self._refuse_wrong_rows()
+        for rows in (self.owner, self.record, self.occurrences, self.kept):
+            rows.setflags(write=False)
+
+    def _refuse_wrong_rows(self) -> None:
+        _require("owner", int(self.owner[0]), self.owner[0] >= 0, "0 or more", "Number people from 0.")
+        last = int(self.owner[-1])
+        _require("owner", last, last < self.people, f"below people = {self.people}", "Count everybody.")
+        step = np.diff(self.owner)
+        _require("owner", "a lower one after a higher", bool(np.all(step >= 0)), "ascending", "Sort the rows by owner.")
+        low = int(self.record.min())
+        _require("record", low, low >= 0, "0 or more", "Leave people without records without rows.")
+        few = int(self.occurrences.min())
+        _require("occurrences", few, few >= 1, "1 or more", "Leave out what a person does not have.")
+        if not np.all((step > 0) | (np.diff(self.record) > 0)):
+            order = np.lexsort((self.record, self.owner))
+            again = (step == 0) & (np.diff(self.record[order]) == 0)
+            _require(
+                "record", "twice the same of one person", not again.any(), "different", "Add up their occurrences."
+            )
+        most = int(np.bincount(self.owner[self.kept], minlength=1).max())
+        _require("kept", most, most <= MAX_DIFFERENT, f"at most {MAX_DIFFERENT} rows of a person", "Choose fewer.")
+
+    @classmethod
+    def none(cls, people: int) -> Self:
+        """People without any record."""
+        nothing = np.zeros(0, dtype=np.int64)
+        return cls(people, nothing, nothing, nothing, np.zeros(0, dtype=bool))
+
+    @cached_property
+    def start(self) -> Ids:
+        """Where each person's rows start, and last where all end: those of i are rows start[i] to start[i + 1] - 1."""
+        return np.searchsorted(self.owner, np.arange(self.people + 1))
+
+    @property
+    def different(self) -> Ids:
+        """How many different records each person has."""
+        return np.diff(self.start)
+
+    @cached_property
+    def totals(self) -> Ids:
+        """How many occurrences each person has, of all their records."""
+        added = np.concatenate([[0], np.cumsum(self.occurrences)])
+        return np.diff(added[self.start])
+
+
+def _require(name: str, value: object, fine: bool, legal: str, remedy: str) -> None:
+    if not fine:
+        raise ParameterError(name, value, legal, remedy)
