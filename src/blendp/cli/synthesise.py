@@ -15,6 +15,7 @@ EXAMPLES = """Examples:
 
 - `blendp synthesise aol --out aol.csv`
 - `blendp synthesise yandex --users 100000 --records-per-user 5 --seed 7 --out yandex.parquet`
+- `blendp synthesise aol --records-per-user 20 --habits --out habits.parquet`
 """
 
 
@@ -23,11 +24,12 @@ def synthesise(
     out: Annotated[Path, Option(help="File to write: .csv, .tsv, .ndjson (also .gz) or .parquet.")],
     users: Annotated[int | None, Option(help="How many people (as many as the real log has, if none is said).")] = None,
     records_per_user: Annotated[float, Option(help="Records of each person, on average.")] = 1.0,
+    habits: Annotated[bool, Option("--habits", help="Some people return to a favourite, as real people do.")] = False,
     seed: Annotated[int, Option(help="The same seed gives the same file.")] = 0,
     overwrite: Annotated[bool, Option("--overwrite", help="Replace the file if it exists.")] = False,
 ) -> None:
     """Make a log of people who do not exist, as popular and as rare as the paper's AOL and Yandex logs."""
-    people = population(name, users, records_per_user, seed)
+    people = population(name, users, records_per_user, seed, habits=habits)
     columns = (TextColumn("writing"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as progress:
         task = progress.add_task("", total=people.users)

@@ -194,10 +194,11 @@ class DrawnPeople:
 
     def reports(self, scheme: ListScheme, random: Random) -> ReportSums:
         """The clients' reports: the law of their sums."""
-        return scheme.draw_from_law(self.sizes.client, self.law.cells(scheme.head_list), _generator(random))
+        return scheme.draw_from_law(self.sizes.client, self.law.cells(scheme.head_list), generator_of(random))
 
 
-def _generator(random: Random) -> np.random.Generator:
+def generator_of(random: Random) -> np.random.Generator:
+    """The stream of an experiment; a release has none."""
     if not isinstance(random, SimulationRandom):
         raise TypeError("people drawn from a law are for experiments")
     return random.generator

@@ -44,6 +44,9 @@ def test_synthesise_is_deterministic_and_keeps_what_is_there(folder: Path) -> No
     )
     assert several.returncode == 0, several.stderr
     assert int(several.stdout.split()[0].replace(",", "")) > 1_500
+    same = ("synthesise", "yandex", "--users", "500", "--records-per-user", "4", "--habits", "--out", "h.parquet")
+    assert blendp(*same, cwd=folder).returncode == 0
+    assert (folder / "h.parquet").read_bytes() != (folder / "y.parquet").read_bytes()
 
 
 def test_run_writes_and_shows_a_release(folder: Path) -> None:

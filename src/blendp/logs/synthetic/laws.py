@@ -127,17 +127,25 @@ class Law:
 
     def draw(self, generator: np.random.Generator, size: int) -> tuple[Ids, Ids]:
         """Rank and place of ``size`` independent records."""
-        levels = generator.random(size)
+        ranks = self.ranks_at(generator.random(size))
+        return ranks, self.draw_places(generator, ranks)
+
+    def ranks_at(self, levels: Array) -> Ids:
+        """The query of each level: those from p_1 + ... + p_{r-1} to below p_1 + ... + p_r have rank r."""
         order = np.argsort(levels)
-        ranks = np.empty(size, dtype=np.int64)
+        ranks = np.empty(len(levels), dtype=np.int64)
         ranks[order] = np.searchsorted(self._query_steps, levels[order], side="right") + 1
+        return ranks
+
+    def draw_places(self, generator: np.random.Generator, ranks: Ids) -> Ids:
+        """The place of a URL of each of these queries."""
         steps = self._url_steps
         profiles = self.profile_of(ranks)
-        levels = generator.random(size)
-        places = np.zeros(size, dtype=np.int64)
+        levels = generator.random(len(ranks))
+        places = np.zeros(len(ranks), dtype=np.int64)
         for rank_of_url in range(steps.shape[1] - 1):
             places += levels >= steps[profiles, rank_of_url]
-        return ranks, places
+        return places
 
 
 def _frozen(array: Array) -> Array:

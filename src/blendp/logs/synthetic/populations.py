@@ -10,6 +10,9 @@ fresh draw, so every record, whichever its place, follows the law,
 where:
     R  is ``records_per_user``; with R = 1 everybody has exactly one record.
 
+With habits some of these give way to a favourite (:mod:`blendp.logs.synthetic.habits`), and a record still follows the
+law.
+
 Users are made in blocks of about 131,072 rows. A block has a random stream of its own, named by the seed, the
 population and the number of the block, so the rows do not depend on how they are fetched.
 """
@@ -26,6 +29,7 @@ import pyarrow.compute as pc
 
 from blendp.arrays import Ids
 from blendp.errors import ParameterError, require_choice, require_count, require_number
+from blendp.logs.synthetic.habits import Habits
 from blendp.logs.synthetic.laws import law
 from blendp.logs.synthetic.text import NAMES, vocabulary
 from blendp.logs.synthetic.write import write_blocks
@@ -45,12 +49,14 @@ MAX_USERS = 1_000_000_000
 
 @dataclass(frozen=True)
 class Population:
-    """A reproducible log: the same four fields give the same rows."""
+    """A reproducible log: the same fields give the same rows."""
 
     name: str
     users: int
     records_per_user: float = 1.0
     seed: int = 0
+    habits: bool = False
+    """Whether some people return to a favourite; without, concentration does not depend on what people look for."""
 
     def __post_init__(self) -> None:
         """Check every field."""
@@ -68,6 +74,8 @@ class Population:
             remedy="It is the mean number of records of a user.",
         )
         require_count("seed", self.seed, min_value=0, remedy="Any whole number from 0 names a population.")
+        if not isinstance(self.habits, bool):
+            raise ParameterError("habits", self.habits, "True or False", "Say whether people have habits.")
 
     def batches(self, rows: int = 1_000_000) -> Iterator[pa.RecordBatch]:
         """The log as batches of ``rows`` rows (the last may be shorter), columns user, query, url."""
@@ -100,6 +108,20 @@ class Population:
 
         return write_blocks(path, blocks(), SCHEMA, overwrite=overwrite)
 
+    def draw(self, generator: np.random.Generator, users: int) -> tuple[Ids, Ids, Ids]:
+        """So many of its users, drawn anew: how many records each has, and rank and place of all of these in a row."""
+        counts = generator.geometric(1 / self.records_per_user, size=users)
+        ends = np.cumsum(counts)
+        owners = np.repeat(np.arange(users), counts)
+        habits = Habits(law(self.name)) if self.habits else None
+        draw = law(self.name).draw if habits is None else habits.draw_others
+        ranks, places = draw(generator, len(owners))
+        source = np.where(generator.random(len(owners)) < REPEAT, (ends - counts)[owners], np.arange(len(owners)))
+        ranks, places = ranks[source], places[source]
+        if habits is not None:
+            ranks, places = habits.favour(generator, users, owners, ranks, places)
+        return counts, ranks, places
+
     @property
     def _block_users(self) -> int:
         return max(1, int(BLOCK_ROWS / self.records_per_user))
@@ -128,14 +150,8 @@ class Population:
         users = min(self._block_users, self.users - start)
         key = (NAMES.index(self.name), number)
         generator = np.random.Generator(np.random.PCG64(np.random.SeedSequence(self.seed, spawn_key=key)))
-        counts = generator.geometric(1 / self.records_per_user, size=users)
-        ends = np.cumsum(counts)
-        ranks, places = law(self.name).draw(generator, int(ends[-1]))
+        counts, ranks, places = self.draw(generator, users)
         owners = np.repeat(np.arange(users), counts)
-        firsts = (ends - counts)[owners]
-        rows = np.arange(len(owners))
-        source = np.where(generator.random(len(rows)) < REPEAT, firsts, rows)
-        ranks, places = ranks[source], places[source]
         texts = vocabulary(self.name)
         columns = [self._ids(start + 1 + owners), texts.queries(ranks), texts.urls(ranks, places)]
         return pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
@@ -145,7 +161,9 @@ class Population:
         return pc.binary_replace_slice(pc.cast(pa.array(numbers + 10**digits), pa.string()), 0, 1, "u")
 
 
-def population(name: str, users: int | None = None, records_per_user: float = 1.0, seed: int = 0) -> Population:
+def population(
+    name: str, users: int | None = None, records_per_user: float = 1.0, seed: int = 0, *, habits: bool = False
+) -> Population:
     """The population ``aol`` or ``yandex``, with as many users as in figure 8 unless told otherwise."""
     require_choice("name", name, NAMES)
-    return Population(name, USERS[name] if users is None else users, records_per_user, seed)
+    return Population(name, USERS[name] if users is None else users, records_per_user, seed, habits)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -58,9 +59,10 @@ def test_user_names_grow_beyond_seven_digits() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("habits", [False, True])
 @pytest.mark.parametrize("mean", [1.0, 2.5, 300.0])
-def test_rows_do_not_depend_on_chunks(name: str, mean: float) -> None:
-    subject = population(name, users=int(2.2 * BLOCK_ROWS / mean), records_per_user=mean, seed=9)
+def test_rows_do_not_depend_on_chunks(name: str, mean: float, habits: bool) -> None:
+    subject = population(name, int(2.2 * BLOCK_ROWS / mean), mean, seed=9, habits=habits)
     whole = subject.table().combine_chunks()
     for rows in (7_777, 100_000, 10**6):
         batches = list(subject.batches(rows))
@@ -79,6 +81,18 @@ def test_the_seed_and_the_name_choose_the_rows() -> None:
 def test_blocks_differ() -> None:
     queries = population("aol", users=2 * BLOCK_ROWS).table()["query"].combine_chunks()
     assert not queries.slice(0, BLOCK_ROWS).equals(queries.slice(BLOCK_ROWS))
+
+
+@pytest.mark.parametrize(
+    ("name", "digest"),
+    [
+        ("aol", "b8a2c0ecfd617913a4693c0d8a94a08311caf5bd38d3c06c797dae97ea542450"),
+        ("yandex", "b92220550f35cac7e7d7c99ece966c6dd8e8a611d4f138bb6220139f7a41ba61"),
+    ],
+)
+def test_people_without_habits_are_the_same_for_good(name: str, digest: str) -> None:
+    rows = population(name, users=2_000, records_per_user=4, seed=7).table().to_pylist()
+    assert hashlib.sha256("\n".join("\t".join(row.values()) for row in rows).encode()).hexdigest() == digest
 
 
 @pytest.mark.statistical
@@ -223,6 +237,7 @@ def test_a_plain_relative_name_works(tmp_path: Path, monkeypatch: pytest.MonkeyP
         ("records_per_user", float("nan")),
         ("seed", -1),
         ("seed", "x"),
+        ("habits", 1),
     ],
 )
 def test_wrong_fields_are_refused(field: str, value: Any) -> None:
