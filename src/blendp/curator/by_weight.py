@@ -47,9 +47,7 @@ class Prediction(NamedTuple):
     common: Array
 
 
-def people_by_weight(
-    people: Array, noise: Array, dispersion: float, weights: Array, weight_noise: float
-) -> Prediction:
+def people_by_weight(people: Array, noise: Array, dispersion: float, weights: Array, weight_noise: float) -> Prediction:
     """The prediction for every record.
 
     where:

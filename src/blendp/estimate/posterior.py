@@ -145,7 +145,7 @@ def opt_in_posterior(counts: OptInCounts, candidates: OptInCounts, prior: str = 
     low = np.maximum(people - 7 * spread, min_people)
     high = np.maximum(people, min_people) + 9 * spread
     grid = _geometric(low, high, _POINTS)
-    expected, sampling, log_prior = grid, counts.dispersion * grid, 0.0
+    expected, sampling, log_prior = grid, counts.dispersion * grid, np.zeros_like(grid)
     if counts.prediction is not None and prior != "none":
         expected, sampling, log_prior = _with_prediction(grid, sampling, counts.prediction)
     variance = sampling + noise[:, None]
@@ -162,7 +162,8 @@ def opt_in_posterior(counts: OptInCounts, candidates: OptInCounts, prior: str = 
 def _with_prediction(grid: Array, sampling: Array, prediction: Prediction) -> tuple[Array, Array, Array]:
     """Mean and sampling variance of a number, given L and what its weight predicts, and the log-density of L by that.
 
-        z ~ Normal(L + b (P - L), phi L - b c L + s^2),     b = min(1, c L/(t P)^2),     ln L ~ Normal(ln P - t^2/2, t^2)
+        z ~ Normal(L + b (P - L), phi L - b c L + s^2),   b = min(1, c L/(t P)^2)
+        ln L ~ Normal(ln P - t^2/2, t^2)
 
     where:
         P, t, c  are what was predicted, its spread, and what the two have in common

@@ -71,7 +71,9 @@ def _conclude_split(kind: type[Kind], listed: Listed, split: Split, query_share:
     return kind(
         parameters=parameters,
         groups=listed.sizes(split.users),
-        guarantee=Guarantee.of_split(parameters, blendp_list_maker(parameters, listed.levels, many=listed.many_records), *listed.split),
+        guarantee=Guarantee.of_split(
+            parameters, blendp_list_maker(parameters, listed.levels, many=listed.many_records), *listed.split
+        ),
         candidates=listed.candidates,
         head_list=listed.head_list,
         opt_in=listed.opt_in,

@@ -71,11 +71,7 @@ class Guarantee:
 
     @classmethod
     def of_split(
-        cls,
-        parameters: Parameters,
-        list_maker: ListMaker,
-        queries: SubsetSelection,
-        cells: SubsetSelection,
+        cls, parameters: Parameters, list_maker: ListMaker, queries: SubsetSelection, cells: SubsetSelection
     ) -> Self:
         """What the list maker and subset selection promise together; which question a client answers is public."""
         return cls(

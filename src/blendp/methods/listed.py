@@ -16,6 +16,7 @@ import numpy as np
 
 from blendp.canonical import canonical_json, sha256
 from blendp.curator import NoisyCounts, OptInCounts, only, trim
+from blendp.curator.by_weight import Prediction
 from blendp.errors import ParameterError, require_count
 from blendp.estimate import GroupEstimate, Posterior, counts_estimate, opt_in_estimate, opt_in_posterior
 from blendp.headlist import HeadList
@@ -276,7 +277,23 @@ def _write_counts(counts: OptInCounts | NoisyCounts) -> dict[str, Any]:
         "selected_above": counts.selected_above,
         "min_people": counts.min_people,
         "record_noise": None if noise is None else [str(noise.falling), str(noise.rising)],
+        "prediction": None if counts.prediction is None else _write_prediction(counts.prediction, counts.head_list),
     }
+
+
+def _write_prediction(prediction: Prediction, head_list: HeadList) -> dict[str, list[float]]:
+    """What is predicted of the list's records; there is nothing of other cells."""
+    return {name: each[head_list.record_cells].tolist() for name, each in prediction._asdict().items()}
+
+
+def _read_prediction(value: Mapping[str, list[float]] | None, head_list: HeadList) -> Prediction | None:
+    """Undo :func:`_write_prediction`."""
+    if value is None:
+        return None
+    prediction = Prediction(**{name: np.full(head_list.cells, np.nan) for name in value})
+    for name, of_records in value.items():
+        getattr(prediction, name)[head_list.record_cells] = of_records
+    return prediction
 
 
 def _read_counts(value: Mapping[str, Any]) -> OptInCounts | NoisyCounts:
@@ -298,6 +315,7 @@ def _read_counts(value: Mapping[str, Any]) -> OptInCounts | NoisyCounts:
         None if above is None else float(above),
         float(value["min_people"]),
         None if rates is None else AsymmetricLaplace(*map(Fraction, rates)),
+        _read_prediction(value["prediction"], head_list),
     )
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blendp.errors import ParameterError
 from blendp.headlist import HeadList
 from blendp.headlist.head_list import Record
 from blendp.mechanisms import Holdings
