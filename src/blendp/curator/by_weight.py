@@ -79,4 +79,4 @@ def people_by_weight(people: Array, noise: Array, dispersion: float, weights: Ar
         usual = 2 / _USUAL**4
         square = (float((known * unexplained).sum()) + usual * _USUAL**2) / (float(known.sum()) + usual)
         square = float(np.clip(square, _LEAST**2, _MOST**2)) if learns else _USUAL**2
-    return Prediction(np.asarray(expected), np.sqrt(square + of_weight + unsure), np.asarray(common))
+    return Prediction(np.asarray(expected), np.sqrt(2 * square + of_weight + unsure), np.asarray(common))

@@ -69,7 +69,7 @@ def with_excess(z: Array, x: Array, noise_z: float, noise_x: float) -> tuple[Arr
     large = size >= _LARGE * np.sqrt(noise_x)
     spread = (_LEAST_SPREAD * common) ** 2
     if large.any():
-        unexplained = (x - common * z) ** 2 - noise_x - common**2 * noise_z - among_people
+        unexplained = (x - common * z) ** 2 - noise_x - common**2 * noise_z
         spread = max(spread, float((unexplained / size**2)[large].mean()))
     own = spread / (spread + (noise_x + among_people) / size**2) if spread else np.zeros_like(z)
     people = z * (1 + (1 - own) * common) + own * x
