@@ -97,6 +97,7 @@ class Listed:
             )
         else:
             _require(self.released.record_noise, self._record_noise, "with the noise of the parameters")
+            _require(self.released.prediction is not None, self.many_records, "a prediction where many records count")
 
     @property
     def _record_noise(self) -> AsymmetricLaplace | None:
@@ -117,7 +118,7 @@ class Listed:
     @property
     def many_records(self) -> bool:
         """Whether the list was made of many records of each person."""
-        return self.parameters.uses_many(self.mean_records)
+        return self.parameters.uses_many(self.mean_records, self.list_users)
 
     @property
     def list_maker(self) -> ThresholdList | AsymmetricList | FilteredUnion:
