@@ -45,9 +45,23 @@ class Job:
     method: Annotated[str, method(help="blendp, or published: BLENDER with its errata mended.")] = Parameters.method
     size: Annotated[int, method(help="M: records in the final list; 0 keeps all.")] = Parameters.size or 0
     trim_unit: Annotated[str, method(help="What --size counts: record or query.")] = Parameters.trim_unit
-    opt_in_records: Annotated[int, method(help="m_O: records an opt-in user may contribute.")] = (
-        Parameters.opt_in_records
-    )
+    opt_in_records: Annotated[
+        str,
+        method(
+            help="Records an opt-in user contributes: 1, many (all of them) or auto, whichever lists more. published: "
+            "m_O, 1 if none is said."
+        ),
+    ] = str(Parameters.opt_in_records)
+    records_per_person: Annotated[
+        float | None,
+        method(
+            help="blendp: mean number of records a person has, if known; it decides auto (else 2 % of epsilon do, with "
+            "noise)."
+        ),
+    ] = Parameters.records_per_person
+    objective: Annotated[
+        str, method(help="blendp: what is to be best: balanced, long-list, or trends (frequent queries).")
+    ] = Parameters.objective
     head_list_share: Annotated[
         float | None,
         method(help="f_O: share of opt-in users who make the list; the others estimate (blendp: 1, published: 0.95)."),
@@ -68,9 +82,6 @@ class Job:
     influence_cap: Annotated[
         float, method(help="blendp: how many standard errors clients may pull an estimate; 0 for no cap.")
     ] = Parameters.influence_cap or 0.0
-    list_budget: Annotated[
-        float, method(help="blendp, several records of a user: share of the budget for the list.")
-    ] = Parameters.list_budget
     client_records: Annotated[
         int, method(help="published: m_C, records each client reports about; they share the budget.")
     ] = Parameters.client_records
@@ -111,7 +122,9 @@ class Job:
     def parameters(self) -> Parameters:
         """The method's parameters."""
         given = {field.name: getattr(self, field.name) for field in fields(Parameters)}
-        return Parameters(**{**given, "size": self.size or None, "influence_cap": self.influence_cap or None})
+        m = self.opt_in_records
+        asked = {"size": self.size or None, "influence_cap": self.influence_cap or None}
+        return Parameters(**{**given, **asked, "opt_in_records": int(m) if m.isdecimal() else m})
 
     def who_opts_in(self) -> float | None:
         """A share of the users, or None for the log's own column."""

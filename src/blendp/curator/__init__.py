@@ -1,7 +1,9 @@
 """The opt-in side (central model): noisy counts of the listed records, and the trimmed list (figure 4)."""
 
+from blendp.curator.mean_records import noisy_mean_records
 from blendp.curator.noisy_counts import NoisyCounts, add_noise, only, trim
-from blendp.curator.opt_in_counts import OptInCounts, counts_of_hold_out, counts_of_list, counts_of_union
+from blendp.curator.opt_in_counts import OptInCounts, counts_of_hold_out, counts_of_list
+from blendp.curator.shares import counts_of_shares
 
 __all__ = [
     "NoisyCounts",
@@ -9,7 +11,8 @@ __all__ = [
     "add_noise",
     "counts_of_hold_out",
     "counts_of_list",
-    "counts_of_union",
+    "counts_of_shares",
+    "noisy_mean_records",
     "only",
     "trim",
 ]

@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blendp.arrays import Array
+from blendp.curator.by_weight import Prediction
 from blendp.curator.noisy_counts import NoisyCounts, fold, largest
 from blendp.errors import ParameterError
 from blendp.headlist import HeadList
-from blendp.mechanisms import AsymmetricLaplace, AsymmetricList, WeightedUnion
+from blendp.mechanisms import AsymmetricLaplace, AsymmetricList
 from blendp.randomness import Random
 
 
@@ -19,7 +20,7 @@ from blendp.randomness import Random
 class OptInCounts:
     """How many opt-in people stand behind each cell of the list, with noise.
 
-    A person who contributes m records counts for 1/m in the cell of each.
+    A person counts in each cell for the share of their records that falls into it.
 
     where:
         people            is the noisy number, the mean of the noise removed; the last cell, <*,*>, has the rest,
@@ -44,9 +45,12 @@ class OptInCounts:
     record_noise: AsymmetricLaplace | None = None
     """The exact law of the noise of a listed record, if it is not taken as normal."""
 
+    prediction: Prediction | None = None
+    """What else is known of the numbers of listed records; nan for the wildcards."""
+
     def __post_init__(self) -> None:
         """Refuse arrays that do not belong to the list, and freeze them."""
-        for array in (self.people, self.noise_variance):
+        for array in (self.people, self.noise_variance, *(self.prediction or ())):
             if array.shape != (self.head_list.cells,):
                 raise ParameterError(
                     "counts", array.shape, f"one number for each of {self.head_list.cells} cells", "Count anew."
@@ -55,8 +59,18 @@ class OptInCounts:
 
     def trimmed(self, size: int | None, unit: str = "record") -> OptInCounts:
         """Keep the ``size`` records (or queries) with the largest numbers; fold the others into the wildcards."""
-        kept = largest(self.head_list, self.people, size, unit)
+        kept = largest(self.head_list, self._likely, size, unit)
         return self if kept is None else self.only(kept)
+
+    @property
+    def _likely(self) -> Array:
+        """The number of people, weighed with what else is known of it."""
+        if self.prediction is None:
+            return self.people
+        expected, spread, common = self.prediction
+        own = (self.dispersion - 2 * common) * expected + self.noise_variance
+        other = (spread * expected) ** 2
+        return np.where(np.isnan(expected), self.people, (self.people * other + expected * own) / (own + other))
 
     def only(self, kept: NDArray[np.int64]) -> OptInCounts:
         """Keep the records of these cells; fold the others into the wildcards."""
@@ -65,8 +79,13 @@ class OptInCounts:
             np.bincount(target, weights=values, minlength=head_list.cells).astype(np.float64)
             for values in (self.people, self.noise_variance)
         )
-        _rest(people, noise, self.users)
-        return replace(self, head_list=head_list, people=people, noise_variance=noise)
+        give_rest(people, noise, self.users)
+        prediction = None
+        if self.prediction is not None:
+            prediction = Prediction(*(np.full(head_list.cells, np.nan) for _ in self.prediction))
+            for fewer, values in zip(prediction, self.prediction, strict=True):
+                fewer[target[kept]] = values[kept]
+        return replace(self, head_list=head_list, people=people, noise_variance=noise, prediction=prediction)
 
 
 def counts_of_list(
@@ -86,7 +105,7 @@ def counts_of_list(
         counts = np.bincount(cells.ravel(), minlength=candidates.cells)[wild]
         people[wild] = mechanism.draw_wildcards(counts.astype(np.int64), random) - mechanism.wildcard_noise.mean
         noise[wild] = mechanism.wildcard_noise.variance
-    _rest(people, noise, cells.shape[0])
+    give_rest(people, noise, cells.shape[0])
     return OptInCounts(
         candidates,
         cells.shape[0],
@@ -97,33 +116,15 @@ def counts_of_list(
     )
 
 
-def counts_of_union(
-    candidates: HeadList, cells: NDArray[np.int64], mechanism: WeightedUnion, random: Random
-) -> OptInCounts:
-    """The counts of a list of several records a person, with how much one person's records resemble each other."""
-    users, m = cells.shape
-    rows = candidates.query_of_cell
-    counts, of_cells, of_queries = mechanism.draw_counts(cells, rows, candidates.cells, random)
-    people = np.zeros(candidates.cells)
-    noise = np.zeros(candidates.cells)
-    people[:-1] = counts / m
-    noise[:-1] = mechanism.count_noise.variance / m**2
-    total = max(float(people.sum()), 1.0)
-    dispersion, query_dispersion = (min(max(x / m**2 / total, 1 / m), 1.0) for x in (of_cells, of_queries))
-    _rest(people, noise, users)
-    min_people = mechanism.min_people / 2
-    return OptInCounts(candidates, users, people, noise, dispersion, query_dispersion, min_people=min_people)
-
-
 def counts_of_hold_out(noisy: NoisyCounts) -> OptInCounts:
     """The counts of people who did not make the list."""
     m = noisy.records_per_user
     people, noise = noisy.counts / m, noisy.terms * noisy.noise.variance / m**2
-    _rest(people, noise, noisy.users)
+    give_rest(people, noise, noisy.users)
     return OptInCounts(noisy.head_list, noisy.users, people, noise)
 
 
-def _rest(people: Array, noise: Array, users: int) -> None:
+def give_rest(people: Array, noise: Array, users: int) -> None:
     """Give <*,*> what the other cells leave of the public number of people."""
     people[-1] = users - people[:-1].sum()
     noise[-1] = noise[:-1].sum()

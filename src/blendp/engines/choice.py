@@ -30,6 +30,10 @@ row's text would cost more than all the rest. Ranks are what both engines are go
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
+from blendp.arrays import Bools, Ids
 from blendp.engines.usable import Dialect
 from blendp.errors import ParameterError, require_count
 
@@ -79,6 +83,24 @@ def different_rows(rows: str, reason: str) -> str:
     """SQL for every usable row once, however often it occurs; the same on both engines."""
     usable = f"SELECT person, query, url FROM ({rows}) WHERE {reason} IS NULL"
     return f"SELECT DISTINCT person, query, url, CAST(NULL AS VARCHAR(1)) AS opt_in FROM ({usable})"
+
+
+def ranked_numbers(ranks: str, key: int, dialect: Dialect) -> str:
+    """SQL for the rows of a table (person, nth, which is the rank, and what else) with their numbers."""
+    keys = user_keys("person", key, dialect.from_hex)
+    return f"""
+        SELECT *, {number_of_rank("nth", dialect.folded)}
+        FROM {ranks} JOIN (SELECT person, {keys} FROM (SELECT DISTINCT person FROM {ranks})) USING (person)
+    """
+
+
+def lowest_of_each(owner: Ids, number: NDArray[np.integer], at_most: int) -> Bools:
+    """Whether a row is among the so many of its owner with the lowest numbers."""
+    order = np.lexsort((number, owner))
+    inside = owner[order]
+    chosen = np.empty(len(order), dtype=bool)
+    chosen[order] = np.arange(len(order)) - np.searchsorted(inside, inside) < at_most
+    return chosen
 
 
 def user_keys(user: str, key: int, from_hex: str) -> str:

@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Any, Self, TypeVar
 
 import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
+from blendp.arrays import Ids
+from blendp.engines.choice import require_draw
 from blendp.engines.quality import LogQuality
 from blendp.engines.records import RecordTable
+from blendp.engines.second_look import SecondLook
 from blendp.engines.usable import RowRule
+from blendp.errors import ParameterError
 from blendp.headlist import HeadList
+from blendp.mechanisms.filtered_union import Holdings
 from blendp.normalise import query_sql, url_sql, user_sql
+
+Number = TypeVar("Number", np.bool_, np.int64)
+
+_WHO = "Give the people by their rows in records."
 
 _PEOPLE = """
     CREATE TEMP TABLE people AS
         SELECT (dense_rank() OVER (ORDER BY hash(name), name) - 1)::INTEGER AS user_id, * EXCLUDE (name)
-        FROM (SELECT {name} AS name, * EXCLUDE (person, rows, usable) FROM drawn WHERE {somebody});
+        FROM (SELECT {name} AS name, * EXCLUDE (rows) FROM drawn WHERE {somebody});
     DROP TABLE drawn;
+"""
+
+_FACTS = """
+    SELECT bool_and(opts_in) AS opts_in, sum(usable)::BIGINT AS usable FROM people GROUP BY user_id ORDER BY user_id
 """
 
 _ONE_EACH = "SELECT user_id, 0 AS turn, lowest AS one FROM people WHERE lowest IS NOT NULL"
@@ -59,16 +73,19 @@ class Contributions:
                  without a record has -1, the wildcard <*,*>.
         different  is the same for a choice among the user's different records: for a list, on which each stands once;
                  None if that was not asked for,
-        opt_in   says of every user whether all their rows choose to trust the curator; None if the log is silent.
+        opt_in   says of every user whether all their rows choose to trust the curator; None if the log is silent,
+        record_counts  is how many occurrences every user has, of which ``records`` are a choice,
         quality  is the fate of the log's rows.
     """
 
     levels: int
     quality: LogQuality
     opt_in: NDArray[np.bool_] | None = field(repr=False)
-    records: NDArray[np.int64] = field(repr=False)
+    records: Ids = field(repr=False)
+    record_counts: Ids = field(repr=False)
     _table: RecordTable = field(repr=False)
-    different: NDArray[np.int64] | None = field(default=None, repr=False)
+    different: Ids | None = field(default=None, repr=False)
+    _look: Callable[[Ids, int], Holdings] | None = field(default=None, repr=False)
 
     @classmethod
     def of_drawn(
@@ -77,6 +94,8 @@ class Contributions:
         per_user: int,
         rule: RowRule,
         quality: LogQuality,
+        where: str,
+        gather: Callable[[], None] | None,
         *,
         different: bool = False,
     ) -> Self:
@@ -85,15 +104,16 @@ class Contributions:
         Its table ``drawn`` has a row for every spelling of a user id: person, opts_in, and lowest, the occurrence with
         the lowest number (number, query, url as they stand in the log) or, if ``per_user`` is more than one, a list;
         and a list ``different`` if asked for. Spellings of one id are brought together here, and texts normalised.
+        With ``gather`` the log can be asked for people's holdings later (:mod:`blendp.engines.second_look`); until then
+        the ids of users are kept.
         """
         connection.execute(_PEOPLE.format(name=user_sql("person"), somebody=rule.names_somebody))
         counts = "SELECT coalesce(max(user_id) + 1, 0), count(*) FROM people"
         users, spellings = connection.execute(counts).fetchall()[0]
-        opt_in = None
-        if rule.opt_in:
-            choices = "SELECT bool_and(opts_in) AS opts_in FROM people GROUP BY user_id ORDER BY user_id"
-            opt_in = np.array(connection.execute(choices).fetchnumpy()["opts_in"], dtype=bool)
-            opt_in.setflags(write=False)
+        facts = connection.execute(_FACTS).fetchnumpy()
+        opt_in = _frozen(facts["opts_in"], np.bool_) if rule.opt_in else None
+        if gather is not None:
+            connection.execute("CREATE TABLE spellings AS SELECT person, user_id FROM people")
         if per_user == 1 and spellings == users:
             turns = {"bounded": _ONE_EACH}
         else:
@@ -108,7 +128,17 @@ class Contributions:
         connection.execute(_RECORDS.format(occurrences=both))
         record_ids = [_held(connection, table, users, per_user) for table in turns]
         (distinct,) = connection.execute("SELECT count(*) FROM records").fetchall()[0]
-        return cls(rule.levels, quality, opt_in, record_ids[0], RecordTable(distinct, connection), *record_ids[1:])
+        record_table = RecordTable(distinct, connection)
+        return cls(
+            rule.levels,
+            quality,
+            opt_in,
+            record_ids[0],
+            _frozen(facts["usable"], np.int64),
+            record_table,
+            record_ids[1] if different else None,
+            None if gather is None else SecondLook(gather, rule, record_table, where),
+        )
 
     @property
     def users(self) -> int:
@@ -117,8 +147,24 @@ class Contributions:
 
     @property
     def distinct_records(self) -> int:
-        """Record ids are below this."""
+        """Record ids are below this; holdings may raise it."""
         return self._table.distinct
+
+    def holdings(self, who: Ids, key: int) -> Holdings:
+        """Every different record of these users, given by their rows in ``records``, in this order.
+
+        Of users with more than :data:`~blendp.mechanisms.filtered_union.MAX_DIFFERENT` the ``key`` of 64 random bits
+        draws which are kept: whose records these are and what they say decides, and nobody else's records.
+        """
+        require_draw(1, key)
+        who = np.asarray(who)
+        if who.dtype != np.int64 or who.ndim != 1 or len(np.unique(who)) != len(who):
+            raise ParameterError("who", f"{who.dtype} of shape {who.shape}", "positions of different users", _WHO)
+        if len(who) and not (who.min() >= 0 and who.max() < self.users):
+            raise ParameterError("who", [int(who.min()), int(who.max())], f"from 0 to {self.users - 1}", _WHO)
+        if self._look is None:
+            raise ParameterError("holdings", False, "True when drawing", "Ask for it while the log is drawn from.")
+        return self._look(who, key)
 
     def texts(self, ids: NDArray[np.int64]) -> list[tuple[str, str | None]]:
         """The query and URL of these records, in their order."""
@@ -127,6 +173,12 @@ class Contributions:
     def locate(self, head_list: HeadList) -> NDArray[np.int64]:
         """The cell of every record id, and last that of <*,*>."""
         return self._table.locate(head_list)
+
+
+def _frozen(column: NDArray[Any], kind: type[Number]) -> NDArray[Number]:
+    column = np.array(column, dtype=kind)
+    column.setflags(write=False)
+    return column
 
 
 def _held(connection: duckdb.DuckDBPyConnection, table: str, users: int, per_user: int) -> NDArray[np.int64]:

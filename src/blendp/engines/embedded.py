@@ -9,12 +9,15 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from blendp.engines.choice import number_of_place, require_draw
+from blendp.arrays import Ids
+from blendp.engines.choice import lowest_of_each, number_of_place, ranked_numbers, require_draw
 from blendp.engines.contributions import Contributions
 from blendp.engines.quality import LogQuality
 from blendp.engines.records import RecordTable
 from blendp.engines.truth import Truth
+from blendp.engines.usable import DUCKDB
 from blendp.headlist import HeadList
+from blendp.mechanisms.filtered_union import MAX_DIFFERENT, Holdings
 
 POSITION = "user_id, place"
 """What the choice among a user's occurrences hashes; ``place`` numbers them within the user.
@@ -57,12 +60,15 @@ class EmbeddedLog:
         key: int,
         *,
         reproducible: bool = False,  # noqa: ARG002
+        holdings: bool = True,  # noqa: ARG002
         different: bool = False,
     ) -> Contributions:
         """Contribution bounding of every user; the choice is always a function of the log and the key."""
         unlike = self.sample(per_user, key, different=True) if different else None
         sample = self.sample(per_user, key)
-        return Contributions(self.levels, self.quality, self.opt_in, sample, self._table, unlike)
+        return Contributions(
+            self.levels, self.quality, self.opt_in, sample, self._counts, self._table, unlike, self._holdings
+        )
 
     def sample(self, per_user: int, key: int, *, different: bool = False) -> NDArray[np.int64]:
         """Exactly ``per_user`` record ids of every user, of shape (users, per_user): the bound on contributions.
@@ -90,6 +96,42 @@ class EmbeddedLog:
                 FROM {rows} GROUP BY user_id
             """).to_arrow_table()
         return self._spread(lists.combine_chunks(), per_user)
+
+    @cached_property
+    def _counts(self) -> Ids:
+        """How many occurrences every user has."""
+        rows = self._table.numbers("SELECT user_id, count(*) AS times FROM occurrences GROUP BY user_id")
+        counts = np.zeros(self.users, dtype=np.int64)
+        counts[rows["user_id"]] = rows["times"]
+        counts.setflags(write=False)
+        return counts
+
+    @cached_property
+    def _pairs(self) -> Holdings:
+        """What everybody holds, by user and then by record, to take some people's part from again and again."""
+        rows = self._table.numbers("""
+            SELECT user_id, record_id, count(*) AS times FROM occurrences
+            GROUP BY user_id, record_id ORDER BY user_id, record_id
+        """)
+        owner, record, times = (rows[name].astype(np.int64) for name in ("user_id", "record_id", "times"))
+        return Holdings(self.users, owner, record, times, np.zeros(len(owner), dtype=bool))
+
+    def _holdings(self, who: Ids, key: int) -> Holdings:
+        """What these people hold; a person's choice is by the key, the user's number and how many records they have."""
+        every = self._pairs
+        different = every.different[who]
+        owner = np.repeat(np.arange(len(who)), different)
+        nth = np.arange(len(owner)) - np.repeat(np.cumsum(different) - different, different)
+        rows = np.repeat(every.start[who], different) + nth
+        kept = np.ones(len(rows), dtype=bool)
+        many = np.flatnonzero(different[owner] > MAX_DIFFERENT)
+        if len(many):
+            ranks = pa.table({"row": np.arange(len(many)), "person": who[owner[many]].astype(str), "nth": nth[many]})
+            with self._table.cursor(ranked=ranks) as cursor:
+                numbered = ranked_numbers("ranked", key, DUCKDB)
+                number = cursor.execute(f"SELECT number FROM ({numbered}) ORDER BY row").fetchnumpy()["number"]
+            kept[many] = lowest_of_each(owner[many], number, MAX_DIFFERENT)
+        return Holdings(len(who), owner, every.record[rows], every.occurrences[rows], kept)
 
     @cached_property
     def _only(self) -> NDArray[np.int64] | None:

@@ -14,8 +14,16 @@ from numpy.typing import NDArray
 from blendp.errors import ParameterError
 from blendp.headlist import HeadList
 
+_ADD = """
+    INSERT INTO records BY NAME
+        SELECT query, url, ({distinct} + row_number() OVER (ORDER BY hash(query, url), query, url) - 1)::INTEGER
+            AS record_id
+        FROM (SELECT DISTINCT query, url FROM {table}) AS more
+            ANTI JOIN records ON records.query = more.query AND records.url IS NOT DISTINCT FROM more.url
+"""
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(eq=False)
 class RecordTable:
     """``distinct`` records of a database with the table ``records`` (record_id, query, url), which it keeps alive."""
 
@@ -23,6 +31,15 @@ class RecordTable:
     connection: duckdb.DuckDBPyConnection = field(repr=False)
     _located: dict[HeadList, NDArray[np.int64]] = field(default_factory=dict, init=False, repr=False)
     """The list of the last question: a run asks about its list once for every group."""
+
+    def add(self, table: str) -> None:
+        """Number the records of a table of the database (query, url) that have no number yet; the others keep theirs.
+
+        The order of the new numbers depends on the texts alone.
+        """
+        self.connection.execute(_ADD.format(table=table, distinct=self.distinct))
+        (self.distinct,) = self.connection.execute("SELECT count(*) FROM records").fetchall()[0]
+        self._located.clear()
 
     def texts(self, ids: NDArray[np.int64]) -> list[tuple[str, str | None]]:
         """The query and URL of these records, in their order; for a few, since each becomes a Python object."""

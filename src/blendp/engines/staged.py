@@ -16,6 +16,7 @@ from blendp.engines.database import failed
 from blendp.engines.embedded import EmbeddedLog
 from blendp.engines.numbering import number_rows
 from blendp.engines.quality import LogQuality
+from blendp.engines.second_look import CHOSEN, GATHERED
 from blendp.engines.usable import DUCKDB, RowRule
 from blendp.errors import LogError
 
@@ -35,6 +36,11 @@ _UNLIKE = """
 _BOTH = """
     CREATE OR REPLACE TEMP TABLE drawn AS FROM drawn LEFT JOIN unlike USING (person);
     DROP TABLE unlike
+"""
+
+_GATHER = """
+    SELECT owner, query, url, count(*) FILTER ({reason} IS NULL) AS times
+    FROM ({{rows}}) JOIN {chosen} USING (person) GROUP BY owner, query, url HAVING times > 0
 """
 
 _AT_RANDOM = "SELECT *, CASE WHEN {reason} IS NULL THEN {number} END AS number FROM ({rows})"
@@ -76,10 +82,13 @@ class StagedLog:
         """The fate of the rows, known once the log has been drawn from."""
         return quality_of_drawn(self._drawn, self.where)
 
-    def draw(self, per_user: int, key: int, *, reproducible: bool = False, different: bool = False) -> Contributions:
+    def draw(
+        self, per_user: int, key: int, *, reproducible: bool = False, holdings: bool = True, different: bool = False
+    ) -> Contributions:
         """Contribution bounding of every user (:mod:`blendp.engines.choice`), reading the log once if memory suffices.
 
-        With ``different`` a second choice is made, of each user's different records. A log is drawn from once.
+        Without ``holdings`` nobody's holdings can be asked for later, and rows that wait in a table are forgotten. With
+        ``different`` a second choice is made, of each user's different records. A log is drawn from once.
         """
         require_draw(per_user, key)
         reason = self.rule.reason_but_user(DUCKDB, self._known)
@@ -100,17 +109,29 @@ class StagedLog:
                     self._collect("unlike", _UNLIKE.format(numbered=once, per_user=per_user))
                     self.connection.execute(_BOTH)
             quality = self._quality(*counted(self.connection, self.rule))
-            self.connection.execute("DROP TABLE IF EXISTS staged")
-            contributions = Contributions.of_drawn(self.connection, per_user, self.rule, quality, different=different)
+            if not holdings:
+                self.connection.execute("DROP TABLE IF EXISTS staged")
+            gather = self._gather if holdings else None
+            contributions = Contributions.of_drawn(
+                self.connection, per_user, self.rule, quality, self.where, gather, different=different
+            )
         except duckdb.Error as error:
             if self._is_refused(error):
-                again = self._again().draw(per_user, key, reproducible=reproducible, different=different)
+                again = self._again().draw(
+                    per_user, key, reproducible=reproducible, holdings=holdings, different=different
+                )
                 self._drawn.append(again.quality)
                 return again
             raise failed(self.where, error) from error
         require_people(contributions.users, quality, self.where)
         self._drawn.append(quality)
         return contributions
+
+    def _gather(self) -> None:
+        """Of the chosen people every usable row, counted (:mod:`blendp.engines.second_look`)."""
+        reason = self.rule.reason_but_user(DUCKDB, self._known)
+        with self._told():
+            self._collect(GATHERED, _GATHER.format(chosen=CHOSEN, reason=reason))
 
     def _collect(self, table: str, sql: str) -> None:
         """Make a table of what is asked of the ``{rows}``, in as few parts of the people as memory allows."""

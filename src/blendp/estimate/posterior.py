@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blendp.arrays import Array
+from blendp.curator.by_weight import Prediction
 from blendp.curator.opt_in_counts import OptInCounts
 from blendp.mechanisms import AsymmetricLaplace
 
@@ -144,8 +145,11 @@ def opt_in_posterior(counts: OptInCounts, candidates: OptInCounts, prior: str = 
     low = np.maximum(people - 7 * spread, min_people)
     high = np.maximum(people, min_people) + 9 * spread
     grid = _geometric(low, high, _POINTS)
-    variance = counts.dispersion * grid + noise[:, None]
-    log_weight = -((people[:, None] - grid) ** 2) / (2 * variance) - np.log(variance) / 2
+    expected, sampling, log_prior = grid, counts.dispersion * grid, np.zeros_like(grid)
+    if counts.prediction is not None and prior != "none":
+        expected, sampling, log_prior = _with_prediction(grid, sampling, counts.prediction)
+    variance = sampling + noise[:, None]
+    log_weight = -((people[:, None] - expected) ** 2) / (2 * variance) - np.log(variance) / 2 + log_prior
     if counts.record_noise is not None:
         totals = np.rint(people + counts.record_noise.mean).astype(np.int64)
         for total in np.unique(totals[listed & (totals <= _EXACT_UP_TO)]):
@@ -153,6 +157,26 @@ def opt_in_posterior(counts: OptInCounts, candidates: OptInCounts, prior: str = 
             log_weight[same] = np.log(_likelihood(int(total), grid[same[0]], counts.record_noise))
     log_weight += (1 - exponent[:, None]) * np.log(grid)  # grid steps are proportional to the grid itself
     return Posterior(counts.users, grid / max(counts.users, 1), log_weight)
+
+
+def _with_prediction(grid: Array, sampling: Array, prediction: Prediction) -> tuple[Array, Array, Array]:
+    """Mean and sampling variance of a number, given L and what its weight predicts, and the log-density of L by that.
+
+        z ~ Normal(L + b (P - L), phi L - b c L + s^2),   b = min(1, c L/(t P)^2)
+        ln L ~ Normal(ln P - t^2/2, t^2)
+
+    where:
+        P, t, c  are what was predicted, its spread, and what the two have in common
+                 (:class:`~blendp.curator.by_weight.Prediction`): the same people stand behind both.
+
+    Cells without a prediction stay as they are.
+    """
+    p, t, c = (each[: len(grid), None] for each in prediction)
+    known = ~np.isnan(p)
+    slope = np.minimum(1.0, c * grid / (t * p) ** 2)
+    log_prior = -((np.log(grid / p) + t * t / 2) ** 2) / (2 * t * t)
+    expected = np.where(known, grid + slope * (p - grid), grid)
+    return expected, np.where(known, sampling - slope * c * grid, sampling), np.where(known, log_prior, 0.0)
 
 
 def prior_exponent(counts: OptInCounts) -> float:

@@ -22,6 +22,7 @@ from blendp.engines import Truth
 from blendp.errors import ParameterError, require_count, require_number
 from blendp.headlist import HeadList
 from blendp.headlist.head_list import Label, Record
+from blendp.mechanisms import Holdings
 from blendp.methods import GroupSizes, Parameters
 from blendp.randomness import Random, SimulationRandom
 from blendp.reports import ListScheme, ReportSums
@@ -167,17 +168,29 @@ class DrawnPeople:
         """The records of the opt-in users who make the list; -1 for none."""
         return self.list_ids[:, None]
 
+    def holdings(self) -> Holdings:
+        """The one record of each of the opt-in users who make the list."""
+        return Holdings.one_each(self.list_ids)
+
+    def record_counts(self) -> Ids:
+        """How many records each of the opt-in users has who make the list."""
+        return (self.list_ids >= 0).astype(np.int64)
+
+    def locate(self, head_list: HeadList) -> Ids:
+        """The cell of every record, and last that of no record."""
+        return self.law.locate(head_list)
+
     def texts(self, ids: Ids) -> list[Record]:
         """What these records say."""
         return self.law.texts(ids)
 
     def list_cells(self, head_list: HeadList) -> Ids:
         """The cells of the opt-in users who make the list."""
-        return self.law.locate(head_list)[self.list_records()]
+        return self.locate(head_list)[self.list_records()]
 
     def estimate_cells(self, head_list: HeadList) -> Ids:
         """The cells of the other opt-in users."""
-        return self.law.locate(head_list)[self.estimate_ids[:, None]]
+        return self.locate(head_list)[self.estimate_ids[:, None]]
 
     def reports(self, scheme: ListScheme, random: Random) -> ReportSums:
         """The clients' reports: the law of their sums."""

@@ -42,16 +42,15 @@ class OptInHoldings:
             raise ParameterError(
                 "client_records", parameters.client_records, "1 for people drawn from a law", "Use evaluate on a log."
             )
-        people, generator = self.holdings, random.generator
-        m = parameters.opt_in_records
-        each = people.occurrences
+        people, each = self.holdings, self.holdings.occurrences
         occurrences = rows_of(
-            np.repeat(people.owner, each), np.repeat(people.record, each), people.people, m, generator
+            np.repeat(people.owner, each),
+            np.repeat(people.record, each),
+            people.people,
+            parameters.max_opt_in_records,
+            random.generator,
         )
-        different = occurrences
-        if parameters.lists_different_records:
-            different = rows_of(people.owner, people.record, people.people, m, generator)
-        return HoldingPeople(self, round(parameters.list_makers * people.people), occurrences, different)
+        return HoldingPeople(self, round(parameters.list_makers * people.people), occurrences)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,14 +59,12 @@ class HoldingPeople:
 
     where:
         occurrences  has a row of record ids for every opt-in person: a uniformly random choice of their occurrences,
-                     -1 for those without any,
-        different    is the same for a choice of their different records.
+                     -1 for those without any.
     """
 
     drawn: OptInHoldings
     list_makers: int
     occurrences: Ids = field(repr=False)
-    different: Ids = field(repr=False)
 
     @property
     def sizes(self) -> GroupSizes:
@@ -87,7 +84,7 @@ class HoldingPeople:
 
     def list_records(self) -> Ids:
         """The records of the opt-in users who make the list; -1 for none."""
-        return self.different[: self.list_makers]
+        return self.occurrences[: self.list_makers]
 
     def holdings(self) -> Holdings:
         """Every different record of the opt-in users who make the list, and how often they have it."""

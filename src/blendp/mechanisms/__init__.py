@@ -9,11 +9,10 @@ if TYPE_CHECKING:
     from blendp.mechanisms.asymmetric_laplace import AsymmetricLaplace
     from blendp.mechanisms.asymmetric_list import AsymmetricList
     from blendp.mechanisms.discrete_laplace import DiscreteLaplace
-    from blendp.mechanisms.filtered_union import Holdings
+    from blendp.mechanisms.filtered_union import FilteredUnion, Holdings
     from blendp.mechanisms.hidden_sampling import HiddenSampling
     from blendp.mechanisms.protocol import LocalRandomiser, Mechanism, NoiseLaw, PartitionSelection
     from blendp.mechanisms.rounded_gaussian import RoundedGaussian
-    from blendp.mechanisms.set_union import WeightedUnion
     from blendp.mechanisms.subset_selection import SubsetSelection
     from blendp.mechanisms.threshold import ThresholdList
     from blendp.mechanisms.two_stage import TwoStage
@@ -22,6 +21,7 @@ __all__ = [
     "AsymmetricLaplace",
     "AsymmetricList",
     "DiscreteLaplace",
+    "FilteredUnion",
     "HiddenSampling",
     "Holdings",
     "LocalRandomiser",
@@ -32,18 +32,16 @@ __all__ = [
     "SubsetSelection",
     "ThresholdList",
     "TwoStage",
-    "WeightedUnion",
 ]
 
 _HOMES = {
     "blendp.mechanisms.asymmetric_laplace": ("AsymmetricLaplace",),
     "blendp.mechanisms.asymmetric_list": ("AsymmetricList",),
     "blendp.mechanisms.discrete_laplace": ("DiscreteLaplace",),
-    "blendp.mechanisms.filtered_union": ("Holdings",),
+    "blendp.mechanisms.filtered_union": ("FilteredUnion", "Holdings"),
     "blendp.mechanisms.hidden_sampling": ("HiddenSampling",),
     "blendp.mechanisms.protocol": ("LocalRandomiser", "Mechanism", "NoiseLaw", "PartitionSelection"),
     "blendp.mechanisms.rounded_gaussian": ("RoundedGaussian",),
-    "blendp.mechanisms.set_union": ("WeightedUnion",),
     "blendp.mechanisms.subset_selection": ("SubsetSelection",),
     "blendp.mechanisms.threshold": ("ThresholdList",),
     "blendp.mechanisms.two_stage": ("TwoStage",),

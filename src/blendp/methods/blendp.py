@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 
-from blendp.curator import OptInCounts, add_noise, counts_of_hold_out, counts_of_list, counts_of_union
+from blendp.arrays import Ids
+from blendp.curator import (
+    OptInCounts,
+    add_noise,
+    counts_of_hold_out,
+    counts_of_list,
+    counts_of_shares,
+    noisy_mean_records,
+)
 from blendp.errors import ParameterError
 from blendp.estimate import (
     InfluenceGuard,
@@ -18,7 +28,7 @@ from blendp.estimate import (
     split_estimate,
 )
 from blendp.headlist import HeadList
-from blendp.mechanisms import AsymmetricList, DiscreteLaplace, WeightedUnion
+from blendp.mechanisms import AsymmetricList, DiscreteLaplace, FilteredUnion
 from blendp.methods.guarantee import Guarantee
 from blendp.methods.listed import Listed, blendp_list_maker
 from blendp.methods.parameters import Parameters
@@ -28,8 +38,6 @@ from blendp.methods.published import Kind
 from blendp.randomness import Random
 from blendp.reports import ReportSums
 
-ListMaker = AsymmetricList | WeightedUnion
-
 LIARS = (0.001, 0.01, 0.05)
 """Shares of lying clients whose influence is stated."""
 
@@ -37,10 +45,14 @@ LIARS = (0.001, 0.01, 0.05)
 def publish(people: People, parameters: Parameters, random: Random, progress: Progress) -> Listed:
     """List and counts from the opt-in group."""
     progress("making the head list")
-    list_maker = blendp_list_maker(parameters, people.levels)
-    counts = _list_and_counts(people, list_maker, parameters, random)
+    mean = _mean_records(people, parameters, random)
+    list_maker = blendp_list_maker(parameters, people.levels, many=parameters.uses_many(mean))
+    if isinstance(list_maker, FilteredUnion):
+        counts = _many_records(people, list_maker, random)
+    else:
+        counts = _one_record(people, list_maker, parameters, random)
     progress("counting opt-in records")
-    return Listed(parameters, people.sizes.head_list, people.sizes.estimate, counts)
+    return Listed(parameters, people.sizes.head_list, people.sizes.estimate, counts, mean)
 
 
 def conclude(kind: type[Kind], listed: Listed, reports: ReportSums, query_share: float | None, random: Random) -> Kind:
@@ -59,7 +71,9 @@ def _conclude_split(kind: type[Kind], listed: Listed, split: Split, query_share:
     return kind(
         parameters=parameters,
         groups=listed.sizes(split.users),
-        guarantee=Guarantee.of_split(parameters, blendp_list_maker(parameters, listed.levels), *listed.split),
+        guarantee=Guarantee.of_split(
+            parameters, blendp_list_maker(parameters, listed.levels, many=listed.many_records), *listed.split
+        ),
         candidates=listed.candidates,
         head_list=listed.head_list,
         opt_in=listed.opt_in,
@@ -89,7 +103,32 @@ def _conclude_two_stage(kind: type[Kind], listed: Listed, tally: Tally) -> Kind:
     )
 
 
-def _list_and_counts(people: People, list_maker: ListMaker, parameters: Parameters, random: Random) -> OptInCounts:
+def _mean_records(people: People, parameters: Parameters, random: Random) -> float | None:
+    """The noisy mean number of records of the people who make the list, where it decides how that is done."""
+    if parameters.many_records is not None:
+        return None
+    epsilon = Fraction(parameters.epsilon) - Fraction(parameters.list_budget.epsilon)
+    return noisy_mean_records(people.record_counts(), epsilon, random)
+
+
+def _many_records(people: People, list_maker: FilteredUnion, random: Random) -> OptInCounts:
+    """The list of all that pass, and its counts, from all records of everybody."""
+    holdings = people.holdings()
+    listed, weights = list_maker.draw(holdings, random)
+    candidates, order = _in_order(people, listed)
+    cell_of_row = people.locate(candidates)[holdings.record]
+    released = list_maker.counts.draw(holdings, cell_of_row, candidates.query_of_cell, random)
+    return counts_of_shares(candidates, holdings.people, released, weights[order], list_maker)
+
+
+def _in_order(people: People, listed: Ids) -> tuple[HeadList, Ids]:
+    """The list of these records, and the order in which it has them."""
+    texts = people.texts(listed)
+    candidates = HeadList.of_records(texts, people.levels)
+    return candidates, np.argsort([candidates.cell_of(*text) for text in texts])
+
+
+def _one_record(people: People, list_maker: AsymmetricList, parameters: Parameters, random: Random) -> OptInCounts:
     """The list of all that pass, with the counts of the people who made it, or of those held out."""
     sizes = people.sizes
     if parameters.holds_out and sizes.opt_in and not sizes.estimate:
@@ -100,19 +139,10 @@ def _list_and_counts(people: People, list_maker: ListMaker, parameters: Paramete
             "Lower it, or leave it out: then all of them make the list and estimate.",
         )
     records = people.list_records()
-    if isinstance(list_maker, WeightedUnion):
-        listed = list_maker.draw(list_maker.totals(records, people.distinct_records), random)
-        candidates = HeadList.of_records(people.texts(listed), people.levels)
-        if not parameters.holds_out:
-            return counts_of_union(candidates, people.list_cells(candidates), list_maker, random)
-    else:
-        counts = np.bincount(records[records >= 0], minlength=people.distinct_records).astype(np.int64)
-        listed, totals = list_maker.draw(counts, random)
-        texts = people.texts(listed)
-        candidates = HeadList.of_records(texts, people.levels)
-        if not parameters.holds_out:
-            at = np.array([candidates.cell_of(*text) for text in texts], dtype=np.int64)
-            in_order = totals[np.argsort(at)]
-            return counts_of_list(candidates, in_order, people.list_cells(candidates), list_maker, random)
-    noise = DiscreteLaplace.for_counts(parameters.epsilon, parameters.opt_in_records)
+    counts = np.bincount(records[records >= 0], minlength=people.distinct_records).astype(np.int64)
+    listed, totals = list_maker.draw(counts, random)
+    candidates, order = _in_order(people, listed)
+    if not parameters.holds_out:
+        return counts_of_list(candidates, totals[order], people.list_cells(candidates), list_maker, random)
+    noise = DiscreteLaplace.for_counts(parameters.epsilon, 1)
     return counts_of_hold_out(add_noise(candidates, people.estimate_cells(candidates), noise, random))

@@ -6,9 +6,20 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
-from blendp.mechanisms import DiscreteLaplace, PartitionSelection, SubsetSelection, TwoStage
+from blendp.mechanisms import (
+    AsymmetricList,
+    DiscreteLaplace,
+    FilteredUnion,
+    NoiseLaw,
+    SubsetSelection,
+    ThresholdList,
+    TwoStage,
+)
+from blendp.mechanisms.filtered_union.two_scale import SHARE_GRID
 from blendp.methods.parameters import Parameters
 from blendp.reports import SingleItem
+
+ListMaker = ThresholdList | AsymmetricList | FilteredUnion
 
 
 @dataclass(frozen=True)
@@ -44,7 +55,7 @@ class Guarantee:
     neighbours: str = "replace one user's records"
 
     @classmethod
-    def of_two_stage(cls, parameters: Parameters, list_maker: PartitionSelection[object], randomiser: TwoStage) -> Self:
+    def of_two_stage(cls, parameters: Parameters, list_maker: ListMaker, randomiser: TwoStage) -> Self:
         """What the list maker and the published client randomiser promise together."""
         reports = parameters.client_records
         answer = SingleItem(int(randomiser.cells_per_query.sum()))
@@ -60,11 +71,7 @@ class Guarantee:
 
     @classmethod
     def of_split(
-        cls,
-        parameters: Parameters,
-        list_maker: PartitionSelection[object],
-        queries: SubsetSelection,
-        cells: SubsetSelection,
+        cls, parameters: Parameters, list_maker: ListMaker, queries: SubsetSelection, cells: SubsetSelection
     ) -> Self:
         """What the list maker and subset selection promise together; which question a client answers is public."""
         return cls(
@@ -99,13 +106,20 @@ class Guarantee:
         return {**asdict(self), "statement": self.statement}
 
 
-def _list_facts(list_maker: PartitionSelection[object], parameters: Parameters) -> dict[str, Any]:
+def _list_facts(list_maker: ListMaker, parameters: Parameters) -> dict[str, Any]:
     """The list mechanism, its threshold and the noise on the counts, in words and in people."""
-    m = list_maker.records_per_user
-    noise = DiscreteLaplace.for_counts(parameters.epsilon, m) if parameters.holds_out else list_maker.count_noise
+    if isinstance(list_maker, FilteredUnion):
+        noise: NoiseLaw = list_maker.counts.clipped_noise
+        unit = SHARE_GRID
+    else:
+        unit = list_maker.records_per_user
+        noise = DiscreteLaplace.for_counts(parameters.epsilon, unit) if parameters.holds_out else list_maker.count_noise
+    asked = parameters.method == "blendp" and parameters.many_records is None
+    spent = parameters.epsilon - parameters.list_budget.epsilon
+    before = f", after a noisy mean number of records a person (ε = {spent:.3g})" if asked else ""
     return {
-        "list_mechanism": list_maker.description,
+        "list_mechanism": list_maker.description + before,
         "threshold": list_maker.min_people,
-        "noise": noise.description_per(m),
-        "noise_deviation": math.sqrt(noise.variance) / m,
+        "noise": noise.description_per(unit),
+        "noise_deviation": math.sqrt(noise.variance) / unit,
     }

@@ -16,6 +16,7 @@ import numpy as np
 
 from blendp.canonical import canonical_json, sha256
 from blendp.curator import NoisyCounts, OptInCounts, only, trim
+from blendp.curator.by_weight import Prediction
 from blendp.errors import ParameterError, require_count
 from blendp.estimate import GroupEstimate, Posterior, counts_estimate, opt_in_estimate, opt_in_posterior
 from blendp.headlist import HeadList
@@ -23,17 +24,17 @@ from blendp.mechanisms import (
     AsymmetricLaplace,
     AsymmetricList,
     DiscreteLaplace,
+    FilteredUnion,
     SubsetSelection,
     ThresholdList,
     TwoStage,
-    WeightedUnion,
 )
 from blendp.methods.groups import GroupSizes
 from blendp.methods.parameters import Parameters
 from blendp.methods.query_share import best_query_share
 from blendp.reports import ListScheme, Question, TwoStageScheme, report_scheme, subset_randomisers
 
-FORMAT = "blendp/listed/1"
+FORMAT = "blendp/listed/2"
 
 _REMEDY = "Read what Listed.to_bytes wrote, unchanged, or make the list anew."
 
@@ -41,13 +42,13 @@ _REMEDY = "Read what Listed.to_bytes wrote, unchanged, or make the list anew."
 @lru_cache(maxsize=64)
 def published_list_maker(parameters: Parameters) -> ThresholdList:
     """The published method's mechanism for the list, derived once."""
-    return ThresholdList(parameters.budget, parameters.opt_in_records)
+    return ThresholdList(parameters.budget, parameters.max_opt_in_records)
 
 
 @lru_cache(maxsize=64)
-def blendp_list_maker(parameters: Parameters, levels: int) -> AsymmetricList | WeightedUnion:
+def blendp_list_maker(parameters: Parameters, levels: int, *, many: bool) -> AsymmetricList | FilteredUnion:
     """The blendp method's mechanism for the list, derived once."""
-    return parameters.list_maker(levels)
+    return parameters.list_maker(levels, many=many)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,11 +69,16 @@ class Listed:
     released: OptInCounts | NoisyCounts
     """The counts of all records that passed, before trimming; :class:`NoisyCounts` in the published method."""
 
+    mean_records: float | None = None
+    """The noisy mean number of records an opt-in person has, where it decided how the list was made."""
+
     def __post_init__(self) -> None:
         """Refuse counts of other people, or with other noise than the parameters give."""
         for name, users in (("list_users", self.list_users), ("estimate_users", self.estimate_users)):
             require_count(name, users, min_value=0, remedy="Count the people of the group.")
         held_out = self.parameters.holds_out
+        asked = self.parameters.method == "blendp" and self.parameters.many_records is None
+        _require(self.mean_records is not None, asked, "a noisy mean only where it decides")
         _require(
             self.released.users, self.estimate_users if held_out else self.list_users, "the people who were counted"
         )
@@ -83,7 +89,9 @@ class Listed:
             _require(
                 self.released.noise, published_list_maker(self.parameters).noise, "with the noise of the parameters"
             )
-            _require(self.released.records_per_user, self.parameters.opt_in_records, "with as many records a person")
+            _require(
+                self.released.records_per_user, self.parameters.max_opt_in_records, "with as many records a person"
+            )
             _require(
                 (self.released.counts.shape, self.released.terms.shape), (cells, cells), "one number for every cell"
             )
@@ -107,11 +115,16 @@ class Listed:
         return self.released.head_list.records
 
     @property
-    def list_maker(self) -> ThresholdList | AsymmetricList | WeightedUnion:
+    def many_records(self) -> bool:
+        """Whether the list was made of many records of each person."""
+        return self.parameters.uses_many(self.mean_records)
+
+    @property
+    def list_maker(self) -> ThresholdList | AsymmetricList | FilteredUnion:
         """The mechanism that made the list."""
         if isinstance(self.released, NoisyCounts):
             return published_list_maker(self.parameters)
-        return blendp_list_maker(self.parameters, self.levels)
+        return blendp_list_maker(self.parameters, self.levels, many=self.many_records)
 
     @cached_property
     def counts(self) -> OptInCounts | NoisyCounts:
@@ -220,6 +233,7 @@ class Listed:
                 users["head_list"],
                 users["estimate"],
                 _read_counts(value["released"]),
+                value["mean_records"],
             )
             canonical = listed.to_bytes()
         except ParameterError:
@@ -236,6 +250,7 @@ class Listed:
             "parameters": asdict(self.parameters),
             "users": {"head_list": self.list_users, "estimate": self.estimate_users},
             "released": _write_counts(self.released),
+            "mean_records": self.mean_records,
         }
 
     def __str__(self) -> str:
@@ -262,7 +277,23 @@ def _write_counts(counts: OptInCounts | NoisyCounts) -> dict[str, Any]:
         "selected_above": counts.selected_above,
         "min_people": counts.min_people,
         "record_noise": None if noise is None else [str(noise.falling), str(noise.rising)],
+        "prediction": None if counts.prediction is None else _write_prediction(counts.prediction, counts.head_list),
     }
+
+
+def _write_prediction(prediction: Prediction, head_list: HeadList) -> dict[str, list[float]]:
+    """What is predicted of the list's records; there is nothing of other cells."""
+    return {name: each[head_list.record_cells].tolist() for name, each in prediction._asdict().items()}
+
+
+def _read_prediction(value: Mapping[str, list[float]] | None, head_list: HeadList) -> Prediction | None:
+    """Undo :func:`_write_prediction`."""
+    if value is None:
+        return None
+    prediction = Prediction(**{name: np.full(head_list.cells, np.nan) for name in value})
+    for name, of_records in value.items():
+        getattr(prediction, name)[head_list.record_cells] = of_records
+    return prediction
 
 
 def _read_counts(value: Mapping[str, Any]) -> OptInCounts | NoisyCounts:
@@ -284,6 +315,7 @@ def _read_counts(value: Mapping[str, Any]) -> OptInCounts | NoisyCounts:
         None if above is None else float(above),
         float(value["min_people"]),
         None if rates is None else AsymmetricLaplace(*map(Fraction, rates)),
+        _read_prediction(value["prediction"], head_list),
     )
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from blendp.errors import ParameterError
 from blendp.headlist import HeadList
 from blendp.headlist.head_list import Record
+from blendp.mechanisms import Holdings
 
 OptIn = float | NDArray[np.bool_] | None
 """The share of users who opt in, a mark for every user, or None for the log's own marks."""
@@ -28,15 +29,18 @@ class DrawnContributions(Protocol):
 
     @property
     def distinct_records(self) -> int:
-        """Record ids are below this."""
+        """Record ids are below this; asking for holdings may raise it."""
 
     @property
     def records(self) -> NDArray[np.int64]:
         """A row of record ids for every person, in random order; -1 for people without any."""
 
     @property
-    def different(self) -> NDArray[np.int64] | None:
-        """The same for different records of each person, if asked for."""
+    def record_counts(self) -> NDArray[np.int64]:
+        """How many records every person has, of which ``records`` are a choice."""
+
+    def holdings(self, who: NDArray[np.int64], key: int) -> Holdings:
+        """Every different record of these people, given by their rows in ``records``; the key draws which are kept."""
 
     def texts(self, ids: NDArray[np.int64]) -> list[Record]:
         """What these records say."""
@@ -48,12 +52,10 @@ class DrawnContributions(Protocol):
 class Log(Protocol):
     """A log that an engine answers for, without showing rows."""
 
-    def draw(
-        self, per_user: int, key: int, *, reproducible: bool = False, different: bool = False
-    ) -> DrawnContributions:
+    def draw(self, per_user: int, key: int, *, reproducible: bool = False, holdings: bool = True) -> DrawnContributions:
         """So many records of every person, drawn fairly by the key; reproducibly, by nothing but their content.
 
-        With ``different`` a second choice is made, of each person's different records.
+        Without ``holdings`` nobody's holdings can be asked for later.
         """
 
 

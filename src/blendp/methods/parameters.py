@@ -9,14 +9,22 @@ from blendp.curator.noisy_counts import TRIM_UNITS, WILDCARDS
 from blendp.errors import ParameterError, require_choice, require_count, require_number
 from blendp.estimate.group import VARIANCES
 from blendp.estimate.posterior import PRIORS
-from blendp.mechanisms import AsymmetricList, ThresholdList, WeightedUnion
+from blendp.mechanisms import AsymmetricList, FilteredUnion, ThresholdList
+from blendp.methods.objectives import OBJECTIVES, list_shares, many_are_better
 from blendp.privacy import Budget
 from blendp.reports import METHODS, PUBLISHED_QUERY_SHARE, RANDOMISER_OF_METHOD, RANDOMISERS
 
 PUBLISHED_LIST_SHARE = 0.95
 
 _ONLY_PUBLISHED = ("variance", "wildcard")
-_ONLY_BLENDP = ("randomiser", "prior", "influence_cap", "list_budget")
+_ONLY_BLENDP = ("randomiser", "prior", "influence_cap", "records_per_person", "objective")
+
+AUTO, MANY = "auto", "many"
+
+MEAN_SHARE = 0.02
+"""The part of epsilon for the mean number of records a person, where it decides and nobody has said it."""
+
+_LEAST_EPSILON = 0.1  # below, the noise of the filtered union has no table
 
 
 @dataclass(frozen=True)
@@ -40,9 +48,16 @@ class Parameters:
     trim_unit: str = "record"
     """Whether ``size`` counts records or queries."""
 
-    opt_in_records: int = 1
-    """m_O: how many records an opt-in user may contribute. With several, the blendp method makes the list by a
-    weighted Gaussian set union."""
+    opt_in_records: int | str = AUTO
+    """How many records an opt-in user contributes. blendp: 1; ``many``: all of them, by the filtered union; ``auto``:
+    whichever lists more, which the mean number of records a person decides. published: m_O, 1 if nothing is said."""
+
+    records_per_person: float | None = None
+    """How many records a person has on average, if that is known (blendp method). If it is not and is needed, 2 % of
+    epsilon are spent on a noisy mean of the opt-in group."""
+
+    objective: str = "balanced"
+    """What is to be best (blendp method): balanced, long-list or trends (the most frequent queries)."""
 
     client_records: int = 1
     """m_C: records each client reports about; the budget is divided among them."""
@@ -64,9 +79,6 @@ class Parameters:
     influence_cap: float | None = 3.0
     """How many standard errors the clients may pull an estimate away from the opt-in group's (blendp method)."""
 
-    list_budget: float = 0.5
-    """With several records of a person: the share of the budget (of mu^2) for the list; the rest is for the counts."""
-
     variance: str = "mended"
     """Which variance formulas and weights (published method): mended, or as printed in the journal or conference
     version."""
@@ -86,7 +98,17 @@ class Parameters:
                 "size", self.size, min_value=1, remedy="Ask for at least one record; None (--size 0) keeps all."
             )
         require_choice("trim_unit", self.trim_unit, TRIM_UNITS)
-        require_count("opt_in_records", self.opt_in_records, min_value=1, remedy="1 is the published choice.")
+        self._require_opt_in_records()
+        require_choice("objective", self.objective, OBJECTIVES)
+        if self.records_per_person is not None:
+            require_number(
+                "records_per_person",
+                self.records_per_person,
+                above=0,
+                max_value=1e9,
+                legal="a number above 0",
+                remedy="It is the mean; leave it out if it is not known.",
+            )
         require_count("client_records", self.client_records, min_value=1, remedy="1 is the published choice.")
         require_choice("variance", self.variance, VARIANCES)
         require_choice("wildcard", self.wildcard, WILDCARDS)
@@ -100,7 +122,6 @@ class Parameters:
                 legal="a number above 0, or None (--influence-cap 0) for no cap",
                 remedy="3 moves honest estimates once in 370.",
             )
-        _require_share("list_budget", self.list_budget, "0.5 serves both.")
         self._refuse_the_other_method()
         if not self.reports_split:
             _require_share("query_share", self.client_query_share, "0.85 is the published choice.")
@@ -127,9 +148,26 @@ class Parameters:
                 "head_list_share", 1.0, "below 1 in the published method", "Its estimates need people of their own."
             )
         if self.method == "published":
-            ThresholdList(self.budget, self.opt_in_records)  # both refuse budgets for which nothing is proved
+            ThresholdList(self.budget, self.max_opt_in_records)  # both refuse budgets for which nothing is proved
         else:
-            self.list_maker()
+            self.list_maker(many=self.opt_in_records == MANY)
+
+    def _require_opt_in_records(self) -> None:
+        """Refuse what the method does not know."""
+        if self.opt_in_records == AUTO:
+            return
+        if self.method == "published":
+            require_count("opt_in_records", self.opt_in_records, min_value=1, remedy="1 is the published choice.")
+        elif self.opt_in_records not in (1, MANY) or isinstance(self.opt_in_records, bool):
+            raise ParameterError(
+                "opt_in_records",
+                self.opt_in_records,
+                "1, many or auto with method blendp",
+                "Many needs no bound: all records of a person count, and auto knows when one is better.",
+            )
+        if self.opt_in_records == MANY and self.holds_out:
+            legal = "1 or auto where head_list_share holds people out"
+            raise ParameterError("opt_in_records", MANY, legal, "Leave out head_list_share: all estimate anyway.")
 
     def _refuse_the_other_method(self) -> None:
         other = _ONLY_BLENDP if self.method == "published" else _ONLY_PUBLISHED
@@ -150,16 +188,36 @@ class Parameters:
                 "Several reports would share the budget and say less than one; method published allows them.",
             )
 
-    def list_maker(self, levels: int = 2) -> AsymmetricList | WeightedUnion:
-        """The blendp method's mechanism for the list of a log with so many levels."""
-        if self.opt_in_records == 1:
-            return AsymmetricList(self.budget, wildcards=levels == 2 and not self.holds_out)
-        return WeightedUnion(self.budget, self.opt_in_records, 1.0 if self.holds_out else self.list_budget)
+    def list_maker(self, levels: int = 2, *, many: bool = False) -> AsymmetricList | FilteredUnion:
+        """The blendp method's mechanism for the list of a log with so many levels, of one record a person or many."""
+        if many:
+            return FilteredUnion(self.list_budget, *list_shares(self.objective))
+        return AsymmetricList(self.list_budget, wildcards=levels == 2 and not self.holds_out)
 
     @property
-    def lists_different_records(self) -> bool:
-        """Whether the list is made of a choice of each person's different records, beside that of occurrences."""
-        return self.method == "blendp" and self.opt_in_records > 1
+    def many_records(self) -> bool | None:
+        """Whether the list is made of many records of each person (blendp method); None if a noisy mean decides."""
+        if self.opt_in_records != AUTO:
+            return self.opt_in_records == MANY
+        if self.method == "published" or self.holds_out or self.epsilon < _LEAST_EPSILON:
+            return False
+        return None if self.records_per_person is None else many_are_better(self.records_per_person, self.objective)
+
+    def uses_many(self, mean_records: float | None) -> bool:
+        """Whether the list is made of many records of each person, once the mean is known where it decides."""
+        if self.many_records is not None or mean_records is None:
+            return bool(self.many_records)
+        return many_are_better(mean_records, self.objective)
+
+    @property
+    def list_budget(self) -> Budget:
+        """What makes the list and its counts: all that is promised, but for the noisy mean if that decides."""
+        return self.budget if self.many_records is not None else Budget(self.epsilon * (1 - MEAN_SHARE), self.delta)
+
+    @property
+    def max_opt_in_records(self) -> int:
+        """m_O of the published method."""
+        return self.opt_in_records if isinstance(self.opt_in_records, int) else 1
 
     @property
     def list_makers(self) -> float:
@@ -201,7 +259,7 @@ class Parameters:
     def __str__(self) -> str:
         """One line for people."""
         size = "all records" if self.size is None else f"{self.size} {self.trim_unit}s"
-        several = f", {self.opt_in_records} records of an opt-in user" if self.opt_in_records > 1 else ""
+        several = f", {self.opt_in_records} records of an opt-in user" if self.opt_in_records not in (1, AUTO) else ""
         return f"{self.method} {self.budget}, list of {size}{several}"
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from blendp.headlist import HeadList
 from blendp.headlist.head_list import Record
+from blendp.mechanisms import Holdings
 from blendp.methods.groups import Groups, GroupSizes, draw_groups
 from blendp.methods.log import DrawnContributions, Log, OptIn, require_log, who_opts_in
 from blendp.methods.parameters import Parameters
@@ -32,13 +33,22 @@ class People(Protocol):
 
     @property
     def distinct_records(self) -> int:
-        """Record ids are below this."""
+        """Record ids are below this; asking for holdings may raise it."""
 
     def list_records(self) -> NDArray[np.int64]:
         """The records of the opt-in users who make the list; -1 for none."""
 
+    def record_counts(self) -> NDArray[np.int64]:
+        """How many records each of the opt-in users has who make the list."""
+
+    def holdings(self) -> Holdings:
+        """Every different record of the opt-in users who make the list; it may raise ``distinct_records``."""
+
     def texts(self, ids: NDArray[np.int64]) -> list[Record]:
         """What these records say."""
+
+    def locate(self, head_list: HeadList) -> Cells:
+        """The cell of every record id, and last that of <*,*>."""
 
     def list_cells(self, head_list: HeadList) -> Cells:
         """The cells of the opt-in users who make the list."""
@@ -57,21 +67,23 @@ class LogPeople:
     drawn: DrawnContributions
     groups: Groups
     parameters: Parameters
+    key: int
+    """Which records of people with very many may weigh in the list."""
 
     @classmethod
     def of(cls, log: Log, parameters: Parameters, opt_in: OptIn, random: Random, *, reproducible: bool = False) -> Self:
         """Draw each person's records, and the groups.
 
         Nobody is in two groups, so as many records are drawn of everybody as the group with the most takes, in random
-        order; a group with fewer takes the first.
+        order; a group with fewer takes the first. Where many records of opt-in people count, they are asked for later.
         """
         require_log(log)
-        per_user = max(parameters.opt_in_records, parameters.client_records)
-        drawn = log.draw(
-            per_user, random.key(), reproducible=reproducible, different=parameters.lists_different_records
-        )
+        per_user = max(parameters.max_opt_in_records, parameters.client_records)
+        many = parameters.many_records is not False
+        drawn = log.draw(per_user, random.key(), reproducible=reproducible, holdings=many)
         chosen = who_opts_in(drawn.opt_in, opt_in)
-        return cls(drawn, draw_groups(len(drawn.records), chosen, parameters.list_makers, random), parameters)
+        groups = draw_groups(len(drawn.records), chosen, parameters.list_makers, random)
+        return cls(drawn, groups, parameters, random.key() if many else 0)
 
     @property
     def sizes(self) -> GroupSizes:
@@ -90,25 +102,36 @@ class LogPeople:
 
     def list_records(self) -> NDArray[np.int64]:
         """The records of the opt-in users who make the list; -1 for none."""
-        drawn = self.drawn.records if self.drawn.different is None else self.drawn.different
-        return drawn[self.groups.head_list, : self.parameters.opt_in_records]
+        return self._records(self.groups.head_list)
+
+    def record_counts(self) -> NDArray[np.int64]:
+        """How many records each of the opt-in users has who make the list."""
+        return self.drawn.record_counts[self.groups.head_list]
+
+    def holdings(self) -> Holdings:
+        """Every different record of the opt-in users who make the list."""
+        return self.drawn.holdings(self.groups.head_list, self.key)
 
     def texts(self, ids: NDArray[np.int64]) -> list[Record]:
         """What these records say."""
         return self.drawn.texts(ids)
 
+    def locate(self, head_list: HeadList) -> Cells:
+        """The cell of every record id, and last that of <*,*>."""
+        return self.drawn.locate(head_list)
+
     def list_cells(self, head_list: HeadList) -> Cells:
         """The cells of the opt-in users who make the list."""
-        return self.drawn.locate(head_list)[self._records(self.groups.head_list)]
+        return self.locate(head_list)[self._records(self.groups.head_list)]
 
     def estimate_cells(self, head_list: HeadList) -> Cells:
         """The cells of the other opt-in users."""
-        return self.drawn.locate(head_list)[self._records(self.groups.estimate)]
+        return self.locate(head_list)[self._records(self.groups.estimate)]
 
     def _records(self, who: NDArray[np.int64]) -> NDArray[np.int64]:
-        return self.drawn.records[who, : self.parameters.opt_in_records]
+        return self.drawn.records[who, : self.parameters.max_opt_in_records]
 
     def reports(self, scheme: ListScheme, random: Random) -> ReportSums:
         """The clients' reports, added up."""
         records = self.drawn.records[self.groups.client, : scheme.records_per_user]
-        return scheme.draw(self.drawn.locate(scheme.head_list)[records], random)
+        return scheme.draw(self.locate(scheme.head_list)[records], random)

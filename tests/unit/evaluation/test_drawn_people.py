@@ -21,7 +21,7 @@ from blendp.headlist import HeadList
 from blendp.headlist.head_list import Record
 from blendp.logs import log_of_table
 from blendp.logs.synthetic import population
-from blendp.mechanisms import SubsetSelection, TwoStage
+from blendp.mechanisms import Holdings, SubsetSelection, TwoStage
 from blendp.methods import GroupSizes, LogPeople, Parameters, Simulation, simulate, simulate_people
 from blendp.methods.groups import Groups
 from blendp.methods.log import Log
@@ -76,8 +76,18 @@ class Resampled:
     def distinct_records(self) -> int:
         return self.law.log.distinct_records
 
-    def draw(self, per_user: int, key: int, *, reproducible: bool = False, different: bool = False) -> Self:
-        assert (per_user, reproducible, different) == (1, False, False)
+    @property
+    def record_counts(self) -> Ids:
+        return (self.ids >= 0).astype(np.int64)
+
+    def holdings(self, who: Ids, key: int) -> Holdings:
+        assert key >= 0
+        return Holdings.one_each(self.ids[who])
+
+    def draw(
+        self, per_user: int, key: int, *, reproducible: bool = False, holdings: bool = True, different: bool = False
+    ) -> Self:
+        assert (per_user, reproducible, holdings, different) == (1, False, False, False)
         assert key >= 0
         return self
 

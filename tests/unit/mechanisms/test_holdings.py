@@ -38,10 +38,13 @@ def test_what_is_added_up() -> None:
         assert not column.flags.writeable
 
 
-@pytest.mark.parametrize("people", [0, 3])
-def test_nobody_holds_anything(people: int) -> None:
-    rows = Holdings.none(people)
-    assert rows.totals.tolist() == rows.different.tolist() == [0] * people
+@pytest.mark.parametrize("records", [[], [-1], [-1, -1, -1], [4, -1, 4, 0, -1]])
+def test_one_record_each(records: list[int]) -> None:
+    rows = Holdings.one_each(np.array(records, dtype=np.int64))
+    assert rows.people == len(records)
+    assert rows.totals.tolist() == rows.different.tolist() == [int(record >= 0) for record in records]
+    assert rows.record.tolist() == [record for record in records if record >= 0]
+    assert rows.kept.all()
 
 
 @pytest.mark.parametrize(

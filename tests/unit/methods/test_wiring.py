@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from blendp.curator import add_noise
 from blendp.headlist import HeadList
 from blendp.headlist.head_list import Record
-from blendp.mechanisms import DiscreteLaplace, ThresholdList, TwoStage
+from blendp.mechanisms import DiscreteLaplace, Holdings, ThresholdList, TwoStage
 from blendp.methods import Parameters, people, published, run, simulate
 from blendp.methods.groups import draw_groups
 from blendp.randomness import Random, SimulationRandom
@@ -34,8 +34,11 @@ class OwnRecords:
         self.records = np.empty((0, 1), dtype=np.int64)
         self.different: NDArray[np.int64] | None = None
 
-    def draw(self, per_user: int, key: int, *, reproducible: bool = False, different: bool = False) -> OwnRecords:
+    def draw(
+        self, per_user: int, key: int, *, reproducible: bool = False, holdings: bool = True, different: bool = False
+    ) -> OwnRecords:
         assert not reproducible
+        assert holdings == different
         self.records = self.sample(per_user, key)
         self.different = self.records if different else None
         return self
@@ -45,6 +48,14 @@ class OwnRecords:
         ids = np.repeat(np.arange(USERS)[:, None], per_user, axis=1)
         ids[::2] = USERS
         return ids
+
+    @property
+    def record_counts(self) -> NDArray[np.int64]:
+        return np.ones(self.users, dtype=np.int64)
+
+    def holdings(self, who: NDArray[np.int64], key: int) -> Holdings:
+        assert key >= 0
+        return Holdings.one_each(self.records[who, 0])
 
     def texts(self, ids: NDArray[np.int64]) -> list[Record]:
         return [(f"q{i}", f"u{i}") for i in ids]

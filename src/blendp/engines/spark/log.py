@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from secrets import token_hex
 from typing import TYPE_CHECKING
 
@@ -15,11 +16,13 @@ from blendp.engines.choice import different_rows, numbered_by_content, require_d
 from blendp.engines.contributions import Contributions
 from blendp.engines.database import connect
 from blendp.engines.quality import LogQuality
+from blendp.engines.second_look import CHOSEN, GATHERED
 from blendp.engines.staged import counted, judge, quality_of_drawn, require_people
 from blendp.engines.usable import SPARK, RowRule
 from blendp.errors import EngineError, LogError
 
 if TYPE_CHECKING:
+    import duckdb
     from pyspark.sql import SparkSession
 
 _PLAIN = ("string", "boolean", "tinyint", "smallint", "int", "bigint")
@@ -45,6 +48,11 @@ _SEVERAL = """
     FROM (SELECT *, row_number() OVER (PARTITION BY person ORDER BY number) AS turn
         FROM (SELECT person, number, query, url FROM ({numbered}) WHERE number IS NOT NULL AND is_valid_utf8(person)))
     WHERE turn <= {per_user}
+"""
+
+_GATHER = """
+    SELECT owner, query, url, count(*) AS times
+    FROM (SELECT * FROM ({rows}) JOIN {chosen} USING (person)) WHERE {reason} IS NULL GROUP BY owner, query, url
 """
 
 _TOGETHER = """
@@ -86,10 +94,13 @@ class SparkLog:
         """The log's name in messages."""
         return self.paths[0] if len(self.paths) == 1 else f"the log of {len(self.paths)} paths from {self.paths[0]} on"
 
-    def draw(self, per_user: int, key: int, *, reproducible: bool = False, different: bool = False) -> Contributions:
+    def draw(
+        self, per_user: int, key: int, *, reproducible: bool = False, holdings: bool = True, different: bool = False
+    ) -> Contributions:
         """Contribution bounding of every user (:mod:`blendp.engines.choice`), on the cluster; only that comes back.
 
-        With ``different`` a second choice is made, of each user's different records.
+        Without ``holdings`` nobody's holdings can be asked for later. With ``different`` a second choice is made, of
+        each user's different records.
         """
         require_draw(per_user, key)
         reason = self.rule.reason_but_user(SPARK)
@@ -119,10 +130,28 @@ class SparkLog:
                 reasons = self._ask(f"SELECT why, count(*) AS rows FROM ({why}) GROUP BY why").to_pylist()
                 broken = Counter({row["why"]: row["rows"] for row in reasons if row["why"] is not None})
         quality = judge(usable, broken, Counter(), self.max_broken, self.where)
-        contributions = Contributions.of_drawn(connection, per_user, self.rule, quality, different=different)
+        gather = partial(self._gather, connection) if holdings else None
+        contributions = Contributions.of_drawn(
+            connection, per_user, self.rule, quality, self.where, gather, different=different
+        )
         require_people(contributions.users, quality, self.where)
         self._drawn.append(quality)
         return contributions
+
+    def _gather(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Of the chosen people every usable row, counted on the cluster (:mod:`blendp.engines.second_look`)."""
+        chosen = f"blendp_{token_hex(8)}"
+        people = connection.execute(f"FROM {CHOSEN}").to_arrow_table()
+        with spark_errors(self.where):
+            self.session.createDataFrame(people).createOrReplaceTempView(chosen)
+        try:
+            with self._rows() as rows:
+                reason = self.rule.reason_but_user(SPARK)
+                connection.register("counted", self._ask(_GATHER.format(rows=rows, chosen=chosen, reason=reason)))
+        finally:
+            self.session.catalog.dropTempView(chosen)
+        connection.execute(f"CREATE OR REPLACE TEMP TABLE {GATHERED} AS FROM counted")
+        connection.unregister("counted")
 
     @contextmanager
     def _rows(self) -> Iterator[str]:

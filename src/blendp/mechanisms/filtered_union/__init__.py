@@ -1,5 +1,7 @@
-"""Partition selection for people with many records, of whom every different record is known."""
+"""Partition selection for people with many records (differentially private set union), and their counts."""
 
+from blendp.mechanisms.filtered_union.filtered_union import FilteredUnion, ListedRecords
 from blendp.mechanisms.filtered_union.holdings import MAX_DIFFERENT, Holdings
+from blendp.mechanisms.filtered_union.two_scale import CountsOfShares, TwoScaleCounts
 
-__all__ = ["MAX_DIFFERENT", "Holdings"]
+__all__ = ["MAX_DIFFERENT", "CountsOfShares", "FilteredUnion", "Holdings", "ListedRecords", "TwoScaleCounts"]

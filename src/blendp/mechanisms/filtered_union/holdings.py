@@ -67,10 +67,11 @@ class Holdings:
         _require("kept", most, most <= MAX_DIFFERENT, f"at most {MAX_DIFFERENT} rows of a person", "Choose fewer.")
 
     @classmethod
-    def none(cls, people: int) -> Self:
-        """People without any record."""
-        nothing = np.zeros(0, dtype=np.int64)
-        return cls(people, nothing, nothing, nothing, np.zeros(0, dtype=bool))
+    def one_each(cls, records: Ids) -> Self:
+        """One record of each person, given by its id; -1 for people without any."""
+        owner = np.flatnonzero(records >= 0)
+        once = np.ones(len(owner), dtype=np.int64)
+        return cls(len(records), owner, records[owner], once, once.astype(bool))
 
     @cached_property
     def start(self) -> Ids:

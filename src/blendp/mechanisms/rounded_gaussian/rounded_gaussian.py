@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blendp.errors import ParameterError
-from blendp.mechanisms.exact import WORD_BITS, ExactTail, below_tail, floor_bits, power_bits, settle
+from blendp.mechanisms.exact import WORD_BITS, ExactTail, below_tail, floor_bits, power_bits
 from blendp.privacy.gaussian import gaussian_delta, normal_tail
 from blendp.randomness import Random, ReleaseRandom, require_release
 
@@ -134,19 +134,21 @@ class RoundedGaussian:
             word = (word << WORD_BITS) | random.key()
             bits += WORD_BITS
 
-    def draw_reaching(self, thresholds: NDArray[np.int64], random: Random) -> NDArray[np.int64]:
-        """The positions, ascending, at which a fresh X is at least its threshold (1 or more).
+    def draw_reaching(
+        self, thresholds: NDArray[np.int64], random: Random
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The positions, ascending, at which a fresh X is at least its threshold (1 or more), and X there.
 
         Positions are grouped by the leading zero bits of their probability: how many of a group have a uniform number
         that starts with so many zeros is drawn first, then which, then the other bits of these few. A rare event costs
-        about two random bits.
+        about two random bits. X is the inverse of the same uniform number.
         """
         edges = self._tail.edges[::-1]
         at = np.minimum(thresholds, len(edges)) - 1  # the last edge is 0, like all that follow
         zeros = (WORD_BITS - np.frexp(edges.astype(np.float64))[1]).astype(np.uint8)[at]
         order = np.argsort(zeros, kind="stable")
         starts = np.concatenate([[0], np.cumsum(np.bincount(zeros, minlength=1))]).tolist()
-        reached = [np.empty(0, dtype=np.int64)]
+        reached, values = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
         for level in np.unique(zeros).tolist():
             group = order[starts[level] : starts[level + 1]]
             thin = level >= _THINNED
@@ -155,15 +157,15 @@ class RoundedGaussian:
             uniforms = random.words(len(group))
             if thin:  # the thinning has drawn the zeros
                 uniforms = uniforms >> np.uint64(level) if level < WORD_BITS else np.zeros_like(uniforms)
-            passed = uniforms < edges[at[group]]
-            for tie in np.flatnonzero(uniforms == edges[at[group]]).tolist():
-                passed[tie] = self._settled(int(uniforms[tie]), int(thresholds[group[tie]]), random)
+            likely = uniforms <= edges[at[group]]
+            group = group[likely]
+            x = self._tail.above(uniforms[likely], random)
+            passed = x >= thresholds[group]
             reached.append(group[passed])
-        return np.sort(np.concatenate(reached))
-
-    def _settled(self, word: int, x: int, random: Random) -> bool:
-        """Whether the uniform number that starts with this word is below P(X >= x)."""
-        return settle(word, lambda bits: self.tail_bits(x, bits), random)
+            values.append(x[passed])
+        positions = np.concatenate(reached)
+        order = np.argsort(positions)
+        return positions[order], np.concatenate(values)[order]
 
 
 def _how_many_start_with(zeros: int, numbers: int, random: Random) -> int:

@@ -1,0 +1,35 @@
+"""How many records an opt-in person has, on average, with noise: it decides how the list is made.
+
+    mean = (sum over people of min(records, R) + X)/n
+
+where:
+    R  bounds what one person adds,
+    X  is discrete Laplace noise of scale R/epsilon, so that the mean is epsilon-private for the replacement of all
+       records of one user (one person moves the sum by R at most; n is public).
+
+A mean that is far above what decides need not be exact, so R is small.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from blendp.arrays import Ids
+from blendp.mechanisms import DiscreteLaplace
+from blendp.randomness import Random
+
+MAX_COUNTED = 20
+"""R."""
+
+
+def noisy_mean_records(records: Ids, epsilon: Fraction, random: Random) -> float:
+    """The noisy mean of the people who have so many records each, for this part of epsilon."""
+    total = int(np.minimum(records, MAX_COUNTED).sum()) + int(mean_noise(epsilon).draw(1, random)[0])
+    return total / max(len(records), 1)
+
+
+def mean_noise(epsilon: Fraction) -> DiscreteLaplace:
+    """The noise of the sum."""
+    return DiscreteLaplace(epsilon / MAX_COUNTED)

@@ -1,0 +1,77 @@
+"""From people's shares on two scales to noisy numbers of people, without a bias for people with habits.
+
+What was clipped is a part of what was not, and much the same part in most cells, so its own noise need not be paid in
+full. With Z, X the released sums of a cell (:mod:`blendp.mechanisms.filtered_union.two_scale`), s_Z, s_X their noise:
+
+    L = Z (1 + r),     r = R + k (X/Z - R),     k = t^2/(t^2 + (s_X^2 + a Z)/Z^2)
+    noise variance of L = (1 + (1 - k) R)^2 s_Z^2 + k^2 s_X^2 + (1 - k)^2 t^2 Z^2
+
+where:
+    R    is the ratio sum X/sum Z of all cells,
+    t^2  is how much the cells' own ratios vary, from the larger cells (empirical Bayes),
+    a    is how much X varies among people beside a given ratio, for each person in Z.
+
+Where a cell is large k is 1 and L = Z + X, which has no bias; where it is small the common ratio is taken, and what
+its own may differ by is in the variance.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from blendp.arrays import Array, Ids
+from blendp.curator.by_weight import Prediction, people_by_weight
+from blendp.curator.opt_in_counts import OptInCounts, give_rest
+from blendp.headlist import HeadList
+from blendp.mechanisms import FilteredUnion
+from blendp.mechanisms.filtered_union import CountsOfShares
+from blendp.mechanisms.filtered_union.filtered_union import GRID
+from blendp.mechanisms.filtered_union.two_scale import CLIP, SHARE_GRID
+
+_LARGE = 5.0  # standard deviations of its noise from which a cell tells its own ratio
+_LEAST_SPREAD = 0.1  # t is at least so much of R
+_EXCESS_SIZE = 0.35  # the mean square over the mean of what is clipped of a person, in shares
+
+
+def counts_of_shares(
+    candidates: HeadList, users: int, released: CountsOfShares, weights: Ids, mechanism: FilteredUnion
+) -> OptInCounts:
+    """The counts of a list of many records a person, with how much one person's records resemble each other.
+
+    ``weights`` are the noisy weights of the list's records, in the order of their cells.
+    """
+    counts = mechanism.counts
+    z, x = released.clipped / SHARE_GRID, released.excess / SHARE_GRID
+    noise_z = counts.clipped_noise.variance / SHARE_GRID**2
+    noise_x = counts.excess_noise.variance / SHARE_GRID**2
+    people, noise = np.zeros(candidates.cells), np.zeros(candidates.cells)
+    people[:-1], noise[:-1] = with_excess(z, x, noise_z, noise_x)
+    total = max(float(people.sum()), 1.0)
+    dispersions = (released.cell_dispersion, released.query_dispersion)
+    cells, queries = (min(max(each / SHARE_GRID / total, 0.01), 1.0) for each in dispersions)
+    records = candidates.record_cells
+    of_records = people_by_weight(
+        people[records], noise[records], cells, weights / GRID, float(mechanism.list_noise.sigma) / GRID
+    )
+    prediction = Prediction(*(np.full(candidates.cells, np.nan) for _ in of_records))
+    for whole, values in zip(prediction, of_records, strict=True):
+        whole[records] = values
+    give_rest(people, noise, users)
+    return OptInCounts(candidates, users, people, noise, cells, max(cells, queries), prediction=prediction)
+
+
+def with_excess(z: Array, x: Array, noise_z: float, noise_x: float) -> tuple[Array, Array]:
+    """L and the variance of its noise, for every cell."""
+    most = SHARE_GRID / CLIP - 1
+    common = float(np.clip(x.sum() / z.sum(), 0.0, most)) if z.sum() > 0 else 0.0
+    size = np.maximum(z, np.sqrt(noise_z))
+    among_people = _EXCESS_SIZE * common * size
+    large = size >= _LARGE * np.sqrt(noise_x)
+    spread = (_LEAST_SPREAD * common) ** 2
+    if large.any():
+        unexplained = (x - common * z) ** 2 - noise_x - common**2 * noise_z
+        spread = max(spread, float((unexplained / size**2)[large].mean()))
+    own = spread / (spread + (noise_x + among_people) / size**2) if spread else np.zeros_like(z)
+    people = z * (1 + (1 - own) * common) + own * x
+    variance = (1 + (1 - own) * common) ** 2 * noise_z + own**2 * noise_x + (1 - own) ** 2 * spread * size**2
+    return people, variance

@@ -1,0 +1,107 @@
+"""A second look at a log: every different record of chosen people, and how often they have it.
+
+Everybody contributes one record; of the few who trust the curator all are asked for. So the log is read once more, for
+those people alone, and what is read is counted on the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from blendp.arrays import Ids
+from blendp.engines.choice import lowest_of_each, ranked_numbers
+from blendp.engines.database import failed
+from blendp.engines.records import RecordTable
+from blendp.engines.usable import DUCKDB, RowRule
+from blendp.mechanisms.filtered_union import MAX_DIFFERENT, Holdings
+from blendp.normalise import query_sql, url_sql, user_sql
+
+CHOSEN = "chosen"
+"""The table of the people who are looked at: person (a spelling of the user's id), owner (which of them that is)."""
+
+GATHERED = "gathered"
+"""The table of what they have: owner, query, url as they stand in the log, and times, how often a usable row says so.
+
+It may have several rows for the same.
+"""
+
+_CHOOSE = f"""
+    CREATE OR REPLACE TEMP TABLE {CHOSEN} AS SELECT person, owner FROM spellings JOIN asked USING (user_id)
+"""
+
+_MERGE = f"""
+    CREATE OR REPLACE TEMP TABLE merged AS
+        SELECT owner, query, url, sum(times)::BIGINT AS occurrences
+        FROM (SELECT owner, times, {{query}} AS query, {{url}} AS url FROM {GATHERED}) GROUP BY owner, query, url;
+    DROP TABLE {GATHERED};
+"""
+
+_ROWS = """
+    SELECT owner, record_id, occurrences
+    FROM merged JOIN records ON records.query = merged.query AND records.url IS NOT DISTINCT FROM merged.url
+    ORDER BY owner, record_id
+"""
+
+_RANK = f"""
+    CREATE OR REPLACE TEMP TABLE ranked AS
+        SELECT owner, person, record_id, row_number() OVER (PARTITION BY owner ORDER BY more.query, more.url) - 1 AS nth
+        FROM merged AS more
+            JOIN (SELECT owner FROM merged GROUP BY owner HAVING count(*) > {MAX_DIFFERENT}) USING (owner)
+            JOIN (SELECT owner, any_value({{name}}) AS person FROM {CHOSEN} GROUP BY owner) USING (owner)
+            JOIN records ON records.query = more.query AND records.url IS NOT DISTINCT FROM more.url
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class SecondLook:
+    """How a log that was drawn from is asked once more.
+
+    where:
+        gather  makes the table :data:`GATHERED` of what the people in the table :data:`CHOSEN` have,
+        rule    says how texts are normalised,
+        table   has the numbers of the records drawn so far, in a database whose table ``spellings`` (person, user_id)
+                has everybody,
+        where   names the log in messages.
+    """
+
+    gather: Callable[[], None]
+    rule: RowRule
+    table: RecordTable = field(repr=False)
+    where: str
+
+    def __call__(self, who: Ids, key: int) -> Holdings:
+        """What these people hold, the choice of what is kept drawn by the key; records seen first here get numbers."""
+        try:
+            return self._look(who, key)
+        except duckdb.Error as error:
+            raise failed(self.where, error) from error
+
+    def _look(self, who: Ids, key: int) -> Holdings:
+        connection = self.table.connection
+        connection.register("asked", pa.table({"user_id": who, "owner": np.arange(len(who), dtype=np.int32)}))
+        connection.execute(_CHOOSE)
+        connection.unregister("asked")
+        self.gather()
+        url = url_sql(self.rule.normalise, "url") if self.rule.levels == 2 else "NULL::VARCHAR"
+        connection.execute(_MERGE.format(query=query_sql(self.rule.normalise, "query"), url=url))
+        self.table.add("merged")
+        rows = self._numbers(_ROWS)
+        kept = np.ones(len(rows["owner"]), dtype=bool)
+        many = np.bincount(rows["owner"], minlength=len(who)) > MAX_DIFFERENT
+        if many.any():
+            connection.execute(_RANK.format(name=user_sql("person")))
+            numbered = ranked_numbers("ranked", key, DUCKDB)
+            numbers = self._numbers(f"SELECT owner, number FROM ({numbered}) ORDER BY owner, record_id")
+            kept[many[rows["owner"]]] = lowest_of_each(numbers["owner"], numbers["number"], MAX_DIFFERENT)
+            connection.execute("DROP TABLE ranked")
+        connection.execute(f"DROP TABLE merged; DROP TABLE {CHOSEN}")
+        return Holdings(len(who), rows["owner"], rows["record_id"], rows["occurrences"], kept)
+
+    def _numbers(self, sql: str) -> dict[str, Ids]:
+        rows = self.table.connection.execute(sql).fetchnumpy()
+        return {name: column.astype(np.int64) for name, column in rows.items()}

@@ -1,0 +1,289 @@
+"""A list from all records of each person, in two rounds, and what is left for its counts. See PROOF.md beside."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blendp.arrays import Array, Ids
+from blendp.errors import ParameterError, require_number
+from blendp.mechanisms.filtered_union.bounded import bounded, root_up
+from blendp.mechanisms.filtered_union.holdings import MAX_DIFFERENT, Holdings
+from blendp.mechanisms.filtered_union.two_scale import TwoScaleCounts
+from blendp.mechanisms.rounded_gaussian import MAX_TABLE_SIGMA, RoundedGaussian
+from blendp.privacy import Budget
+from blendp.privacy.gaussian import gaussian_delta, gaussian_mu
+from blendp.randomness import Random, ReleaseRandom, require_release
+
+GRID = 512
+"""G: the weight of a person on their only record."""
+
+STRAY_ROUNDING = 1e-11
+"""Bounds the relative error of what is computed about strays, many times over."""
+
+PASSING = Fraction(3, 2)
+"""t: a record passes the first round from so many standard deviations of its noise on."""
+
+_EMPHASIS = 64  # c is a multiple of one over this
+_SPLITS = 16  # parts of delta that the choice of its split tries
+_RESERVED = 1e-3  # of epsilon, for gamma
+
+_Plan = tuple[int, float, RoundedGaussian, RoundedGaussian]
+
+
+class ListedRecords(NamedTuple):
+    """The records of the list, ascending, and the noisy weight W + X of each, which cost the same budget."""
+
+    records: Ids
+    totals: Ids
+
+
+@dataclass(frozen=True)
+class FilteredUnion:
+    """Partition selection in two rounds. Most of a person's different records can never be listed, so the first round,
+    which is not released, tells for which of them a person's weight is not wasted:
+
+        1.  V(r) = sum over the holders of r of floor(G/sqrt(d)),   r passes when  V(r) + X_1 >= t s_1
+        2.  W(r) = sum over the holders of r of floor(G c_r/|c|),   r is listed when  W(r) + X_2 >= rho
+
+    where:
+        d    is how many different records a person has, at most 100,
+        X_1  is rounded Gaussian noise of standard deviation s_1 = sqrt(2) G/mu_1, fresh for every record that occurs,
+        c_r  is min(1, rho/(V(r) + X_1)): less for what is far above the threshold anyway,
+        |c|  is the root of the sum of c_r^2 over those records of the person that pass,
+        X_2  is rounded Gaussian noise of standard deviation s_2 = sqrt(2) G/mu_2, fresh for every record that passes,
+        rho  is so large that the records of one person alone are listed with probability beta at most.
+
+    With mu^2 = mu_1^2 + mu_2^2 + mu_3^2, and the rest mu_3 for counts (:attr:`counts`), list and counts together are
+    (epsilon, delta)-private for the replacement of all records of one user,
+
+        delta >= beta + delta_mu(epsilon + ln(1 - gamma))
+
+    where:
+        beta      bounds, over a person's records and the first round's noise on them, that one of them is listed,
+        gamma     bounds the same for the worst outcome of that noise,
+        delta_mu  is the delta of Gaussian noise (:func:`blendp.privacy.gaussian.gaussian_delta`).
+
+    The split of delta is the one that gives the lowest rho.
+    """
+
+    budget: Budget
+    filter_share: float = 0.2
+    """mu_1^2/mu^2: the part of the budget for the first round."""
+
+    list_share: float = 0.3
+    """mu_2^2/mu^2: the part of the budget for the second round; what is left is for the counts."""
+
+    mu: float = field(init=False)
+    filter_noise: RoundedGaussian = field(init=False)
+    """X_1."""
+    list_noise: RoundedGaussian = field(init=False)
+    """X_2."""
+    min_total: int = field(init=False)
+    """rho."""
+    delta_threshold: float = field(init=False)
+    """beta, rounded up."""
+    worst_threshold: float = field(init=False)
+    """gamma, rounded up."""
+    delta_gaussian: float = field(init=False)
+    """delta_mu(epsilon + ln(1 - gamma)), rounded up."""
+
+    def __post_init__(self) -> None:
+        """Split delta, derive noise and thresholds, and check the promise."""
+        delta = self.budget.delta
+        for name, share in (("filter share", self.filter_share), ("list share", self.list_share)):
+            require_number(
+                name, share, above=0, below=1, legal="above 0 and below 1", remedy="0.2 and 0.3 leave half for counts."
+            )
+        left = 1 - Fraction(self.filter_share) - Fraction(self.list_share)
+        if left <= 0:
+            legal = f"below {1 - self.filter_share:g}, so that something is left for the counts"
+            raise ParameterError("list share", self.list_share, legal, "0.2 and 0.3 leave half for counts.")
+        if delta < 1e-100:
+            raise ParameterError(
+                "delta", delta, "at least 1e-100 and below 1", "A list of unknown strings needs a delta, such as 1e-5."
+            )
+        best: _Plan | None = None
+        for part in range(1, _SPLITS):
+            best = self._better(delta * part / _SPLITS, best)
+        if best is None:
+            raise ParameterError(
+                "delta", delta, f"small beside epsilon ({self.budget.epsilon:g})", "Lower delta or raise epsilon."
+            )
+        rho, mu, filter_noise, list_noise = best
+        self._settle(mu=mu, filter_noise=filter_noise, list_noise=list_noise, min_total=rho)
+        beta, gamma = self._stray(rho)
+        spent = gaussian_delta(mu, self.budget.epsilon + math.log1p(-gamma))
+        self._settle(delta_threshold=beta, worst_threshold=gamma, delta_gaussian=spent)
+        if beta + spent > delta:
+            raise ArithmeticError("the split of delta spends more than delta: nothing may be released with it")
+
+    def _settle(self, **values: object) -> None:
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def _better(self, part: float, best: _Plan | None) -> _Plan | None:
+        """rho, mu and the noise if the strays take this part of delta and rho is then lower than the best.
+
+        As gamma is not known yet, a little of epsilon is kept for it; a part that leaves no epsilon is out of question.
+        """
+        reserve = self.budget.epsilon * _RESERVED
+        mu = gaussian_mu(self.budget.epsilon - reserve, self.budget.delta - part)
+        noise = [RoundedGaussian(root_up(2 * GRID**2 / (share * Fraction(mu) ** 2))) for share in self._list_shares]
+        if max(each.sigma for each in noise) > MAX_TABLE_SIGMA:
+            raise ParameterError(
+                "epsilon",
+                self.budget.epsilon,
+                f"so large that the list's noise is below {MAX_TABLE_SIGMA} (now {float(noise[0].sigma):.0f})",
+                "Raise epsilon or delta.",
+            )
+        self._settle(filter_noise=noise[0], list_noise=noise[1])
+
+        def fits(rho: int) -> bool:
+            beta, gamma = self._stray(rho)
+            return beta <= part and gamma < 1 and math.log1p(-gamma) > -reserve
+
+        low, high = 0, best[0] - 1 if best else GRID + math.ceil(40 * noise[1].sigma)
+        if high < 1 or not fits(high):
+            return best
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if fits(middle) else (middle, high)
+        return high, mu, noise[0], noise[1]
+
+    @property
+    def _list_shares(self) -> tuple[Fraction, Fraction]:
+        return Fraction(self.filter_share), Fraction(self.list_share)
+
+    @property
+    def passing_total(self) -> int:
+        """t s_1, rounded up: what a record needs to pass the first round, noise included."""
+        return math.ceil(PASSING * self.filter_noise.sigma)
+
+    @cached_property
+    def counts(self) -> TwoScaleCounts:
+        """How the cells of the list are counted, with mu_3^2 = mu^2 - mu_1^2 - mu_2^2."""
+        return TwoScaleCounts((1 - sum(self._list_shares)) * Fraction(self.mu) ** 2)
+
+    def _stray(self, rho: int) -> tuple[float, float]:
+        """beta and gamma, rounded up.
+
+            beta = max over d <= 100 of sum_k Bin(k; d, P(X_1 >= t s_1 - floor(G/sqrt(d)))) (1 - e^(-H_k))
+            gamma = 1 - e^(-H_100)
+            H_k = min over lambda >= 0 of  lambda G^2 + k max_w (f(w) - lambda w^2),   f(w) = -ln P(X_2 < rho - w)
+
+        where:
+            d    is how many records a person has that nobody else has, k how many of them pass,
+            H_k  bounds the sum of f over their weights, however they are spread: the squares of k weights add up to
+                 G^2 at most. Every lambda gives a bound, so it does not matter which are tried.
+        """
+        w = np.arange(GRID + 1)
+        tails = self.list_noise.at_least(rho - w)
+        if tails[-1] >= 1:
+            return 1.0, 1.0
+        f, squares = -np.log1p(-tails), (w * w).astype(np.float64)
+        slopes = np.concatenate([[0.0], np.diff(f) / np.diff(squares), (f[-1] - f[:-1]) / (squares[-1] - squares[:-1])])
+        peaks = (f - np.outer(slopes, squares)).max(axis=1)
+        k = np.arange(MAX_DIFFERENT + 1)
+        listed = -np.expm1(-(slopes * GRID**2 + np.outer(k, peaks)).min(axis=1))
+        listed[0] = 0.0
+        beta, gamma = float((self._passed_strays @ listed).max()), float(listed[-1])
+        return min(1.0, beta * (1 + STRAY_ROUNDING)), min(1.0, gamma * (1 + STRAY_ROUNDING))
+
+    @property
+    def _passed_strays(self) -> Array:
+        """The law of how many of a person's d records pass that nobody else has: a row for every d from 1 on."""
+        d = np.arange(1, MAX_DIFFERENT + 1)
+        return _binomials(tuple(self.filter_noise.at_least(self.passing_total - _weights()[d]).tolist()))
+
+    @property
+    def records_per_user(self) -> int:
+        """How many different records of a person may weigh in the list."""
+        return MAX_DIFFERENT
+
+    @property
+    def min_people(self) -> float:
+        """rho as a number of people: how many reach it who hold no other record that passes."""
+        return self.min_total / GRID
+
+    @property
+    def description(self) -> str:
+        """In words."""
+        return f"filtered Gaussian set union, at most {MAX_DIFFERENT} different records a person"
+
+    def loss(self) -> float:
+        """Infinite: a record that one person alone holds is listed or cannot be, so a delta is needed."""
+        return math.inf
+
+    def delta_at(self, epsilon: float) -> float:
+        """beta + delta_mu(epsilon + ln(1 - gamma)), for list and counts together; 1 where no epsilon is left."""
+        left = epsilon + math.log1p(-self.worst_threshold)
+        return min(1.0, self.delta_threshold + gaussian_delta(self.mu, left)) if left >= 0 else 1.0
+
+    def release(self, holdings: Holdings, random: ReleaseRandom) -> ListedRecords:
+        """The listed records with their noisy weights, for a list that is released."""
+        require_release(random)
+        return self.draw(holdings, random)
+
+    def draw(self, holdings: Holdings, random: Random) -> ListedRecords:
+        """The listed records with their noisy weights."""
+        owner, record = holdings.owner[holdings.kept], holdings.record[holdings.kept]
+        different = np.bincount(owner, minlength=holdings.people)
+        occurring, row = np.unique(record, return_inverse=True)
+        totals = _added(row, _weights()[different[owner]], len(occurring))
+        passing, noisy = _reaching(totals, self.passing_total, self.filter_noise, random)
+        emphasis = np.zeros(len(occurring), dtype=np.int64)
+        emphasis[passing] = np.clip(_EMPHASIS * self.min_total // np.maximum(noisy, 1), 1, _EMPHASIS)
+        weighty = emphasis[row] > 0
+        weights = bounded(owner[weighty], emphasis[row[weighty]], GRID, grow=True)
+        totals = _added(row[weighty], weights, len(occurring))[passing]
+        listed, noisy = _reaching(totals, self.min_total, self.list_noise, random)
+        return ListedRecords(occurring[passing[listed]], noisy)
+
+    def __str__(self) -> str:
+        """The rule in words."""
+        return (
+            f"{self.budget}: at most {MAX_DIFFERENT} different records of each person, "
+            f"listed from the weight of {self.min_people:.2f} people on"
+        )
+
+
+def _reaching(totals: Ids, threshold: int, noise: RoundedGaussian, random: Random) -> tuple[Ids, Ids]:
+    """The positions, ascending, whose total with fresh noise is at least the threshold, and what it is there.
+
+    Totals at the threshold or above take one draw of noise each; the many below are thinned first.
+    """
+    high, low = np.flatnonzero(totals >= threshold), np.flatnonzero(totals < threshold)
+    noisy = totals[high] + noise.draw(len(high), random)
+    raised, x = noise.draw_reaching(threshold - totals[low], random)
+    fine = noisy >= threshold
+    positions = np.concatenate([high[fine], low[raised]])
+    order = np.argsort(positions)
+    return positions[order], np.concatenate([noisy[fine], totals[low[raised]] + x])[order]
+
+
+def _added(row: Ids, weights: Ids, rows: int) -> Ids:
+    """The sum of the weights of every row: sums of doubles that are whole numbers, exact up to 2^53."""
+    return np.bincount(row, weights=weights, minlength=rows).astype(np.int64)
+
+
+@lru_cache(maxsize=1)
+def _weights() -> NDArray[np.int64]:
+    """floor(G/sqrt(d)) for d = 0, ..., 100; 0 for 0."""
+    return np.array([0] + [math.isqrt(GRID**2 // d) for d in range(1, MAX_DIFFERENT + 1)], dtype=np.int64)
+
+
+@lru_cache(maxsize=64)
+def _binomials(passing: tuple[float, ...]) -> Array:
+    """Bin(k; d, p_d) in the row of d = 1, 2, ..., for k = 0, ..., as many as there are rows."""
+    rows = len(passing)
+    ways = np.array([[math.comb(d, k) for k in range(rows + 1)] for d in range(1, rows + 1)], dtype=np.float64)
+    p, k = np.array(passing)[:, None], np.arange(rows + 1)
+    misses = np.maximum(np.arange(1, rows + 1)[:, None] - k, 0)
+    return np.asarray(ways * p**k * (1 - p) ** misses)
