@@ -35,7 +35,13 @@ from blendp.logs.synthetic import NAMES, USERS, Population
 from blendp.methods import Parameters, simulate_people
 from blendp.randomness import SimulationRandom
 
-WAYS: dict[str, dict[str, Any]] = {"1 record": {"opt_in_records": 1}, "20 records": {"opt_in_records": 20}}
+WAYS: dict[str, dict[str, Any]] = {
+    "1 record": {"opt_in_records": 1},
+    "many": {"opt_in_records": "many"},
+    "long list": {"opt_in_records": "many", "objective": "long-list"},
+    "trends": {"opt_in_records": "many", "objective": "trends"},
+    "auto": {},
+}
 """What each way changes in the parameters."""
 
 ERRORS = ("l1", "one_minus_ndcg")
@@ -254,7 +260,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--epsilon", type=float, nargs="+", default=[4.0, 1.0])
     parser.add_argument("--delta", type=float, nargs="+", default=[1e-5])
     parser.add_argument("--size", type=int, default=50, help="M; 0 keeps all")
-    parser.add_argument("--ways", nargs="+", choices=tuple(WAYS), default=list(WAYS))
+    parser.add_argument("--ways", nargs="+", choices=tuple(WAYS), default=["1 record", "many", "auto"])
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1900)
     parser.add_argument("--against", type=Path, metavar="FILE", help="compare with what was stored there")

@@ -23,7 +23,7 @@ def test_it_runs_and_pairs_with_what_was_stored(tmp_path: Path, capsys: pytest.C
         main([*SMALL, *more, "--store", str(stored)])
     compared = [Compared.of_dict(one) for one in json.loads(stored.read_text())]
     assert [one.setting.habits for one in compared] == [True, False]
-    assert all(list(one.ways) == ["1 record", "20 records"] for one in compared)
+    assert all(list(one.ways) == ["1 record", "many", "auto"] for one in compared)
     assert all(len(runs) == 2 for one in compared for runs in one.ways.values())
     capsys.readouterr()
     main([*SMALL, "--ways", "1 record", "--against", str(stored), "--store", str(stored)])
