@@ -44,6 +44,8 @@ WAYS: dict[str, dict[str, Any]] = {
 }
 """What each way changes in the parameters."""
 
+STORED = ", stored"
+
 ERRORS = ("l1", "one_minus_ndcg")
 """Figures of which less is better."""
 
@@ -126,7 +128,7 @@ class Compared:
     def joined(self, stored: Sequence[Compared]) -> Compared:
         """With the ways that were stored for this setting before the others."""
         earlier = {
-            f"{way}, stored": runs
+            f"{way}{STORED}": runs
             for other in stored
             if other.setting == self.setting
             for way, runs in other.ways.items()
@@ -134,17 +136,16 @@ class Compared:
         return Compared(self.setting, {**earlier, **self.ways})
 
     def markdown(self) -> str:
-        """Means, and ratios of every way to those before it and to the best of these, figure by figure."""
+        """Means, and ratios of every way to those before it and to the best that was stored, figure by figure."""
         names = [field.name for field in fields(Figures)]
         heads = ["way", *(name.replace("_", " ") for name in names)]
         lines = [heads, ["---"] * len(heads)]
         lines += [[way, *(shown(mean(self.values(way, name))) for name in names)] for way in self.ways]
         ways = list(self.ways)
+        stored = [way for way in ways if way.endswith(STORED)]
         for i, way in enumerate(ways[1:], 1):
-            for label, others in [
-                *((other, [other]) for other in ways[:i]),
-                *([("best of these", ways[:i])] * (i > 1)),
-            ]:
+            best = [("best stored", stored)] if stored and way not in stored else []
+            for label, others in [*((other, [other]) for other in ways[:i]), *best]:
                 lines.append([f"{way} / {label}", *(shown(self.against(way, others, name)) for name in names)])
         return f"{self.setting}:\n\n" + "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 

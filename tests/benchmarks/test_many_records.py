@@ -30,7 +30,7 @@ def test_it_runs_and_pairs_with_what_was_stored(tmp_path: Path, capsys: pytest.C
     text = capsys.readouterr().out
     assert "aol, 6,000 people, 40 % opt in, habits, mean 6, ε 4, δ 1e-05, M 8, 2 runs from seed 1900:" in text
     assert "| 1 record / 1 record, stored | 1.000 | 1.000 | 1.000 | 1.000 |" in text
-    assert "| 1 record / best of these |" in text
+    assert "| 1 record / best stored |" in text
     assert [Compared.of_dict(one) for one in json.loads(stored.read_text())] == compared
     main(["--show", str(stored)])
     assert capsys.readouterr().out == "\n".join(one.markdown() for one in compared) + "\n"
