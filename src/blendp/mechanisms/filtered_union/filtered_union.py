@@ -75,10 +75,10 @@ class FilteredUnion:
     """
 
     budget: Budget
-    filter_share: float = 0.2
+    filter_share: float = 0.15
     """mu_1^2/mu^2: the part of the budget for the first round."""
 
-    list_share: float = 0.3
+    list_share: float = 0.25
     """mu_2^2/mu^2: the part of the budget for the second round; what is left is for the counts."""
 
     mu: float = field(init=False)
@@ -100,12 +100,17 @@ class FilteredUnion:
         delta = self.budget.delta
         for name, share in (("filter share", self.filter_share), ("list share", self.list_share)):
             require_number(
-                name, share, above=0, below=1, legal="above 0 and below 1", remedy="0.2 and 0.3 leave half for counts."
+                name,
+                share,
+                above=0,
+                below=1,
+                legal="above 0 and below 1",
+                remedy="0.15 and 0.25 leave most for counts.",
             )
         left = 1 - Fraction(self.filter_share) - Fraction(self.list_share)
         if left <= 0:
             legal = f"below {1 - self.filter_share:g}, so that something is left for the counts"
-            raise ParameterError("list share", self.list_share, legal, "0.2 and 0.3 leave half for counts.")
+            raise ParameterError("list share", self.list_share, legal, "0.15 and 0.25 leave most for counts.")
         if delta < 1e-100:
             raise ParameterError(
                 "delta", delta, "at least 1e-100 and below 1", "A list of unknown strings needs a delta, such as 1e-5."
