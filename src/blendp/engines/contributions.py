@@ -74,7 +74,7 @@ class Contributions:
         different  is the same for a choice among the user's different records: for a list, on which each stands once;
                  None if that was not asked for,
         opt_in   says of every user whether all their rows choose to trust the curator; None if the log is silent,
-        record_counts  is how many occurrences every user has, of which ``records`` are a choice,
+        record_counts  is how many occurrences every user has, of which ``records`` are a choice; never released,
         quality  is the fate of the log's rows.
     """
 
