@@ -39,6 +39,10 @@ FORMAT = "blendp/listed/2"
 _REMEDY = "Read what Listed.to_bytes wrote, unchanged, or make the list anew."
 
 
+ListMaker = ThresholdList | AsymmetricList | FilteredUnion
+"""What makes the list, in one method or the other."""
+
+
 @lru_cache(maxsize=64)
 def published_list_maker(parameters: Parameters) -> ThresholdList:
     """The published method's mechanism for the list, derived once."""
@@ -121,7 +125,7 @@ class Listed:
         return self.parameters.uses_many(self.mean_records, self.list_users)
 
     @property
-    def list_maker(self) -> ThresholdList | AsymmetricList | FilteredUnion:
+    def list_maker(self) -> ListMaker:
         """The mechanism that made the list."""
         if isinstance(self.released, NoisyCounts):
             return published_list_maker(self.parameters)

@@ -32,7 +32,7 @@ PASSING = Fraction(3, 2)
 
 _EMPHASIS = 64  # c is a multiple of one over this
 _SPLITS = 8  # parts of delta that the choice of its split tries
-_TRIED = 16  # of so many weights one gives values of lambda to try
+_SLOPES = 8  # of the slopes that may bound the strays every so manieth is tried: more find no lower threshold
 _RESERVED = 1e-3  # of epsilon, for gamma
 
 _Plan = tuple[int, float, RoundedGaussian, RoundedGaussian]
@@ -204,9 +204,8 @@ class FilteredUnion:
         if tails[-1] >= 1:
             return 1.0, 1.0
         f, squares = -np.log1p(-tails), (w * w).astype(np.float64)
-        few, of_few = f[::_TRIED], squares[::_TRIED]
-        chords = (f[-1] - few[:-1]) / (squares[-1] - of_few[:-1])
-        slopes = np.concatenate([[0.0], np.diff(few) / np.diff(of_few), chords])
+        steps, chords = np.diff(f) / np.diff(squares), (f[-1] - f[:-1]) / (squares[-1] - squares[:-1])
+        slopes = np.concatenate([[0.0], steps[::_SLOPES], chords[::_SLOPES]])
         peaks = (f - np.outer(slopes, squares)).max(axis=1)
         k = np.arange(MAX_DIFFERENT + 1)
         listed = -np.expm1(-(slopes * GRID**2 + np.outer(k, peaks)).min(axis=1))
