@@ -95,7 +95,7 @@ def main() -> None:
     options = parser.parse_args()
     schemes = options.schemes.split(",")
     settings = {"aol": AOL, "long": AOL, "yandex": YANDEX}
-    made: dict[str, FigurePopulation] = {}
+    known: dict[str, FigurePopulation] = {}
     heads = ["people", "how many", "opt in", "epsilon", "records"]
     heads += [text for measure in MEASURES for text in (f"{measure}, {schemes[0]}", schemes[1], "ratio")]
     print("| " + " | ".join(heads) + " |")
@@ -103,9 +103,9 @@ def main() -> None:
     for case in cases():
         if options.only in (None, case.population):
             setting = settings[case.population]
-            if setting.name not in made:
-                made[setting.name] = FigurePopulation.synthetic(setting, None, options.seed)
-            people = made[setting.name]
+            if setting.name not in known:
+                known[setting.name] = FigurePopulation.synthetic(setting, None, options.seed)
+            people = known[setting.name]
             values, records = measured(case, people, schemes, options.runs, options.seed)
             print(line(case, values, records, case.users or people.users), flush=True)
 
