@@ -21,15 +21,15 @@ from blendp.reports import METHODS, ORACLES, PUBLISHED_QUERY_SHARE, RANDOMISER_O
 PUBLISHED_LIST_SHARE = 0.95
 
 AUTO = "auto"
-"""Leaves it to the list which set-valued randomiser clients use."""
-
-_ONLY_PUBLISHED = ("variance", "wildcard")
-_ONLY_BLENDP = ("randomiser", "prior", "influence_cap", "records_per_person", "objective")
+"""Leaves it to public or released numbers: how many records of an opt-in person count, and how clients report."""
 
 MANY = "many"
 
 MEAN_SHARE = 0.02
 """The part of epsilon for the mean number of records a person, where it decides and nobody has said it."""
+
+_ONLY_PUBLISHED = ("variance", "wildcard")
+_ONLY_BLENDP = ("randomiser", "prior", "influence_cap", "records_per_person", "objective")
 
 
 @dataclass(frozen=True)
