@@ -19,7 +19,7 @@ def bounded(owner: Ids, values: Ids, length: int, *, grow: bool = False) -> Ids:
 
     where:
         owner   is whose number each of ``values`` (0 to 2^20) is,
-        |.|     is the root of the sum of an owner's squares, below 2^31.
+        |.|     is the root of the sum of an owner's squares, below 2^26: doubles then add them up exactly.
 
     Roots are floats, so what they give is checked in whole numbers: f is not too large if f^2 |values|^2 <=
     values^2 length^2.
