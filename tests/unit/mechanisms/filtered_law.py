@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import reduce
+from functools import cache, reduce
 from itertools import combinations_with_replacement, product
 
 import numpy as np
@@ -55,8 +55,10 @@ def small_grid(grid: int, emphasis: int, different: int) -> Iterator[None]:
         for name, value in (("GRID", grid), ("_EMPHASIS", emphasis), ("MAX_DIFFERENT", different)):
             patch.setattr(filtered_union, name, value)
         filtered_union._weights.cache_clear()
-        yield
-    filtered_union._weights.cache_clear()
+        try:
+            yield
+        finally:
+            filtered_union._weights.cache_clear()
 
 
 @dataclass(frozen=True)
@@ -105,28 +107,32 @@ class Rule:
         """What each value of the first round's noise makes of a record: 0 if it does not pass, else c in multiples of
         one over the number of emphases. And the law of that.
         """
-        x, p = self.noise(self.first)
+        x, p = noise_law(self.first)
         noisy = total + x
         c = np.clip(self.emphasis * self.listing // np.maximum(noisy, 1), 1, self.emphasis)
         c = np.where((noisy >= self.passing) & (total > 0), c, 0)
         return c, np.bincount(c, weights=p, minlength=self.emphasis + 1)
 
-    def weight_beside(self, emphasis: int, more: int) -> Law:
-        """The law of the weight of a record on which somebody has this emphasis and so many more records, alone."""
-        law = np.zeros(self.grid + 1)
-        _, chances = self.emphases(self.first_weight(1 + more))
-        for drawn in combinations_with_replacement(range(self.emphasis + 1), more):
-            ways = math.factorial(more)
-            for c in set(drawn):
-                ways //= math.factorial(drawn.count(c))
-            law[self.second_weights([emphasis, *drawn])[0]] += ways * chances[list(drawn)].prod()
-        return law
 
-    def noise(self, law: RoundedGaussian) -> tuple[NDArray[np.int64], Law]:
-        """Its values and their probabilities; what is left out has less than 1e-17."""
-        reach = math.ceil(9 * law.sigma) + 1
-        x = np.arange(-reach, reach + 1)
-        return x, law.probability(x)
+@cache
+def noise_law(noise: RoundedGaussian) -> tuple[NDArray[np.int64], Law]:
+    """Its values and their probabilities; what is left out has less than 1e-17."""
+    reach = math.ceil(9 * noise.sigma) + 1
+    x = np.arange(-reach, reach + 1)
+    return x, noise.probability(x)
+
+
+@cache
+def weight_beside(rule: Rule, emphasis: int, more: int) -> Law:
+    """The law of the weight of a record on which somebody has this emphasis, and so many more records, alone."""
+    law = np.zeros(rule.grid + 1)
+    _, chances = rule.emphases(rule.first_weight(1 + more))
+    for drawn in combinations_with_replacement(range(rule.emphasis + 1), more):
+        ways = math.factorial(more)
+        for c in set(drawn):
+            ways //= math.factorial(drawn.count(c))
+        law[rule.second_weights([emphasis, *drawn])[0]] += ways * chances[list(drawn)].prod()
+    return law
 
 
 def release_law(rule: Rule, others: Others, own: Records, records: int, span: int) -> Law:
@@ -142,7 +148,7 @@ def release_law(rule: Rule, others: Others, own: Records, records: int, span: in
     ]
     emphases, chances = zip(*(rule.emphases(total) for total in totals), strict=True)
     law = np.zeros((span + 1,) * records)
-    x, p = rule.noise(rule.first)
+    x, p = noise_law(rule.first)
     for chosen in product(*(np.flatnonzero(chance).tolist() for chance in chances)):
         weights = _laws_of_weights(rule, people, chosen)
         axes = []
@@ -150,7 +156,7 @@ def release_law(rule: Rule, others: Others, own: Records, records: int, span: in
             if not emphasis:
                 axes.append(np.append(chances[r][0], np.zeros(span)))
             elif rule.fresh_noise:
-                axes.append(chances[r][emphasis] * _listed(rule, weights[r], *rule.noise(rule.second), span))
+                axes.append(chances[r][emphasis] * _listed(rule, weights[r], *noise_law(rule.second), span))
             else:
                 axes.append(_listed(rule, weights[r], x, np.where(emphases[r] == emphasis, p, 0), span))
         law += reduce(np.multiply.outer, axes)
@@ -163,7 +169,7 @@ def _laws_of_weights(rule: Rule, people: Others, emphases: Sequence[int]) -> lis
     for (shared, more), n in people.items():
         if more:
             (r,) = shared
-            of_one = rule.weight_beside(emphases[r], more)
+            of_one = weight_beside(rule, emphases[r], more)
             laws[r] = reduce(np.convolve, [of_one] * n, laws[r])
         else:
             for r, weight in zip(shared, rule.second_weights([emphases[r] for r in shared]), strict=True):
@@ -173,9 +179,10 @@ def _laws_of_weights(rule: Rule, people: Others, emphases: Sequence[int]) -> lis
 
 def _listed(rule: Rule, weight: Law, x: NDArray[np.int64], p: Law, span: int) -> Law:
     """The law of one record's axis."""
-    noisy = np.arange(len(weight) + len(x) - 1) + int(x[0])
+    low = int(np.flatnonzero(weight)[0])
+    noisy = np.arange(low, len(weight) + len(x) - 1) + int(x[0])
     index = np.clip(noisy - rule.listing + 1, 0, span)
-    return np.bincount(index, weights=np.convolve(weight, p), minlength=span + 1)
+    return np.bincount(index, weights=np.convolve(weight[low:], p), minlength=span + 1)
 
 
 def divergence(rule: Rule, others: Others, before: Records, after: Records, *, one_query: bool = False) -> float:
@@ -183,7 +190,7 @@ def divergence(rule: Rule, others: Others, before: Records, after: Records, *, o
 
     Given the list the counts are whole-number vectors with Gaussian noise: how well they tell two people apart depends
     on their distance alone, in deviations of the noise, but for the rounding, which can only hide more. So this is at
-    least the exact delta, and next to it.
+    least the exact delta, and next to it; but for records that one of the others alone holds, which are not looked at.
     """
     sets = [*(shared for shared, _ in others), before, after]
     records = 1 + max((r for each in sets for r in each), default=0)
@@ -234,9 +241,7 @@ def _loss(p: Law, q: Law, epsilon: float, apart: float) -> float:
     return float(np.maximum(terms, 0).sum())
 
 
-def small_union(epsilon: float, delta: float, *, grid: int = 7, emphasis: int = 3, different: int = 3) -> FilteredUnion:
-    """A mechanism on a small grid, with its counts."""
-    with small_grid(grid, emphasis, different):
-        union = FilteredUnion(Budget(epsilon, delta))
-        _ = union.counts
-        return union
+def small_rule(epsilon: float, delta: float, *shares: float, grid: int = 7, different: int = 3) -> Rule:
+    """The rule of a mechanism on a small grid, with three emphases."""
+    with small_grid(grid, 3, different):
+        return Rule.of(FilteredUnion(Budget(epsilon, delta), *shares))
