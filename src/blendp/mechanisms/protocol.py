@@ -83,8 +83,8 @@ class LocalRandomiser(Mechanism[ArrayLike, NDArray[np.generic]], Protocol):
         """The matrix of P(report | what is held): a row for everything that can be held, a column for every report."""
 
 
-class PartitionSelection(Mechanism[Ids, Output], Protocol[Output]):
-    """Which of the records that occur are listed (partition selection); ``data`` holds a total for every record.
+class PartitionSelection(Mechanism[Data, Output], Protocol[Data, Output]):
+    """Which of the records that occur are listed (partition selection).
 
     It is private at user level: for the replacement of all records of one person.
     """
@@ -100,6 +100,10 @@ class PartitionSelection(Mechanism[Ids, Output], Protocol[Output]):
     @property
     def min_people(self) -> float:
         """The threshold as a number of people, noise included."""
+
+
+class SelectionByTotal(PartitionSelection[Ids, Output], Protocol[Output]):
+    """Partition selection that looks at nothing but the total of every record, each by itself; ``data`` are these."""
 
     @property
     def count_noise(self) -> NoiseLaw:

@@ -27,7 +27,7 @@ from tests.unit.privacy import exact_normal
 
 @cache
 def usual() -> FilteredUnion:
-    return FilteredUnion(Budget(4, 1e-5))
+    return FilteredUnion(Budget(4, 1e-5), 0.2, 0.3)
 
 
 def holding(people: Sequence[Sequence[int]]) -> Holdings:
@@ -78,7 +78,8 @@ def test_strays_of_one_person_in_rational_arithmetic(epsilon: float, delta: floa
     worst = Fraction(0)
     for d in range(1, most + 1):
         p = exact_tail(union.filter_noise, union.passing_total - math.isqrt(GRID**2 // d))
-        worst = max(worst, sum(math.comb(d, k) * p**k * (1 - p) ** (d - k) * (1 - none[k]) for k in range(d + 1)))
+        terms = [math.comb(d, k) * p**k * (1 - p) ** (d - k) * (1 - none[k]) for k in range(d + 1)]
+        worst = max(worst, sum(terms, Fraction(0)))
     assert 0 < worst <= Fraction(union.delta_threshold)
     assert 1 - min(none) <= Fraction(union.worst_threshold)
 
@@ -90,7 +91,7 @@ def test_beta_in_rational_arithmetic(different: int) -> None:
         union = FilteredUnion(Budget(4, 1e-5))
     G = 9
     L = [exact_tail(union.list_noise, union.min_total - w) for w in range(G + 1)]
-    f = [sum(x**i / i for i in range(1, 12)) for x in L]  # -ln(1 - x), short by x^12 at most
+    f = [sum((x**i / i for i in range(1, 12)), Fraction(0)) for x in L]  # -ln(1 - x), short by x^12 at most
     slopes = [Fraction(0)]
     slopes += [(f[w] - f[v]) / (w * w - v * v) for w in range(G + 1) for v in range(w) if v == w - 1 or w == G]
     beta = gamma = Fraction(0)
@@ -195,12 +196,7 @@ def test_draws_are_those_of_a_loop(data: st.DataObject) -> None:
     occurring = sorted({r for each in people for r in each})
     turns = [first, second]
 
-    def known(
-        totals: NDArray[np.int64],
-        threshold: int,
-        law: RoundedGaussian,
-        random: Random,  # noqa: ARG001
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def known(totals: NDArray[np.int64], threshold: int, *_: object) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         values = turns.pop(0)
         names = occurring if values is first else sorted(passed)
         noisy = totals + np.array([values[r] for r in names], dtype=np.int64)
@@ -328,8 +324,9 @@ def test_parameters_without_a_proof_are_refused(
 
 def test_it_says_what_it_does() -> None:
     union = usual()
+    people = f"{union.min_total / GRID:.2f}"
     assert str(union) == (
-        "(ε = 4, δ = 1e-05): at most 100 different records of each person, listed from the weight of 14.28 people on"
+        f"(ε = 4, δ = 1e-05): at most 100 different records of each person, listed from the weight of {people} people on"
     )
     assert union.records_per_user == 100
     assert union.loss() == math.inf

@@ -132,9 +132,9 @@ def test_a_first_round_that_is_not_paid_for_is_caught(delta: float, holders: tup
     kept_all = small_rule(4, delta, 0.001, 0.499, grid=9, different=9)
     noise = RoundedGaussian(root_up(kept_all.first.sigma**2 / 1000))
     unpaid = replace(kept_all, first=noise, passing=paid.passing)
-    case = {((record,), 8): n for record, n in enumerate(holders)}, (0,), (1,)
-    assert divergence(paid, *case) <= delta
-    assert divergence(unpaid, *case) > delta
+    others: Others = {((record,), 8): n for record, n in enumerate(holders)}
+    assert divergence(paid, others, (0,), (1,)) <= delta
+    assert divergence(unpaid, others, (0,), (1,)) > delta
 
 
 @pytest.mark.statistical
