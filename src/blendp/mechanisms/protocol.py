@@ -163,8 +163,8 @@ class FrequencyOracle(LocalRandomiser, Protocol):
         """The largest ratio of two probabilities of one report, exactly."""
 
 
-class PartitionSelection(Mechanism[Ids, Output], Protocol[Output]):
-    """Which of the records that occur are listed (partition selection); ``data`` holds a total for every record.
+class PartitionSelection(Mechanism[Data, Output], Protocol[Data, Output]):
+    """Which of the records that occur are listed (partition selection).
 
     It is private at user level: for the replacement of all records of one person.
     """
@@ -180,6 +180,10 @@ class PartitionSelection(Mechanism[Ids, Output], Protocol[Output]):
     @property
     def min_people(self) -> float:
         """The threshold as a number of people, noise included."""
+
+
+class SelectionByTotal(PartitionSelection[Ids, Output], Protocol[Output]):
+    """Partition selection that looks at nothing but the total of every record, each by itself; ``data`` are these."""
 
     @property
     def count_noise(self) -> NoiseLaw:
