@@ -39,10 +39,6 @@ class DrawnContributions(Protocol):
     def record_counts(self) -> NDArray[np.int64]:
         """How many records every person has, of which those drawn are a choice."""
 
-    @property
-    def different(self) -> NDArray[np.int64] | None:
-        """The same for different records of each person, if asked for."""
-
     def holdings(self, who: NDArray[np.int64], key: int) -> Holdings:
         """Every different record of these people, given by their rows in ``records``; the key draws what is kept."""
 
@@ -56,13 +52,10 @@ class DrawnContributions(Protocol):
 class Log(Protocol):
     """A log that an engine answers for, without showing rows."""
 
-    def draw(
-        self, per_user: int, key: int, *, reproducible: bool = False, holdings: bool = True, different: bool = False
-    ) -> DrawnContributions:
+    def draw(self, per_user: int, key: int, *, reproducible: bool = False, holdings: bool = True) -> DrawnContributions:
         """So many records of every person, drawn fairly by the key; reproducibly, by nothing but their content.
 
-        Without ``holdings`` they cannot be asked for later, and the log is forgotten. With ``different`` a second
-        choice is made, of each person's different records.
+        Without ``holdings`` they cannot be asked for later, and the log is forgotten.
         """
 
 

@@ -79,9 +79,9 @@ class LogPeople:
         order; a group with fewer takes the first.
         """
         require_log(log)
-        per_user = max(parameters.opt_in_records, parameters.client_records)
         many = parameters.lists_different_records
-        drawn = log.draw(per_user, random.key(), reproducible=reproducible, holdings=many, different=many)
+        per_user = max(parameters.opt_in_records, parameters.client_records)
+        drawn = log.draw(per_user, random.key(), reproducible=reproducible, holdings=many)
         chosen = who_opts_in(drawn.opt_in, opt_in)
         groups = draw_groups(len(drawn.records), chosen, parameters.list_makers, random)
         return cls(drawn, groups, parameters, random.key() if many else None)
@@ -103,8 +103,7 @@ class LogPeople:
 
     def list_records(self) -> NDArray[np.int64]:
         """The records of the opt-in users who make the list; -1 for none."""
-        drawn = self.drawn.records if self.drawn.different is None else self.drawn.different
-        return drawn[self.groups.head_list, : self.parameters.opt_in_records]
+        return self._records(self.groups.head_list)
 
     def holdings(self) -> Holdings:
         """Every different record of the opt-in users who make the list, and how often they have it."""

@@ -32,15 +32,11 @@ class OwnRecords:
     def __init__(self) -> None:
         self.keys: list[int] = []
         self.records = np.empty((0, 1), dtype=np.int64)
-        self.different: NDArray[np.int64] | None = None
 
-    def draw(
-        self, per_user: int, key: int, *, reproducible: bool = False, holdings: bool = True, different: bool = False
-    ) -> OwnRecords:
+    def draw(self, per_user: int, key: int, *, reproducible: bool = False, holdings: bool = True) -> OwnRecords:
         assert not reproducible
-        assert holdings == different
+        assert holdings in (False, True)
         self.records = self.sample(per_user, key)
-        self.different = self.records if different else None
         return self
 
     def sample(self, per_user: int, key: int) -> NDArray[np.int64]:
