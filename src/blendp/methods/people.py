@@ -76,11 +76,12 @@ class LogPeople:
         """Draw each person's records, and the groups.
 
         Nobody is in two groups, so as many records are drawn of everybody as the group with the most takes, in random
-        order; a group with fewer takes the first.
+        order; a group with fewer takes the first. Where the list is made of all that opt-in users hold, one is drawn of
+        everybody, and :meth:`holdings` asks for the rest, of those few.
         """
         require_log(log)
         many = parameters.lists_different_records
-        per_user = max(parameters.opt_in_records, parameters.client_records)
+        per_user = 1 if many else max(parameters.opt_in_records, parameters.client_records)
         drawn = log.draw(per_user, random.key(), reproducible=reproducible, holdings=many)
         chosen = who_opts_in(drawn.opt_in, opt_in)
         groups = draw_groups(len(drawn.records), chosen, parameters.list_makers, random)

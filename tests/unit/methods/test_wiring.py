@@ -35,7 +35,7 @@ class OwnRecords:
 
     def draw(self, per_user: int, key: int, *, reproducible: bool = False, holdings: bool = True) -> OwnRecords:
         assert not reproducible
-        assert holdings in (False, True)
+        assert not holdings or per_user == 1
         self.records = self.sample(per_user, key)
         return self
 
