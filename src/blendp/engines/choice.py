@@ -9,10 +9,6 @@ where:
     hash is the database's own. The key must go in between: ordering by hash(place, key) or hash(place) xor key flips
          whole branches of the tree of hashes, and reaches only some orders of three or more rows.
 
-Where a user's *different* records are chosen among, however often each occurs, there is no place: user, query and
-URL are hashed instead, as texts. So the choice among different records does depend on what they say; under a secret key
-and a hash taken for a random function it is uniform all the same.
-
 *Reproducibly.* The rows of a user are ranked by their content, the UTF-8 bytes of query, then URL, and the rank is
 enciphered under a key of that user, in whole numbers of 31 bits:
 
@@ -26,6 +22,10 @@ What a user contributes is then a function of the key and of that user's own row
 files they stand in; equal rows have ranks of their own, so a record counts as often as it occurs. A hash of every
 row's text would cost more than all the rest. Ranks are what both engines are good at, and the arithmetic stays within
 63 bits: both compute the same numbers.
+
+Where a user's *different* records are chosen among, however often each occurs (:mod:`blendp.engines.second_look`), a
+record has no place of its own, so they are always ranked by their content, after normalising; at random the key alone
+makes the difference.
 """
 
 from __future__ import annotations
@@ -77,12 +77,6 @@ def numbered_by_content(rows: str, reason: str, key: int, dialect: Dialect) -> s
     """
     keys = user_keys("person", key, dialect.from_hex)
     return _BY_CONTENT.format(number=number_of_rank("nth", dialect.folded), reason=reason, rows=rows, keys=keys)
-
-
-def different_rows(rows: str, reason: str) -> str:
-    """SQL for every usable row once, however often it occurs; the same on both engines."""
-    usable = f"SELECT person, query, url FROM ({rows}) WHERE {reason} IS NULL"
-    return f"SELECT DISTINCT person, query, url, CAST(NULL AS VARCHAR(1)) AS opt_in FROM ({usable})"
 
 
 def ranked_numbers(ranks: str, key: int, dialect: Dialect) -> str:

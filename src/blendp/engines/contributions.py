@@ -44,7 +44,7 @@ _SEVERAL_EACH = """
 """
 
 _BOUNDED = """
-    CREATE TEMP TABLE {table} AS
+    CREATE TEMP TABLE bounded AS
         SELECT user_id, turn, {query} AS query, {url} AS url
         FROM (SELECT user_id, turn, one.query AS query, one.url AS url FROM ({turns}) WHERE turn < {per_user})
 """
@@ -53,12 +53,12 @@ _RECORDS = """
     DROP TABLE people;
     CREATE TABLE records AS
         SELECT query, url, (row_number() OVER (ORDER BY hash(query, url), query, url) - 1)::INTEGER AS record_id
-        FROM (SELECT DISTINCT query, url FROM ({occurrences}));
+        FROM (SELECT DISTINCT query, url FROM bounded);
 """
 
 _IDS = """
     SELECT user_id, turn, record_id
-    FROM {table} JOIN records ON records.query = {table}.query AND records.url IS NOT DISTINCT FROM {table}.url
+    FROM bounded JOIN records ON records.query = bounded.query AND records.url IS NOT DISTINCT FROM bounded.url
 """
 
 
@@ -71,8 +71,6 @@ class Contributions:
                  uniformly random choice among the user's occurrences, without replacement. Of a user with fewer they
                  come in random order, repeated in turn, so that the expected share of each record is exact. A user
                  without a record has -1, the wildcard <*,*>.
-        different  is the same for a choice among the user's different records: for a list, on which each stands once;
-                 None if that was not asked for,
         opt_in   says of every user whether all their rows choose to trust the curator; None if the log is silent,
         record_counts  is how many occurrences every user has, of which ``records`` are a choice; never released,
         quality  is the fate of the log's rows.
@@ -84,7 +82,6 @@ class Contributions:
     records: Ids = field(repr=False)
     record_counts: Ids = field(repr=False)
     _table: RecordTable = field(repr=False)
-    different: Ids | None = field(default=None, repr=False)
     _look: Callable[[Ids, int], Holdings] | None = field(default=None, repr=False)
 
     @classmethod
@@ -96,14 +93,12 @@ class Contributions:
         quality: LogQuality,
         where: str,
         gather: Callable[[], None] | None,
-        *,
-        different: bool = False,
     ) -> Self:
         """From what an engine drew, in a database that the contributions then own.
 
         Its table ``drawn`` has a row for every spelling of a user id: person, opts_in, and lowest, the occurrence with
-        the lowest number (number, query, url as they stand in the log) or, if ``per_user`` is more than one, a list;
-        and a list ``different`` if asked for. Spellings of one id are brought together here, and texts normalised.
+        the lowest number (number, query, url as they stand in the log) or, if ``per_user`` is more than one, a list.
+        Spellings of one id are brought together here, and texts normalised.
         With ``gather`` the log can be asked for people's holdings later (:mod:`blendp.engines.second_look`); until then
         the ids of users are kept.
         """
@@ -116,28 +111,26 @@ class Contributions:
         if gather is not None:
             connection.execute("CREATE TABLE spellings AS SELECT person, user_id FROM people")
         if per_user == 1 and spellings == users:
-            turns = {"bounded": _ONE_EACH}
+            turns = _ONE_EACH
         else:
-            turns = {"bounded": _SEVERAL_EACH.format(ones="lowest" if per_user == 1 else "unnest(lowest)")}
-        if different:
-            turns["bounded_different"] = _SEVERAL_EACH.format(ones="unnest(different)")
+            turns = _SEVERAL_EACH.format(ones="lowest" if per_user == 1 else "unnest(lowest)")
         query = query_sql(rule.normalise, "query")
         url = url_sql(rule.normalise, "url") if rule.levels == 2 else "NULL::VARCHAR"
-        for table, drawn in turns.items():
-            connection.execute(_BOUNDED.format(table=table, turns=drawn, query=query, url=url, per_user=per_user))
-        both = " UNION ALL ".join(f"SELECT query, url FROM {table}" for table in turns)
-        connection.execute(_RECORDS.format(occurrences=both))
-        record_ids = [_held(connection, table, users, per_user) for table in turns]
+        connection.execute(_BOUNDED.format(turns=turns, query=query, url=url, per_user=per_user))
+        connection.execute(_RECORDS)
+        drawn = connection.execute(_IDS).fetchnumpy()
+        record_ids = np.full((users, per_user), -1, dtype=np.int64)
+        record_ids[drawn["user_id"], drawn["turn"]] = drawn["record_id"]
+        connection.execute("DROP TABLE bounded")
         (distinct,) = connection.execute("SELECT count(*) FROM records").fetchall()[0]
         record_table = RecordTable(distinct, connection)
         return cls(
             rule.levels,
             quality,
             opt_in,
-            record_ids[0],
+            repeated(record_ids),
             _frozen(facts["usable"], np.int64),
             record_table,
-            record_ids[1] if different else None,
             None if gather is None else SecondLook(gather, rule, record_table, where),
         )
 
@@ -183,15 +176,6 @@ def _frozen(column: NDArray[Any], kind: type[Number]) -> NDArray[Number]:
     column = np.array(column, dtype=kind)
     column.setflags(write=False)
     return column
-
-
-def _held(connection: duckdb.DuckDBPyConnection, table: str, users: int, per_user: int) -> NDArray[np.int64]:
-    """The record ids of a table of what everybody contributes, which is dropped."""
-    turns = connection.execute(_IDS.format(table=table)).fetchnumpy()
-    record_ids = np.full((users, per_user), -1, dtype=np.int64)
-    record_ids[turns["user_id"], turns["turn"]] = turns["record_id"]
-    connection.execute(f"DROP TABLE {table}")
-    return repeated(record_ids)
 
 
 def repeated(record_ids: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -27,11 +27,6 @@ is independent of all other users' records. The hash is the database's own, so a
 the same version of it.
 """
 
-_ONCE = """(
-    SELECT user_id, record_id, row_number() OVER (PARTITION BY user_id ORDER BY record_id) AS place
-    FROM (SELECT DISTINCT user_id, record_id FROM occurrences))
-"""
-
 
 @dataclass(frozen=True, eq=False)
 class EmbeddedLog:
@@ -61,31 +56,26 @@ class EmbeddedLog:
         *,
         reproducible: bool = False,  # noqa: ARG002
         holdings: bool = True,  # noqa: ARG002
-        different: bool = False,
     ) -> Contributions:
         """Contribution bounding of every user; the choice is always a function of the log and the key."""
-        unlike = self.sample(per_user, key, different=True) if different else None
         sample = self.sample(per_user, key)
-        return Contributions(
-            self.levels, self.quality, self.opt_in, sample, self._counts, self._table, unlike, self._holdings
-        )
+        return Contributions(self.levels, self.quality, self.opt_in, sample, self._counts, self._table, self._holdings)
 
-    def sample(self, per_user: int, key: int, *, different: bool = False) -> NDArray[np.int64]:
+    def sample(self, per_user: int, key: int) -> NDArray[np.int64]:
         """Exactly ``per_user`` record ids of every user, of shape (users, per_user): the bound on contributions.
 
         Each row is a uniformly random choice among the user's occurrences, without replacement; a user with
         fewer has them in random order, repeated in turn, so that the expected share of each record is exact. A
         user without a record has -1. The choice is a function of the log and the 64-bit ``key`` alone, which
-        the caller draws at random. With ``different`` the choice is among the user's different records.
+        the caller draws at random.
         """
         require_draw(per_user, key)
         if self._only is not None:
             return np.repeat(self._only[:, None], per_user, axis=1)
         order = number_of_place(POSITION, key)
-        rows = _ONCE if different else "occurrences"
         if per_user == 1:
             chosen = self._table.numbers(
-                f"SELECT user_id, arg_min(record_id, {order}) AS record_id FROM {rows} GROUP BY user_id"
+                f"SELECT user_id, arg_min(record_id, {order}) AS record_id FROM occurrences GROUP BY user_id"
             )
             ids = np.full((self.users, 1), -1, dtype=np.int64)
             ids[chosen["user_id"], 0] = chosen["record_id"]
@@ -93,7 +83,7 @@ class EmbeddedLog:
         with self._table.cursor() as cursor:
             lists = cursor.execute(f"""
                 SELECT user_id, arg_min(record_id, {order}, {per_user}) AS chosen
-                FROM {rows} GROUP BY user_id
+                FROM occurrences GROUP BY user_id
             """).to_arrow_table()
         return self._spread(lists.combine_chunks(), per_user)
 

@@ -10,7 +10,7 @@ from threading import Event, Thread
 
 import duckdb
 
-from blendp.engines.choice import different_rows, number_of_place, numbered_by_content, require_draw
+from blendp.engines.choice import number_of_place, numbered_by_content, require_draw
 from blendp.engines.contributions import Contributions
 from blendp.engines.database import failed
 from blendp.engines.embedded import EmbeddedLog
@@ -26,16 +26,6 @@ PARTS = (1, 8, 64)
 _DRAW = """
     SELECT person, bool_and({opts_in}) AS opts_in, count(*) AS rows, count(number) AS usable, {lowest} AS lowest
     FROM ({numbered}) GROUP BY person
-"""
-
-_UNLIKE = """
-    SELECT person, min_by(struct_pack(number, query, url), number, {per_user}) AS different
-    FROM ({numbered}) GROUP BY person
-"""
-
-_BOTH = """
-    CREATE OR REPLACE TEMP TABLE drawn AS FROM drawn LEFT JOIN unlike USING (person);
-    DROP TABLE unlike
 """
 
 _GATHER = """
@@ -82,44 +72,33 @@ class StagedLog:
         """The fate of the rows, known once the log has been drawn from."""
         return quality_of_drawn(self._drawn, self.where)
 
-    def draw(
-        self, per_user: int, key: int, *, reproducible: bool = False, holdings: bool = True, different: bool = False
-    ) -> Contributions:
+    def draw(self, per_user: int, key: int, *, reproducible: bool = False, holdings: bool = True) -> Contributions:
         """Contribution bounding of every user (:mod:`blendp.engines.choice`), reading the log once if memory suffices.
 
-        Without ``holdings`` nobody's holdings can be asked for later, and rows that wait in a table are forgotten. With
-        ``different`` a second choice is made, of each user's different records. A log is drawn from once.
+        Without ``holdings`` nobody's holdings can be asked for later, and rows that wait in a table are forgotten.
+        A log is drawn from once.
         """
         require_draw(per_user, key)
         reason = self.rule.reason_but_user(DUCKDB, self._known)
-
-        def numbered(rows: str, reason: str, position: str) -> str:
-            if reproducible:
-                return numbered_by_content(rows, reason, key, DUCKDB)
-            return _AT_RANDOM.format(reason=reason, number=number_of_place(position, key), rows=rows)
-
+        numbered = (
+            numbered_by_content("{rows}", reason, key, DUCKDB)
+            if reproducible
+            else _AT_RANDOM.format(reason=reason, number=number_of_place("place", key), rows="{rows}")
+        )
         record = "struct_pack(number, query, url)"
         lowest = f"min_by({record}, number)" if per_user == 1 else f"min_by({record}, number, {per_user})"
-        drawn = _DRAW.format(numbered=numbered("{rows}", reason, "place"), opts_in=self.rule.opts_in, lowest=lowest)
-        once = numbered(different_rows("{rows}", reason), "NULL", "person, query, url")
+        drawn = _DRAW.format(numbered=numbered, opts_in=self.rule.opts_in, lowest=lowest)
         try:
             with self._told():
                 self._collect("drawn", drawn)
-                if different:
-                    self._collect("unlike", _UNLIKE.format(numbered=once, per_user=per_user))
-                    self.connection.execute(_BOTH)
             quality = self._quality(*counted(self.connection, self.rule))
             if not holdings:
                 self.connection.execute("DROP TABLE IF EXISTS staged")
             gather = self._gather if holdings else None
-            contributions = Contributions.of_drawn(
-                self.connection, per_user, self.rule, quality, self.where, gather, different=different
-            )
+            contributions = Contributions.of_drawn(self.connection, per_user, self.rule, quality, self.where, gather)
         except duckdb.Error as error:
             if self._is_refused(error):
-                again = self._again().draw(
-                    per_user, key, reproducible=reproducible, holdings=holdings, different=different
-                )
+                again = self._again().draw(per_user, key, reproducible=reproducible, holdings=holdings)
                 self._drawn.append(again.quality)
                 return again
             raise failed(self.where, error) from error

@@ -106,32 +106,6 @@ def test_against_plain_python(
         assert located.tolist() == [head_list.cell_of(*record) for record in distinct] + [head_list.cells - 1]
 
 
-@given(rows=ROWS, key=KEY, per_user=st.sampled_from([1, 2, 5]), reproducible=st.booleans())
-@settings(max_examples=20, deadline=None)
-def test_different_records_are_different(
-    tmp_path_factory: pytest.TempPathFactory, rows: list[Row], key: int, per_user: int, reproducible: bool
-) -> None:
-    folder = tmp_path_factory.mktemp("log")
-    records_of: dict[str, list[Record]] = defaultdict(list)
-    for user, query, url in rows:
-        records_of[user].append((query, url))
-    kept = read_log(write(folder / "log.parquet", rows), normalise="none").draw(per_user, key, different=True)
-    drawn = open_rows(folder, rows).draw(per_user, key, reproducible=reproducible, different=True)
-    for log in (kept, drawn):
-        assert log.different is not None
-        taken = sorted(sorted(Counter(log.texts(row)).values()) for row in log.different)
-        expected = []
-        for records in records_of.values():
-            rounds, more = divmod(per_user, len(set(records)))
-            times = [rounds + (i < more) for i in range(len(set(records)))]
-            expected.append(sorted(time for time in times if time))
-        assert taken == sorted(expected)
-        assert {text for row in log.different for text in log.texts(row)} <= {(q, u) for _, q, u in rows}
-    if reproducible and drawn.different is not None:
-        texts = sorted(tuple(drawn.texts(row)) for row in drawn.different)
-        assert texts == sorted(chosen(list(set(records)), user, key, per_user) for user, records in records_of.items())
-
-
 @given(rows=ROWS, key=KEY, shuffled=st.randoms(use_true_random=False), per_user=st.sampled_from([1, 3]))
 @settings(max_examples=15, deadline=None)
 def test_the_reproducible_choice_knows_no_order_and_no_files(
@@ -202,19 +176,6 @@ def test_a_record_counts_as_often_as_it_occurs(tmp_path: Path, reproducible: boo
     assert set(pairs) <= set(possible)
     expected = [users * law[pair] for pair in possible]
     assert stats.chisquare([pairs[pair] for pair in possible], expected).pvalue > MIN_P
-
-
-@pytest.mark.statistical
-@pytest.mark.parametrize("how", ["kept", "random", "reproducible"])
-def test_different_records_are_equally_likely_however_often_they_occur(tmp_path: Path, how: str) -> None:
-    users = 6_000
-    rows = [(f"{user}", query, "u") for user in range(users) for query in "abbccc"]
-    path = write(tmp_path / "log.parquet", rows)
-    log = read_log(path) if how == "kept" else open_log(path)
-    drawn = log.draw(2, 12, reproducible=how == "reproducible", different=True)
-    assert drawn.different is not None
-    pairs = np.unique(drawn.different, axis=0, return_counts=True)[1]
-    assert stats.chisquare(pairs.tolist() + [0] * (6 - len(pairs))).pvalue > MIN_P
 
 
 def orders(ranks: list[int], mixed: str) -> list[int]:
@@ -413,13 +374,12 @@ def test_a_draw_in_parts_is_the_same_draw(
     generator = np.random.default_rng(2)
     rows = [(f"u{user}", f"q{query}", "u") for user, query in generator.integers(0, [200, 40], (3_000, 2))]
     path = write(tmp_path / "log.parquet", [*rows, (None, "q", "u"), ("x", "", "u")])  # type: ignore[list-item]
-    options: dict[str, bool] = {"reproducible": reproducible, "different": per_user > 1}
-    whole = open_log(path).draw(per_user, 8, **options)
+    whole = open_log(path).draw(per_user, 8, reproducible=reproducible)
     monkeypatch.setattr(staged, "PARTS", (5,))
-    parts = open_log(path).draw(per_user, 8, **options)
+    parts = open_log(path).draw(per_user, 8, reproducible=reproducible)
     assert whole.quality == parts.quality
     np.testing.assert_array_equal(whole.records, parts.records)
-    np.testing.assert_array_equal(whole.different, parts.different)
+    np.testing.assert_array_equal(whole.record_counts, parts.record_counts)
 
 
 def test_too_little_memory_makes_more_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

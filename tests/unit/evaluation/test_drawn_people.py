@@ -61,10 +61,6 @@ class Resampled:
         return self.ids[:, None]
 
     @property
-    def different(self) -> None:
-        return None
-
-    @property
     def levels(self) -> int:
         return self.law.log.levels
 
@@ -84,10 +80,8 @@ class Resampled:
         assert key >= 0
         return Holdings.one_each(self.ids[who])
 
-    def draw(
-        self, per_user: int, key: int, *, reproducible: bool = False, holdings: bool = True, different: bool = False
-    ) -> Self:
-        assert (per_user, reproducible, holdings, different) == (1, False, False, False)
+    def draw(self, per_user: int, key: int, *, reproducible: bool = False, holdings: bool = True) -> Self:
+        assert (per_user, reproducible, holdings) == (1, False, False)
         assert key >= 0
         return self
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from blendp.engines.choice import different_rows, numbered_by_content, require_draw
+from blendp.engines.choice import numbered_by_content, require_draw
 from blendp.engines.contributions import Contributions
 from blendp.engines.database import connect
 from blendp.engines.quality import LogQuality
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _PLAIN = ("string", "boolean", "tinyint", "smallint", "int", "bigint")
 
 _AT_RANDOM = """
-    SELECT *, CASE WHEN {reason} IS NULL THEN xxhash64(CAST('{key}' AS BIGINT), {position}) END AS number FROM ({rows})
+    SELECT *, CASE WHEN {reason} IS NULL THEN xxhash64(CAST('{key}' AS BIGINT), file, place) END AS number FROM ({rows})
 """
 
 _ONE = """
@@ -58,7 +58,7 @@ _GATHER = """
 _TOGETHER = """
     CREATE OR REPLACE TABLE drawn AS
     FROM drawn LEFT JOIN
-        (SELECT person, list(struct_pack(number, query, url)) AS {column} FROM several GROUP BY person) USING (person)
+        (SELECT person, list(struct_pack(number, query, url)) AS lowest FROM several GROUP BY person) USING (person)
 """
 
 
@@ -94,35 +94,27 @@ class SparkLog:
         """The log's name in messages."""
         return self.paths[0] if len(self.paths) == 1 else f"the log of {len(self.paths)} paths from {self.paths[0]} on"
 
-    def draw(
-        self, per_user: int, key: int, *, reproducible: bool = False, holdings: bool = True, different: bool = False
-    ) -> Contributions:
+    def draw(self, per_user: int, key: int, *, reproducible: bool = False, holdings: bool = True) -> Contributions:
         """Contribution bounding of every user (:mod:`blendp.engines.choice`), on the cluster; only that comes back.
 
-        Without ``holdings`` nobody's holdings can be asked for later. With ``different`` a second choice is made, of
-        each user's different records.
+        Without ``holdings`` nobody's holdings can be asked for later.
         """
         require_draw(per_user, key)
         reason = self.rule.reason_but_user(SPARK)
-
-        def numbered(rows: str, reason: str, position: str) -> str:
-            if reproducible:
-                return numbered_by_content(rows, reason, key, SPARK)
-            return _AT_RANDOM.format(reason=reason, key=key - (1 << 63), position=position, rows=rows)
-
         connection = connect(self.memory_limit)
         with self._rows() as rows:
-            every = numbered(rows, reason, "file, place")
+            numbered = (
+                numbered_by_content(rows, reason, key, SPARK)
+                if reproducible
+                else _AT_RANDOM.format(reason=reason, key=key - (1 << 63), rows=rows)
+            )
             facts = _ONE if per_user == 1 else _FACTS
-            connection.register("facts", self._ask(facts.format(opts_in=self.rule.opts_in, numbered=every)))
+            connection.register("facts", self._ask(facts.format(opts_in=self.rule.opts_in, numbered=numbered)))
             connection.execute("CREATE TABLE drawn AS FROM facts")
             connection.unregister("facts")
-            lists = {} if per_user == 1 else {"lowest": every}
-            if different:
-                lists["different"] = numbered(different_rows(rows, reason), "NULL", "person, query, url")
-            for column, drawn in lists.items():
-                connection.register("several", self._ask(_SEVERAL.format(numbered=drawn, per_user=per_user)))
-                connection.execute(_TOGETHER.format(column=column))
+            if per_user > 1:
+                connection.register("several", self._ask(_SEVERAL.format(numbered=numbered, per_user=per_user)))
+                connection.execute(_TOGETHER)
                 connection.unregister("several")
             total, usable = counted(connection, self.rule)
             broken: Counter[str] = Counter()
@@ -132,9 +124,7 @@ class SparkLog:
                 broken = Counter({row["why"]: row["rows"] for row in reasons if row["why"] is not None})
         quality = judge(usable, broken, Counter(), self.max_broken, self.where)
         gather = partial(self._gather, connection) if holdings else None
-        contributions = Contributions.of_drawn(
-            connection, per_user, self.rule, quality, self.where, gather, different=different
-        )
+        contributions = Contributions.of_drawn(connection, per_user, self.rule, quality, self.where, gather)
         require_people(contributions.users, quality, self.where)
         self._drawn.append(quality)
         return contributions
