@@ -95,7 +95,8 @@ def plan(
         else:
             law = HeadLaw.of_log(log)
         people = users if users is not None else USERS[like] if log is None else log.users
-        name = f"the {like} population" if log is None else Path(like).name
+        kind = "" if habits or law.holders is None else " without habits"
+        name = f"the {like} population{kind}" if log is None else Path(like).name
         view = overview(law, people, opt_in, parameters, target, like=name, private=log is None, progress=bar.start)
         view.require_reach()
         if out is not None:

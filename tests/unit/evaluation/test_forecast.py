@@ -110,15 +110,14 @@ def test_how_many_records_people_have_is_assumed_where_nobody_says() -> None:
     )
     assert auto.expected > 1.5 * one.expected
     assert auto.records_per_person == many.records_per_person == ASSUMED_RECORDS
+    assert auto.with_one_record is not None
     assert auto.with_one_record == pytest.approx(one.expected, rel=0.05)
     assert (auto.with_one_record or 0) < one.expected, "the noisy mean costs something"
     assert many.with_one_record is None
     assert (few.records_per_person, few.expected) == (None, one.expected)
     assert "people like those of aol make a list" in forecast_words(few)
     assert "like those of aol, with 20 records each on average, make a list" in forecast_words(auto)
-    assert f"Nobody has said how many records they have: with one each, the list has about {round(one.expected)}"[
-        :-1
-    ] in forecast_words(auto)
+    assert "Nobody has said how many records they have: with one each, the list has about" in forecast_words(auto)
     published = Parameters(method="published", opt_in_records=5)
     assert forecast_list(published, 2, 20_000, "aol", MIN_RECORDS).records_per_person is None
 

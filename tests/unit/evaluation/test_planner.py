@@ -11,11 +11,12 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from blendp.engines import EmbeddedLog
+from blendp.engines import EmbeddedLog, Truth
 from blendp.errors import ParameterError
 from blendp.evaluation.drawn_people import DrawnPeople, RecordLaw
+from blendp.evaluation.holding_people import SyntheticPeople
 from blendp.evaluation.metrics import Scores, score, true_head
-from blendp.evaluation.planner import HeadLaw, Target, overview, plan, smallest_epsilon, smallest_opt_in, sweep
+from blendp.evaluation.planner import HeadLaw, Plan, Target, overview, plan, smallest_epsilon, smallest_opt_in, sweep
 from blendp.evaluation.planner.lists import RECORD, WILD, Drawing, listing
 from blendp.evaluation.planner.scores import mean_scores
 from blendp.evaluation.planner.search import CLOSE
@@ -23,7 +24,7 @@ from blendp.headlist import HeadList
 from blendp.logs import log_of_table
 from blendp.logs.synthetic import USERS, law, population
 from blendp.mechanisms import AsymmetricList, ThresholdList
-from blendp.methods import GroupSizes, Parameters, simulate_people
+from blendp.methods import GroupSizes, Parameters, Simulation, simulate, simulate_people
 from blendp.privacy import Budget
 from blendp.randomness import SimulationRandom
 
@@ -109,6 +110,123 @@ def test_a_plan_of_the_published_method_is_what_the_documented_runs_gave() -> No
     assert yandex.candidates == pytest.approx(555, rel=0.02)
     assert yandex.scores.l1 == pytest.approx(0.2614, rel=0.05)
     assert yandex.scores.ndcg == pytest.approx(0.9539, abs=0.006)
+
+
+@lru_cache(maxsize=3)
+def like_many(records_per_person: float, *, habits: bool) -> HeadLaw:
+    return HeadLaw.of_population("aol", records_per_person=records_per_person, habits=habits)
+
+
+def within_a_tenth(planned: Plan, runs: list[tuple[float, ...]]) -> None:
+    """Candidates, records, queries and L1 as simulated, or as near as so few runs can tell; NDCG to a hundredth."""
+    mean, error = np.mean(runs, axis=0), np.std(runs, axis=0, ddof=1) / np.sqrt(len(runs))
+    scores = planned.scores
+    figures = (planned.candidates, planned.records, planned.queries, scores.l1, scores.ndcg, scores.ndcg_list)
+    for value, simulated, unsure in zip(figures[:4], mean[:4], error[:4], strict=True):
+        assert value == pytest.approx(simulated, abs=max(0.1 * simulated, 3 * unsure))
+    for value, simulated, unsure in zip(figures[4:], mean[4:], error[4:], strict=True):
+        assert value == pytest.approx(simulated, abs=0.01 + 3 * unsure)
+
+
+def figures_of(outcome: Simulation, cells: NDArray[np.int64], truth: Truth) -> tuple[float, ...]:
+    head_list = outcome.head_list
+    scores = score(
+        head_list, outcome.cell_probability, outcome.query_probability, true_head(head_list, cells, truth, 50)
+    )
+    return (outcome.candidates, head_list.records, head_list.queries, scores.l1, scores.ndcg, scores.ndcg_list)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(
+    ("records_per_person", "habits", "epsilon"), [(20.0, True, 4.0), (20.0, False, 1.0), (6.0, True, 2.0)]
+)
+def test_a_plan_of_many_records_is_what_simulation_gives(
+    records_per_person: float, habits: bool, epsilon: float
+) -> None:
+    parameters = Parameters(epsilon=epsilon, records_per_person=records_per_person)
+    source, random = SyntheticPeople(population("aol", PEOPLE, records_per_person, habits=habits)), SimulationRandom(7)
+    runs = []
+    for _ in range(12):
+        own = random.spawn()
+        people = source.draw(PEOPLE, 0.05, own).ask(parameters, own)
+        outcome = simulate_people(people, parameters, own)
+        runs.append(figures_of(outcome, people.locate(outcome.head_list), people.drawn.law.truth))
+    planned = plan(like_many(records_per_person, habits=habits), PEOPLE, 0.05, parameters)
+    assert planned.many_records
+    within_a_tenth(planned, runs)
+
+
+@pytest.mark.statistical
+def test_a_plan_of_a_log_takes_its_own_people() -> None:
+    """How many records they have, and how these repeat, is as in the log."""
+    log = log_of_table(population("aol", 16_000, 12.0, seed=9, habits=True).table())
+    truth, parameters = log.truth(), Parameters(opt_in_records="many")
+    runs = []
+    for seed in range(10):
+        outcome = simulate(log, parameters, opt_in=0.25, random=SimulationRandom(seed))
+        runs.append(figures_of(outcome, log.locate(outcome.head_list), truth))
+    law = HeadLaw.of_log(log)
+    assert law.records_per_person == pytest.approx(12, rel=0.03)
+    assert 5 < law.mean_records < law.records_per_person
+    within_a_tenth(plan(law, 16_000, 0.25, parameters), runs)
+    single = HeadLaw.of_log(log_of_table(population("aol", 1_000).table()))
+    assert (single.holders, single.mean_records, single.records_per_person) == (None, 1.0, 1.0)
+
+
+def test_sampled_holders_are_those_of_the_law() -> None:
+    """p = P(holds) times the mean share, so that numbers of holders follow from the probabilities."""
+    law = like_many(20.0, habits=True)
+    holders = law.holders
+    assert holders is not None
+    seen = np.bincount(holders.record[holders.record >= 0], minlength=len(law.probability)) / holders.people
+    due = law.probability / holders.mean_share[holders.pool_of_record]
+    for start, stop in ((0, 20), (20, 100), (100, 1000), (1000, 20_000)):
+        error = np.sqrt(due[start:stop].sum() / holders.people)
+        assert abs(seen[start:stop].sum() - due[start:stop].sum()) < 5 * error + 0.03 * due[start:stop].sum()
+    assert np.bincount(holders.owner, weights=holders.share) == pytest.approx(np.ones(holders.people))
+    assert np.bincount(holders.owner, weights=holders.weight**2).max() == pytest.approx(1)
+
+
+def test_many_records_are_planned_for_any_number_of_people() -> None:
+    law, parameters = like_many(20.0, habits=True), Parameters(records_per_person=20, delta=1e-7)
+    nobody = plan(law, 300, 0.05, parameters)
+    assert nobody.scores == Scores(1.0, 0.0, 0.0, 0.0, 0.0)
+    assert nobody.worth is None
+    lengths = [plan(law, users, 0.05, parameters, records_drawn=500) for users in (20_000, 500_000, 5_000_000)]
+    assert [one.candidates for one in lengths] == sorted(one.candidates for one in lengths)
+    assert lengths[-1].scores.l1 < 0.03
+    queries = plan(HeadLaw.of_population("aol", 1, 20.0), 200_000, 0.05, parameters, records_drawn=500)
+    assert queries.queries == pytest.approx(queries.records, abs=1)
+    one, other = (plan(law, 100_000, 0.05, parameters, records_drawn=500) for _ in range(2))
+    assert one.to_dict() == other.to_dict()
+
+
+def test_what_decides_between_one_and_many_is_said_or_counted() -> None:
+    """The noisy mean counts 20 records of a person at most, and costs a fiftieth of epsilon."""
+    few, many = like_many(2.0, habits=True), like_many(20.0, habits=True)
+    by_mean, as_said, against = (
+        plan(many, 100_000, 0.05, Parameters(**ways), records_drawn=500)  # type: ignore[arg-type]
+        for ways in ({}, {"records_per_person": 20}, {"records_per_person": 2})
+    )
+    assert (by_mean.many_records, as_said.many_records, against.many_records) == (True, True, False)
+    assert against.candidates < by_mean.candidates < as_said.candidates
+    assert not plan(few, 100_000, 0.05, records_drawn=500).many_records
+    with pytest.raises(ParameterError, match="opt_in_records"):
+        plan(like("aol"), 100_000, 0.05, Parameters(opt_in_records="many"))
+
+
+def test_a_target_is_reached_with_fewer_people_who_have_many_records() -> None:
+    target, parameters = Target(45), Parameters(records_per_person=20)
+    many = smallest_opt_in(like_many(20.0, habits=True), 519_371, parameters, target)
+    one = smallest_opt_in(like("aol"), 519_371, replace(parameters, opt_in_records=1), target)
+    assert many.value is not None
+    assert one.value is not None
+    assert many.value < 0.7 * one.value
+    assert target.reached(many.plan)
+    always = Parameters(opt_in_records="many", delta=1e-12)
+    loss = smallest_epsilon(like_many(20.0, habits=True), 519_371, 0.05, always, Target(2))
+    assert loss.value is not None
+    assert loss.value < 0.5, "smaller ones are out of question, and passed over"
 
 
 @pytest.mark.parametrize("name", ["aol", "yandex"])

@@ -73,7 +73,7 @@ class _PassesByHolders:
 
 
 @dataclass(frozen=True, eq=False)
-class Crowd:
+class UnionCrowd:
     """So many people like the sampled ones, and what the two rounds make of their records."""
 
     law: HeadLaw
@@ -171,5 +171,5 @@ def weight_beside(c: Array, others: Array, weight: Array) -> Array:
 def passing_records(law: HeadLaw, mechanism: ListMaker, people: int) -> ListingLaw:
     """P(listed) of all records, whichever mechanism makes the list of so many people."""
     if isinstance(mechanism, FilteredUnion):
-        return Crowd(law, mechanism, people).passing
+        return UnionCrowd(law, mechanism, people).passing
     return listing(law, mechanism, people)

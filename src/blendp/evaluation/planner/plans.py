@@ -13,7 +13,7 @@ from blendp.arrays import ranks_in_groups
 from blendp.errors import ParameterError, require_count, require_number
 from blendp.evaluation.metrics import Scores
 from blendp.evaluation.planner.answers import ClientAnswers, blendp_answers, one_record_posterior, published_answers
-from blendp.evaluation.planner.crowds import Crowd
+from blendp.evaluation.planner.crowds import UnionCrowd
 from blendp.evaluation.planner.law import HeadLaw
 from blendp.evaluation.planner.lists import RECORD, Drawing, ListingLaw, Lists, listing
 from blendp.evaluation.planner.scores import mean_scores
@@ -121,7 +121,7 @@ def plan(
     mechanism = list_maker(law, parameters)
     drawing: Drawing | UnionDrawing
     if isinstance(mechanism, FilteredUnion):
-        crowd = Crowd(law, mechanism, sizes.head_list)
+        crowd = UnionCrowd(law, mechanism, sizes.head_list)
         passing, drawing = crowd.passing, UnionDrawing(crowd, parameters.size, parameters.prior)
     else:
         passing = listing(law, mechanism, sizes.head_list)

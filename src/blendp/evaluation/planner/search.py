@@ -123,9 +123,12 @@ def _smallest(
         return plan(law, users, opt_in, parameters, records_drawn=RECORDS_DRAWN)
 
     def long_enough(value: float) -> bool:
-        opt_in, parameters = setting(value)
-        people = group_sizes(users, opt_in, parameters).head_list
-        passing = passing_records(law, list_maker(law, parameters), people)
+        try:
+            opt_in, parameters = setting(value)
+            maker = list_maker(law, parameters)
+        except ParameterError:
+            return False  # the filtered union has no noise for the smallest epsilon
+        passing = passing_records(law, maker, group_sizes(users, opt_in, parameters).head_list)
         length = passing.candidates if parameters.size is None else expected_records(passing, parameters.size)
         return length >= target.records
 

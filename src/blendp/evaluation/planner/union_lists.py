@@ -24,7 +24,7 @@ import numpy as np
 from blendp.arrays import Array, Ids
 from blendp.curator import OptInCounts, counts_of_shares
 from blendp.estimate import Posterior, opt_in_posterior
-from blendp.evaluation.planner.crowds import EMPHASIS, Crowd, weight_beside
+from blendp.evaluation.planner.crowds import EMPHASIS, UnionCrowd, weight_beside
 from blendp.evaluation.planner.holders import Pools
 from blendp.evaluation.planner.law import HeadLaw
 from blendp.evaluation.planner.lists import RARE, RECORD, REST, WILD, Lists
@@ -70,7 +70,7 @@ class UnionDrawing:
         prior  is what is assumed of listed records (:class:`~blendp.methods.Parameters`).
     """
 
-    crowd: Crowd
+    crowd: UnionCrowd
     size: int | None
     prior: str
 

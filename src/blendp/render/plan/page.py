@@ -19,6 +19,7 @@ def render_plan(view: Overview) -> str:
         "figures": text.figures(view),
         "reaches": text.reaches(view),
         "advice": text.advice(view),
+        "people": text.assumed_people(view),
         "rows": list(zip(*view.sweeps.values(), strict=True)),
         "plots": plots.by_opt_in(view),
         "errors": plots.by_place(view) if listed else None,

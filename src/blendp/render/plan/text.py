@@ -36,6 +36,13 @@ def heading(view: Overview) -> str:
     )
 
 
+def assumed_people(view: Overview) -> str:
+    """What is assumed of everybody's records."""
+    many = view.records_per_person
+    each = "Everybody has one record" if many <= 1 else f"People have {many:.3g} records each on average"
+    return f"{each}, drawn from the same law, whichever group they are in."
+
+
 def figures(view: Overview) -> list[FigureLine]:
     """What each method may be expected to give."""
     plans = list(view.plans.values())
