@@ -1,8 +1,9 @@
-"""How many records an opt-in person has, on average, with noise: it decides how the list is made.
+"""How many different records an opt-in person has, on average, with noise: it decides how the list is made.
 
-    mean = (sum over people of min(records, R) + X)/n
+    mean = (sum over people of min(d, R) + X)/n
 
 where:
+    d  is how many different records a person has: what is repeated helps a list of many records little,
     R  bounds what one person adds,
     X  is discrete Laplace noise of scale R/epsilon, so that the mean is epsilon-private for the replacement of all
        records of one user (one person moves the sum by R at most; n is public).
@@ -24,10 +25,10 @@ MAX_COUNTED = 20
 """R."""
 
 
-def noisy_mean_records(records: Ids, epsilon: Fraction, random: Random) -> float:
-    """The noisy mean of the people who have so many records each, for this part of epsilon."""
-    total = int(np.minimum(records, MAX_COUNTED).sum()) + int(mean_noise(epsilon).draw(1, random)[0])
-    return total / max(len(records), 1)
+def noisy_mean_records(different: Ids, epsilon: Fraction, random: Random) -> float:
+    """The noisy mean of the people who have so many different records each, for this part of epsilon."""
+    total = int(np.minimum(different, MAX_COUNTED).sum()) + int(mean_noise(epsilon).draw(1, random)[0])
+    return total / max(len(different), 1)
 
 
 def mean_noise(epsilon: Fraction) -> DiscreteLaplace:

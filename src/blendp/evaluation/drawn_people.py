@@ -172,10 +172,6 @@ class DrawnPeople:
         """The one record of each of the opt-in users who make the list."""
         return Holdings.one_each(self.list_ids)
 
-    def record_counts(self) -> Ids:
-        """How many records each of the opt-in users has who make the list."""
-        return (self.list_ids >= 0).astype(np.int64)
-
     def locate(self, head_list: HeadList) -> Ids:
         """The cell of every record, and last that of no record."""
         return self.law.locate(head_list)

@@ -96,10 +96,6 @@ class HoldingPeople:
             self.list_makers, every.owner[:end], every.record[:end], every.occurrences[:end], every.kept[:end]
         )
 
-    def record_counts(self) -> Ids:
-        """How many records each of the opt-in users has who make the list, equal ones counted each time."""
-        return self.drawn.holdings.totals[: self.list_makers]
-
     def texts(self, ids: Ids) -> list[Record]:
         """What these records say."""
         return self.drawn.law.texts(ids)

@@ -26,7 +26,7 @@ from blendp.estimate import (
     split_estimate,
 )
 from blendp.headlist import HeadList
-from blendp.mechanisms import AsymmetricList, DiscreteLaplace, FilteredUnion
+from blendp.mechanisms import AsymmetricList, DiscreteLaplace, FilteredUnion, Holdings
 from blendp.methods.guarantee import Guarantee
 from blendp.methods.listed import Listed, blendp_list_maker
 from blendp.methods.parameters import Parameters
@@ -43,11 +43,14 @@ LIARS = (0.001, 0.01, 0.05)
 def publish(people: People, parameters: Parameters, random: Random, progress: Progress) -> Listed:
     """List and counts from the opt-in group."""
     progress("making the head list")
-    mean = _mean_records(people, parameters, random)
+    holdings = None if parameters.many_records is False else people.holdings()
+    mean = None
+    if holdings is not None and parameters.many_records is None:
+        mean = noisy_mean_records(holdings.different, parameters.mean_epsilon, random)
     list_maker = blendp_list_maker(parameters, people.levels, many=parameters.uses_many(mean, people.sizes.head_list))
-    if isinstance(list_maker, FilteredUnion):
-        counts = _many_records(people, list_maker, random)
-    else:
+    if isinstance(list_maker, FilteredUnion) and holdings is not None:
+        counts = _many_records(people, holdings, list_maker, random)
+    elif isinstance(list_maker, AsymmetricList):
         counts = _one_record(people, list_maker, parameters, random)
     progress("counting opt-in records")
     return Listed(parameters, people.sizes.head_list, people.sizes.estimate, counts, mean)
@@ -101,16 +104,8 @@ def _conclude_two_stage(kind: type[Kind], listed: Listed, tally: Tally) -> Kind:
     )
 
 
-def _mean_records(people: People, parameters: Parameters, random: Random) -> float | None:
-    """The noisy mean number of records of the people who make the list, where it decides how that is done."""
-    if parameters.many_records is not None:
-        return None
-    return noisy_mean_records(people.record_counts(), parameters.mean_epsilon, random)
-
-
-def _many_records(people: People, list_maker: FilteredUnion, random: Random) -> OptInCounts:
+def _many_records(people: People, holdings: Holdings, list_maker: FilteredUnion, random: Random) -> OptInCounts:
     """The list of all that pass, and its counts, from all records of everybody."""
-    holdings = people.holdings()
     listed, weights = list_maker.draw(holdings, random)
     candidates, order = _in_order(people, listed)
     cell_of_row = people.locate(candidates)[holdings.record]

@@ -115,7 +115,7 @@ def _list_facts(list_maker: ListMaker, parameters: Parameters) -> dict[str, Any]
         noise = DiscreteLaplace.for_counts(parameters.epsilon, unit) if parameters.holds_out else list_maker.count_noise
     asked = parameters.method == "blendp" and parameters.many_records is None
     spent = parameters.epsilon - parameters.list_budget.epsilon
-    before = f", after a noisy mean number of records a person (ε = {spent:.3g})" if asked else ""
+    before = f", after a noisy mean number of different records a person (ε = {spent:.3g})" if asked else ""
     return {
         "list_mechanism": list_maker.description + before,
         "threshold": list_maker.min_people,

@@ -75,7 +75,7 @@ class Listed:
     """The counts of all records that passed, before trimming; :class:`NoisyCounts` in the published method."""
 
     mean_records: float | None = None
-    """The noisy mean number of records an opt-in person has, where it decided how the list was made."""
+    """The noisy mean number of different records an opt-in person has, where it decided how the list was made."""
 
     def __post_init__(self) -> None:
         """Refuse counts of other people, or with other noise than the parameters give."""

@@ -35,10 +35,6 @@ class DrawnContributions(Protocol):
     def records(self) -> NDArray[np.int64]:
         """A row of record ids for every person, in random order; -1 for people without any."""
 
-    @property
-    def record_counts(self) -> NDArray[np.int64]:
-        """How many records every person has, of which ``records`` are a choice."""
-
     def holdings(self, who: NDArray[np.int64], key: int) -> Holdings:
         """Every different record of these people, given by their rows in ``records``; the key draws which are kept."""
 

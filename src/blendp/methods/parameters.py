@@ -14,7 +14,7 @@ from blendp.errors import ParameterError, require_choice, require_count, require
 from blendp.estimate.group import VARIANCES
 from blendp.estimate.posterior import PRIORS
 from blendp.mechanisms import AsymmetricList, FilteredUnion, ThresholdList
-from blendp.methods.objectives import OBJECTIVES, list_shares, many_are_better
+from blendp.methods.objectives import OBJECTIVES, list_shares, many_are_better, many_different_are_better
 from blendp.privacy import Budget
 from blendp.reports import METHODS, ORACLES, PUBLISHED_QUERY_SHARE, RANDOMISER_OF_METHOD, RANDOMISERS
 
@@ -59,7 +59,7 @@ class Parameters:
 
     records_per_person: float | None = None
     """How many records a person has on average, if that is known (blendp method). If it is not and is needed, 2 % of
-    epsilon are spent on a noisy mean of the opt-in group."""
+    epsilon are spent on the noisy mean number of different records in the opt-in group."""
 
     objective: str = "balanced"
     """What is to be best (blendp method): balanced, long-list or trends (the most frequent queries)."""
@@ -211,7 +211,8 @@ class Parameters:
         return None if self.records_per_person is None else many_are_better(self.records_per_person, self.objective)
 
     def uses_many(self, mean_records: float | None, people: int | None = None) -> bool:
-        """Whether the list is made of many records of each person, once the mean is known where it decides.
+        """Whether the list is made of many records of each person, once the mean number of different records is known
+        where it decides.
 
         A noisy mean of few ``people`` says little: it has to be two standard errors above what it takes. None where
         the mean has no noise, as in a plan.
@@ -219,7 +220,7 @@ class Parameters:
         if self.many_records is not None or mean_records is None:
             return bool(self.many_records)
         error = 0.0 if people is None else math.sqrt(mean_noise(self.mean_epsilon).variance) / max(people, 1)
-        return many_are_better(mean_records - 2 * error, self.objective)
+        return many_different_are_better(mean_records - 2 * error, self.objective)
 
     @property
     def mean_epsilon(self) -> Fraction:

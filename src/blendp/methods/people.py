@@ -38,9 +38,6 @@ class People(Protocol):
     def list_records(self) -> NDArray[np.int64]:
         """The records of the opt-in users who make the list; -1 for none."""
 
-    def record_counts(self) -> NDArray[np.int64]:
-        """How many records each of the opt-in users has who make the list."""
-
     def holdings(self) -> Holdings:
         """Every different record of the opt-in users who make the list; it may raise ``distinct_records``."""
 
@@ -103,10 +100,6 @@ class LogPeople:
     def list_records(self) -> NDArray[np.int64]:
         """The records of the opt-in users who make the list; -1 for none."""
         return self._records(self.groups.head_list)
-
-    def record_counts(self) -> NDArray[np.int64]:
-        """How many records each of the opt-in users has who make the list."""
-        return self.drawn.record_counts[self.groups.head_list]
 
     def holdings(self) -> Holdings:
         """Every different record of the opt-in users who make the list."""

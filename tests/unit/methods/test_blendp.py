@@ -206,16 +206,17 @@ def test_many_records_take_the_filtered_union(seen: dict[str, list[Any]]) -> Non
 
 @pytest.mark.parametrize("popular", [False, True])
 def test_a_noisy_mean_decides_where_nothing_is_told(seen: dict[str, list[Any]], popular: bool) -> None:
-    """Of the opt-in people alone, 20 records of a person at most, for 2 % of epsilon; the list has the rest."""
-    records = 60 if popular else 2
-    table = pa.table({"user": [f"{i % 300}" for i in range(300 * records)], "query": ["q"] * (300 * records)})
+    """Of the opt-in people's different records, 20 of a person at most, for 2 % of epsilon; the list has the rest."""
+    rows = range(300 * 60)
+    names = [f"q{i // 300 % (60 if popular else 2)}" for i in rows]
+    table = pa.table({"user": [f"{i % 300}" for i in rows], "query": names})
     random = KnownKey(2)
     release = run(log_of_table(table), Parameters(size=None), opt_in=0.4, random=random)
     noise, number = seen["laplace"][0]
     assert (noise.rate, number) == ((Fraction(4) - Fraction(4 * 0.98)) / 20, 1)
     ((maker, _),) = seen["union" if popular else "list"]
     assert maker.budget == Budget(4 * 0.98, 1e-5)
-    assert "after a noisy mean number of records a person (ε = 0.08)" in release.guarantee.list_mechanism
+    assert "after a noisy mean number of different records a person (ε = 0.08)" in release.guarantee.list_mechanism
     assert release.guarantee.epsilon == 4
     assert only_stream(seen, random)
 

@@ -68,8 +68,8 @@ class Holders:
 
     where:
         people                is how many they are,
-        records_per_person    is how many records they have on average, and ``mean_records`` the same of what the noisy
-                              mean counts of each (:mod:`blendp.curator.mean_records`),
+        records_per_person    is how many records they have on average,
+        mean_records          is the mean of what the noisy mean counts of each (:mod:`blendp.curator.mean_records`),
         owner                 is whose row it is,
         record, query         are the places of record and query in the law (:class:`HeadLaw`); -1 beyond it,
         probability           is that of the record,
@@ -101,7 +101,7 @@ class Holders:
         return cls(
             holdings.people,
             float(totals.mean()),
-            float(np.minimum(totals, MAX_COUNTED).mean()),
+            float(np.minimum(holdings.different, MAX_COUNTED).mean()),
             owner,
             record,
             query,
