@@ -352,12 +352,12 @@ def test_parameters(who: Any, key: int) -> None:
 def test_the_people_of_a_log_hold_what_their_list_is_made_of(tmp_path: Path) -> None:
     rows = [(f"u{i % 40}", f"q{i % 7}", "u") for i in range(600)]
     path = write(tmp_path / "log.parquet", rows)
-    parameters = Parameters(opt_in_records=2)
+    parameters = Parameters(opt_in_records="many")
     for log in (open_log(path), read_log(path)):
         people = LogPeople.of(log, parameters, 0.5, SimulationRandom(3), reproducible=True)
         holdings = people.holdings()
         assert holdings.people == people.sizes.head_list == 20
         assert len(people.locate(HeadList.of_records([]))) == people.distinct_records + 1
-    one_record = LogPeople.of(open_log(path), Parameters(), 0.5, SimulationRandom(3))
-    with pytest.raises(ParameterError, match="opt_in_records"):
+    one_record = LogPeople.of(open_log(path), Parameters(opt_in_records=1), 0.5, SimulationRandom(3))
+    with pytest.raises(ParameterError, match="holdings"):
         one_record.holdings()
