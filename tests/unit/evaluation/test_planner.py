@@ -143,7 +143,7 @@ def figures_of(outcome: Simulation, cells: NDArray[np.int64], truth: Truth) -> t
 def test_a_plan_of_many_records_is_what_simulation_gives(
     records_per_person: float, habits: bool, epsilon: float
 ) -> None:
-    parameters = Parameters(epsilon=epsilon, records_per_person=records_per_person)
+    parameters = Parameters(epsilon=epsilon, opt_in_records="many")
     source, random = SyntheticPeople(population("aol", PEOPLE, records_per_person, habits=habits)), SimulationRandom(7)
     runs = []
     for _ in range(12):
