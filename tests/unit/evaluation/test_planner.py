@@ -138,12 +138,12 @@ def figures_of(outcome: Simulation, cells: NDArray[np.int64], truth: Truth) -> t
 
 @pytest.mark.statistical
 @pytest.mark.parametrize(
-    ("records_per_person", "habits", "epsilon"), [(20.0, True, 4.0), (20.0, False, 1.0), (6.0, True, 2.0)]
+    ("records_per_person", "habits", "epsilon"), [(20.0, True, 4.0), (20.0, False, 1.0), (6.0, True, 4.0)]
 )
 def test_a_plan_of_many_records_is_what_simulation_gives(
     records_per_person: float, habits: bool, epsilon: float
 ) -> None:
-    parameters = Parameters(epsilon=epsilon, records_per_person=records_per_person)
+    parameters = Parameters(epsilon=epsilon, opt_in_records="many")
     source, random = SyntheticPeople(population("aol", PEOPLE, records_per_person, habits=habits)), SimulationRandom(7)
     runs = []
     for _ in range(12):

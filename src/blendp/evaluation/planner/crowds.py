@@ -26,7 +26,7 @@ from blendp.arrays import Array, Ids
 from blendp.errors import ParameterError
 from blendp.evaluation.planner.holders import Holders
 from blendp.evaluation.planner.law import HeadLaw
-from blendp.evaluation.planner.lists import RARE, ListingLaw, listed_by_rate, listing
+from blendp.evaluation.planner.lists import ListingLaw, listed_by_rate, listing
 from blendp.mechanisms import FilteredUnion
 from blendp.mechanisms.filtered_union.filtered_union import GRID
 from blendp.methods.listed import ListMaker
@@ -123,7 +123,7 @@ class UnionCrowd:
     def passing(self) -> ListingLaw:
         """P(listed) of every record of the head and, times their number, of the bins of the tail.
 
-        Holders are taken to be those of the record's kind, but for records with a pool of their own that are unsure.
+        Holders are taken to be those of the record's kind, but for records with a pool of their own that may miss.
         """
         law, holders = self.law, self.holders
         tail = self.people * law.tail_probability / holders.mean_share[holders.kind_of_tail]
@@ -135,11 +135,44 @@ class UnionCrowd:
             own = kinds == kind
             p[own] = listed_by_rate(self._passes(int(kind), generator), rates[own])
         head = len(law.probability)
-        unsure = (np.abs(p[:head] - 0.5) < 0.5 - RARE) & (holders.pool_of_record >= holders.kinds)
-        for record in np.flatnonzero(unsure):
-            passes = self._passes(int(holders.pool_of_record[record]), generator)
-            p[record] = listed_by_rate(passes, self.rates[record : record + 1])[0]
+        unsure = self._unsure
+        p[unsure] = self._own_chances(unsure, generator)
         return ListingLaw(p[:head], p[head:] * law.tail_records)
+
+    @cached_property
+    def _unsure(self) -> Ids:
+        """The records with a pool of their own whose weight is near enough to either round's threshold to miss it."""
+        holders, rounds = self.holders, self.rounds
+        own = np.flatnonzero(holders.pool_of_record >= holders.kinds)
+        pool, rate = holders.pool_of_record[own], self.rates[own]
+        v = rate * holders.pools.means(holders.weight)[pool]
+        alone = weight_beside(np.ones(len(holders.weight)), self.others, holders.weight)
+        w = rate * holders.pools.means(alone)[pool]
+        near = np.minimum(
+            (v - rounds.passing) / np.sqrt(rounds.filter_noise**2 + v),
+            (w - rounds.listing) / np.sqrt(rounds.list_noise**2 + w),
+        )
+        return own[np.abs(near) < _SURE]
+
+    def _own_chances(self, records: Ids, generator: np.random.Generator) -> Array:
+        """P(listed) of these records, the mean over Poisson numbers of their own holders."""
+        if not len(records):
+            return np.empty(0)
+        holders, rate = self.holders, self.rates[records]
+        replicas = np.clip(_REPLICAS / rate, 8, 64).astype(np.int64)
+        pool, many = np.repeat(holders.pool_of_record[records], replicas), np.repeat(rate, replicas)
+        item = np.repeat(np.arange(len(pool)), generator.poisson(many))
+        p = self._chances(item, holders.pools.choose(pool[item], generator), len(pool))
+        return np.asarray(np.add.reduceat(p, np.cumsum(replicas) - replicas) / replicas)
+
+    def _chances(self, item: Ids, rows: Ids, items: int) -> Array:
+        """P(passes) P(listed) of so many items, for these holders of each."""
+        rounds, weight = self.rounds, self.holders.weight[rows]
+        v = np.bincount(item, weights=weight, minlength=items).astype(np.float64)
+        c = rounds.emphasis(v)
+        beside = weight_beside(c[item], self.others[rows], weight)
+        w = np.bincount(item, weights=beside, minlength=items).astype(np.float64)
+        return _normal((v - rounds.passing) / rounds.filter_noise) * _normal((w - rounds.listing) / rounds.list_noise)
 
     def _passes(self, pool: int, generator: np.random.Generator) -> _PassesByHolders:
         """The mean, over drawn holders, of P(passes) P(listed), for growing numbers of holders."""
@@ -150,10 +183,7 @@ class UnionCrowd:
         replicas = np.clip(_REPLICAS // numbers, 16, 200)
         item = np.repeat(np.arange(replicas.sum()), np.repeat(numbers, replicas))
         rows = pools.choose(np.full(len(item), pool), generator)
-        v = np.bincount(item, weights=weight[rows]).astype(np.float64)
-        c = rounds.emphasis(v)
-        w = np.bincount(item, weights=weight_beside(c[item], self.others[rows], weight[rows])).astype(np.float64)
-        p = _normal((v - rounds.passing) / rounds.filter_noise) * _normal((w - rounds.listing) / rounds.list_noise)
+        p = self._chances(item, rows, int(replicas.sum()))
         means = np.add.reduceat(p, np.cumsum(replicas) - replicas) / replicas
         return _PassesByHolders(1, numbers.astype(np.float64), np.clip(means, 1e-300, 1.0))
 
