@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from blendp.mechanisms.subset_selection import SubsetSelection
     from blendp.mechanisms.threshold import ThresholdList
     from blendp.mechanisms.two_stage import TwoStage
+    from blendp.mechanisms.wildcard_apart import WildcardApart
 
 __all__ = [
     "AsymmetricLaplace",
@@ -31,6 +32,7 @@ __all__ = [
     "ThresholdList",
     "TwoStage",
     "WeightedUnion",
+    "WildcardApart",
 ]
 
 _HOMES = {
@@ -44,6 +46,7 @@ _HOMES = {
     "blendp.mechanisms.subset_selection": ("SubsetSelection",),
     "blendp.mechanisms.threshold": ("ThresholdList",),
     "blendp.mechanisms.two_stage": ("TwoStage",),
+    "blendp.mechanisms.wildcard_apart": ("WildcardApart",),
 }
 """Where each name lives: a device loads the mechanisms that it uses (PEP 562)."""
 

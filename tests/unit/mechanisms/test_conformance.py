@@ -36,6 +36,7 @@ from blendp.mechanisms import (
     ThresholdList,
     TwoStage,
     WeightedUnion,
+    WildcardApart,
 )
 from blendp.privacy import Budget, hockey_stick, worst_log_ratio
 from blendp.randomness import Random, SimulationRandom
@@ -279,6 +280,7 @@ def entries() -> list[Entry]:
     union = WeightedUnion(Budget(4.0, 1e-3), 1)
     gaussian = RoundedGaussian(Fraction(3, 2))
     subset = SubsetSelection(0.5, 5)
+    apart = WildcardApart(0.5, 6)
     hidden = HiddenSampling(1.2, (2, 3))
     records = tuple(product(range(2), range(3)))
     two_stage = TwoStage(Budget(1.5, 1e-3), np.array([2, 3, 1]))
@@ -421,6 +423,26 @@ def entries() -> list[Entry]:
             Budget(1.5, 1e-3),
             tuple(range(6)),
             int,
+        ),
+        Local(
+            "wildcard_apart",
+            tuple(
+                (name, partial(WildcardApart, epsilon, items, width))
+                for name, epsilon, items, width in [
+                    ("epsilon", 0.0, 5, None),
+                    ("epsilon", math.inf, 5, None),
+                    ("epsilon", 1e-13, 5, None),
+                    ("items", 1.0, 0, None),
+                    ("items", 1.0, 1_000_001, None),
+                    ("width", 1.0, 5, 0),
+                    ("width", 1.0, 5, 4),
+                ]
+            ),
+            3,
+            apart,
+            Budget(0.5),
+            tuple(range(6)),
+            lambda report: int.from_bytes(apart.encode(np.flatnonzero(report).tolist()), "big"),
         ),
     ]
 
