@@ -15,7 +15,7 @@ from blendp.reports.list_scheme import SCHEME_BYTES, ListScheme
 from blendp.reports.question import Question, SingleItem
 from blendp.reports.report import QUESTION_NUMBER, QUESTIONS, Report
 from blendp.reports.scheme import Likelihood, ReportScheme
-from blendp.reports.subset import SubsetScheme, subset_randomiser, subset_randomisers
+from blendp.reports.subset import SubsetScheme, apart_randomiser, subset_randomiser, subset_randomisers
 from blendp.reports.sums import Repeats, ReportSums
 from blendp.reports.two_stage import PUBLISHED_QUERY_SHARE, TwoStageScheme, two_stage_randomiser
 
@@ -38,6 +38,7 @@ __all__ = [
     "SingleItem",
     "SubsetScheme",
     "TwoStageScheme",
+    "apart_randomiser",
     "client_budget",
     "report_scheme",
     "subset_randomiser",

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from blendp.errors import require_number
 from blendp.headlist import HeadList
-from blendp.mechanisms import SubsetSelection
+from blendp.mechanisms import SubsetSelection, WildcardApart
 from blendp.privacy import Budget
 from blendp.randomness import Random
 from blendp.randomness.random import COIN_BITS
@@ -37,6 +37,12 @@ _NOUNS = {"query": ("query", "queries"), "record": ("record", "records")}
 def subset_randomiser(epsilon: float, items: int, width: int | None = None) -> SubsetSelection:
     """Subset selection among so many items, derived once."""
     return SubsetSelection(epsilon, items, width)
+
+
+@lru_cache(maxsize=16)
+def apart_randomiser(epsilon: float, items: int) -> WildcardApart:
+    """Wildcard apart among so many items, derived once."""
+    return WildcardApart(epsilon, items)
 
 
 def subset_randomisers(epsilon: float, head_list: HeadList) -> tuple[SubsetSelection, SubsetSelection]:

@@ -369,7 +369,7 @@ class WildcardApart:
         """A report in ``report_bytes`` bytes, the most significant first: the rank of a set among all C(L, w), as
         subset selection ranks it; C(L, w) for {*}.
         """
-        if len(subset) == 1 and isinstance(subset[0], (int, np.integer)) and int(subset[0]) == self.listed:
+        if list(subset) == [self.listed]:
             return self._sets.to_bytes(self.report_bytes, "big")
         if not self.listed:
             raise ParameterError("subset", subset, "item 0 alone", "Encode a report that this randomiser drew.")
