@@ -63,13 +63,12 @@ export async function verified(envelope: Envelope, type: string, keys: readonly 
   const { payload } = envelope;
   const covered = await new Blob([`DSSEv1 ${utf8(type).length} ${type} ${payload.length} `, payload]).arrayBuffer();
   for (const { key, value } of envelope.signatures) {
-    const digits = envelope.type === type && keys.find(({ id }) => id === key)?.text;
-    if (!digits) continue;
+    const signer = keys.find(({ id }) => id === key);
     try {
-      const imported = await crypto.subtle.importKey("raw", unhex(digits, ""), "Ed25519", false, ["verify"]);
-      if (await crypto.subtle.verify("Ed25519", imported, value, covered)) return payload;
+      const imported = await crypto.subtle.importKey("raw", unhex(signer!.text, ""), "Ed25519", false, ["verify"]);
+      if (envelope.type === type && (await crypto.subtle.verify("Ed25519", imported, value, covered))) return payload;
     } catch {
-      // not signed by it
+      // not signed by it, or by nobody that is known
     }
   }
   throw new RefusedError("signature", "No trusted key signed this.");

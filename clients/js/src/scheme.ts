@@ -9,19 +9,22 @@ import type { Record } from "./records.ts";
 import { type Randomiser, subsetSelection } from "./subset.ts";
 import { twoStage } from "./two_stage.ts";
 
+/** What answers a question; the coins of URLs are there where it is the published randomiser. */
+export type Asked = Randomiser & { readonly urlCoins?: readonly bigint[] };
+
 export interface Scheme {
   /** The one report of a person with these records. Call it once, keep the result, and resend that. */
   randomise(records: readonly Record[], chooser: Chooser): { question: string; data: Bytes };
   /** 16 digits that differ for clients who draw, order or rank in another way. */
   id(): Promise<string>;
   /** Questions, each with the probability of being asked, times 2^53, and what answers it. */
-  readonly asked: ReadonlyMap<string, readonly [bigint, Randomiser & { urlCoins?: readonly bigint[] }]>;
+  readonly asked: ReadonlyMap<string, readonly [bigint, Asked]>;
 }
 
 /** A number in the bytes that all numbers below `count` take, at least 1. */
 export function bigEndian(number: bigint, count: bigint): Bytes {
-  const length = Math.ceil((count - 1n).toString(16).length / 2);
-  return unhex(number.toString(16).padStart(2 * length, "0"), "");
+  const { length } = (count - 1n).toString(16);
+  return unhex(number.toString(16).padStart(length + (length % 2), "0"), "");
 }
 
 /** What a question is about: the row of a cell, or the cell itself. */
@@ -54,7 +57,8 @@ export function schemeOf({ sha256, terms, records, list_sha256, query_share }: M
     randomise,
     async id() {
       let text = `blendp/scheme/1 ${sha256}\n`;
-      for (const [name, [chance, { items, size, coin }]] of asked) text += `${name} ${chance} ${items} ${size} ${coin}\n`;
+      for (const [name, [chance, { items, size, coins }]] of asked)
+        text += `${[name, chance, items, size, ...coins].join(" ")}\n`;
       text += urls;
       const chooser = wordChooser(splitMix(BigInt(`0x${sha256.slice(0, 16)}`)));
       for (let probe = 0; probe < 8; probe++) {

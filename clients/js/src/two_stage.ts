@@ -31,7 +31,7 @@ export function twoStage(budget: Budget, queryShare: number, cellsPerQuery: read
   return {
     items: rows.length,
     size: 1,
-    coin: hit,
+    coins: [hit],
     count: BigInt(rows.length),
     urlCoins,
     draw(cell, chooser) {
