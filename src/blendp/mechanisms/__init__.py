@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from blendp.mechanisms.asymmetric_list import AsymmetricList
     from blendp.mechanisms.discrete_laplace import DiscreteLaplace
     from blendp.mechanisms.hidden_sampling import HiddenSampling
-    from blendp.mechanisms.protocol import LocalRandomiser, Mechanism, NoiseLaw, PartitionSelection
+    from blendp.mechanisms.protocol import FrequencyOracle, LocalRandomiser, Mechanism, NoiseLaw, PartitionSelection
     from blendp.mechanisms.rounded_gaussian import RoundedGaussian
     from blendp.mechanisms.set_union import WeightedUnion
     from blendp.mechanisms.subset_selection import SubsetSelection
@@ -22,6 +22,7 @@ __all__ = [
     "AsymmetricLaplace",
     "AsymmetricList",
     "DiscreteLaplace",
+    "FrequencyOracle",
     "HiddenSampling",
     "LocalRandomiser",
     "Mechanism",
@@ -40,7 +41,7 @@ _HOMES = {
     "blendp.mechanisms.asymmetric_list": ("AsymmetricList",),
     "blendp.mechanisms.discrete_laplace": ("DiscreteLaplace",),
     "blendp.mechanisms.hidden_sampling": ("HiddenSampling",),
-    "blendp.mechanisms.protocol": ("LocalRandomiser", "Mechanism", "NoiseLaw", "PartitionSelection"),
+    "blendp.mechanisms.protocol": ("FrequencyOracle", "LocalRandomiser", "Mechanism", "NoiseLaw", "PartitionSelection"),
     "blendp.mechanisms.rounded_gaussian": ("RoundedGaussian",),
     "blendp.mechanisms.set_union": ("WeightedUnion",),
     "blendp.mechanisms.subset_selection": ("SubsetSelection",),

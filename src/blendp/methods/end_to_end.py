@@ -105,7 +105,7 @@ def _require_simulation(random: object) -> None:
 
 def _method(kind: type[Kind], people: People, parameters: Parameters, random: Random, progress: Progress) -> Kind:
     """Both phases, with the clients' reports in between."""
-    listed = _publish(people, parameters, random, progress)
+    listed = _publish(people, parameters, random, progress).settled()
     progress("randomising the clients' records")
     share, reports = _ask(people, listed, random)
     progress("blending")

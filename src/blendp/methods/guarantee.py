@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
-from blendp.mechanisms import DiscreteLaplace, PartitionSelection, SubsetSelection, TwoStage
+from blendp.mechanisms import DiscreteLaplace, FrequencyOracle, PartitionSelection, TwoStage
 from blendp.methods.parameters import Parameters
 from blendp.reports import SingleItem
 
@@ -63,16 +63,15 @@ class Guarantee:
         cls,
         parameters: Parameters,
         list_maker: PartitionSelection[object],
-        queries: SubsetSelection,
-        cells: SubsetSelection,
+        queries: FrequencyOracle,
+        cells: FrequencyOracle,
     ) -> Self:
-        """What the list maker and subset selection promise together; which question a client answers is public."""
+        """What the list maker and a frequency oracle promise together; which question a client answers is public."""
         return cls(
             parameters.epsilon,
             parameters.delta,
             **_list_facts(list_maker, parameters),
-            client_mechanism=f"subset selection: {queries.size} of {queries.items} queries, or {cells.size} of "
-            f"{cells.items} cells",
+            client_mechanism=f"{queries.name}: {queries.naming('queries')}, or {cells.naming('cells')}",
             client_epsilon_exact=max(queries.loss(), cells.loss()),
             client_delta=max(queries.delta_at(parameters.epsilon), cells.delta_at(parameters.epsilon)),
             client_report_bytes=max(queries.report_bytes, cells.report_bytes),

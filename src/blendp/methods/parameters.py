@@ -11,9 +11,12 @@ from blendp.estimate.group import VARIANCES
 from blendp.estimate.posterior import PRIORS
 from blendp.mechanisms import AsymmetricList, ThresholdList, WeightedUnion
 from blendp.privacy import Budget
-from blendp.reports import METHODS, PUBLISHED_QUERY_SHARE, RANDOMISER_OF_METHOD, RANDOMISERS
+from blendp.reports import METHODS, ORACLES, PUBLISHED_QUERY_SHARE, RANDOMISER_OF_METHOD, RANDOMISERS
 
 PUBLISHED_LIST_SHARE = 0.95
+
+AUTO = "auto"
+"""Leaves it to the list which set-valued randomiser clients use."""
 
 _ONLY_PUBLISHED = ("variance", "wildcard")
 _ONLY_BLENDP = ("randomiser", "prior", "influence_cap", "list_budget")
@@ -55,8 +58,9 @@ class Parameters:
     """blendp: the share of the clients who report the query, the others report the record; by default what promises
     the smallest errors for the list at hand. published: f_C, the share of a client's budget for the query, 0.85."""
 
-    randomiser: str = "split"
-    """How clients report (blendp method): split, two-stage or two-stage-tight."""
+    randomiser: str = "auto"
+    """How clients report (blendp method): split, apart, two-stage or two-stage-tight; auto takes split or apart,
+    whichever promises the smaller errors for the list at hand."""
 
     prior: str = "power-law"
     """What is assumed of listed records before their counts are seen (blendp method): power-law, or none."""
@@ -90,7 +94,7 @@ class Parameters:
         require_count("client_records", self.client_records, min_value=1, remedy="1 is the published choice.")
         require_choice("variance", self.variance, VARIANCES)
         require_choice("wildcard", self.wildcard, WILDCARDS)
-        require_choice("randomiser", self.randomiser, RANDOMISERS)
+        require_choice("randomiser", self.randomiser, (AUTO, *RANDOMISERS))
         require_choice("prior", self.prior, PRIORS)
         if self.influence_cap is not None:
             require_number(
@@ -175,12 +179,12 @@ class Parameters:
 
     @property
     def reports_split(self) -> bool:
-        """Whether clients report by subset selection, some the query and others the record."""
-        return self.client_randomiser == "split"
+        """Whether clients report sets, some of queries and others of records."""
+        return self.client_randomiser in (AUTO, *ORACLES)
 
     @property
     def client_randomiser(self) -> str:
-        """How clients report: as said in the blendp method, as published in the other."""
+        """How clients report: as said in the blendp method (auto leaves it to the list), as published in the other."""
         return self.randomiser if self.method == "blendp" else RANDOMISER_OF_METHOD[self.method]
 
     @property

@@ -372,6 +372,27 @@ def subset(epsilon, k):
     return min(need(able, "epsilon"))[1:]
 
 
+def apart(epsilon, k):
+    """The size w and the coins own, other and among of wildcard apart (R14, R15)."""
+    need(number(2**-40, 50)(epsilon), "epsilon") and need(whole(1, 10**6)(k), "items")
+    if k == 1:
+        return 1, ONE, 0, 0
+    listed, power = k - 1, Decimal(epsilon).exp()
+    x = math.floor(ONE / power)
+    value = lambda w: Fraction((w * ONE + listed * x) * (10 * listed * x + w * (ONE - x)), w * (listed - w))
+    low, high = 1, max(1, listed - 1)
+    while low < high:
+        low, high = (low, m) if value(m := (low + high) // 2) <= value(m + 1) else (m + 1, high)
+    own, other = (math.floor(ONE * low * top / (low * power + listed)) for top in (power, 1))
+    return low, own, other + 1, ONE if k == 2 else coin_of(epsilon, low, 0, listed - low)
+
+
+def draw_apart(source, k, w, own, other, among, x):
+    if coin(source, own if x == k - 1 else other):
+        return [k - 1]
+    return draw_set(source, k - 1, w, among, below(source, k - 1) if x == k - 1 else x)
+
+
 def two_stage(epsilon, delta, f, rows):
     """The query coin, and the URL coin of every row (R8, R9)."""
     need(number(TINY, 50)(epsilon), "epsilon") and need(number(0, BELOW_1)(delta), "delta")

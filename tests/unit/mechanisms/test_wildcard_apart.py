@@ -230,7 +230,7 @@ def test_a_liar_gains_less() -> None:
     for each in (apart, WildcardApart(1.0, 12), WildcardApart(2.0, 2), WildcardApart(4.0, 1)):
         alone = [each.estimate(row.astype(int), 1) for row in each.all_subsets()] if each.items < 20 else []
         if alone:
-            assert each.gain == pytest.approx(np.max(alone))
+            assert each.gain == pytest.approx(max(told[:-1].max(initial=0) for told in alone))
 
 
 @pytest.mark.parametrize(("epsilon", "items"), [*SMALL[1:], (1.5, 12), (4.0, 9)])
@@ -346,7 +346,7 @@ def test_everybody_and_nobody() -> None:
 
 def test_a_list_of_nothing_reveals_nothing() -> None:
     randomiser = WildcardApart(4.0, 1)
-    assert (randomiser.size, randomiser.loss(), randomiser.delta_at(0.0), randomiser.gain) == (1, 0, 0, 1)
+    assert (randomiser.size, randomiser.loss(), randomiser.delta_at(0.0), randomiser.gain) == (1, 0, 0, 0)
     assert randomiser.draw([0, 0], KnownKey(1)).tolist() == [[True], [True]]
     assert randomiser.supports([0] * 5, KnownKey(1)).tolist() == [5]
     assert randomiser.supports_of_counts([5], np.random.default_rng(1)).tolist() == [5]
@@ -421,7 +421,7 @@ def test_words_for_people() -> None:
         "wildcard apart (ε = 4): * alone, with probability 0.7456 if it is held and 0.01366 if not, or 8 of 149 listed "
         "items; 6 bytes a report"
     )
-    assert WildcardApart(4.0, 150).description == "wildcard apart: * alone, or 8 of 149 listed items"
+    assert WildcardApart(4.0, 150).description == "wildcard apart: * alone or 8 of 149 listed items"
 
 
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, math.nan, math.inf, 51, True, "1", 2.0**-41])

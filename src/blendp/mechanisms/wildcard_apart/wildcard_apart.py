@@ -130,10 +130,20 @@ class WildcardApart:
         """q, the probability that a set names one other item than the listed one that is held."""
         return (self.size - self._hit) / (self.listed - 1) if self.listed > 1 else Fraction(0)
 
+    @property
+    def coins(self) -> tuple[int, ...]:
+        """Those of {*}, for who holds * and for who does not, and that of a set, over 2^53."""
+        return self.own_coin, self.other_coin, self.among.coin if self.listed else 0
+
     @cached_property
     def subsets(self) -> int:
         """C(L, w) + 1, the number of different reports."""
         return self._sets + 1
+
+    @property
+    def limit(self) -> str:
+        """The same as a formula."""
+        return f"C({self.listed}, {self.size}) + 1"
 
     @property
     def _sets(self) -> int:
@@ -238,9 +248,8 @@ class WildcardApart:
 
     @property
     def gain(self) -> float:
-        """By how much one report raises n times the estimate of an item that it names, at most."""
-        named, _, _, steep = self._scores
-        return max(named, float(1 - self._other) * steep)
+        """By how much one report raises n times the estimate of a listed item, at most."""
+        return self._scores[0]
 
     def estimate(self, supports: ArrayLike, users: int) -> NDArray[np.float64]:
         """The frequency of every item, without bias (it may fall below 0 or above 1):
@@ -297,6 +306,24 @@ class WildcardApart:
 
     def _chance_alone(self, r: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.asarray(float(self._own) * r + float(self._other) * (1 - r))
+
+    def adds_up(self, supports: NDArray[np.int64], reports: int) -> bool:
+        """Whether so many reports can have these supports: each that is not {*} has w listed items."""
+        alone = int(supports[-1])
+        return int(supports[:-1].sum()) == self.size * (reports - alone) * (self.listed > 0) and (
+            alone == reports or self.listed > 0
+        )
+
+    def likelihoods(self, subset: Sequence[int]) -> tuple[tuple[str, NDArray[np.int64], Fraction], ...]:
+        """How likely a report that names these items is, for whoever holds one of them, another listed one, or *."""
+        own, other, inside, outside, unlisted = self.cell_probabilities()
+        named = np.zeros(self.items, dtype=np.bool_)
+        named[list(subset)] = True
+        rest = np.array([self.listed])
+        if named[-1]:
+            return ("unlisted", rest, own), ("listed", np.flatnonzero(~named), other)
+        unnamed = np.flatnonzero(~named[:-1])
+        return ("named", np.flatnonzero(named), inside), ("unnamed", unnamed, outside), ("unlisted", rest, unlisted)
 
     def cell_probabilities(self) -> tuple[Fraction, Fraction, Fraction, Fraction, Fraction]:
         """The exact probabilities of one report: of {*}, holding * and holding a listed item; and of one set, holding
@@ -361,9 +388,18 @@ class WildcardApart:
         return max(float(worst), float(1 - c) * self.among.delta_at(epsilon))
 
     @property
+    def name(self) -> str:
+        """What it is called."""
+        return "wildcard apart"
+
+    def naming(self, items: str) -> str:
+        """What a report names, in words."""
+        return f"* alone or {self.size} of {self.listed} listed {items}"
+
+    @property
     def description(self) -> str:
         """In words."""
-        return f"wildcard apart: * alone, or {self.size} of {self.listed} listed items"
+        return f"{self.name}: {self.naming('items')}"
 
     def encode(self, subset: Sequence[int]) -> bytes:
         """A report in ``report_bytes`` bytes, the most significant first: the rank of a set among all C(L, w), as
