@@ -1,4 +1,5 @@
 /** How clients report about a list: what is asked, and how it is randomised. */
+import { wildcardApart } from "./apart.ts";
 import { type Bytes, hex, sha256 as sha256Of, unhex, utf8 } from "./bytes.ts";
 import { ParameterError } from "./errors.ts";
 import { ONE, shareCoin } from "./exact.ts";
@@ -30,7 +31,7 @@ export function bigEndian(number: bigint, count: bigint): Bytes {
 /** What a question is about: the row of a cell, or the cell itself. */
 export const itemOf = (question: string, cell: number, { rows }: HeadList): number => (question === "query" ? rows[cell]! : cell);
 
-export function schemeOf({ sha256, terms, records, list_sha256, query_share }: Manifest, list: HeadList): Scheme {
+export function schemeOf({ sha256, terms, records, list_sha256, query_share, randomiser }: Manifest, list: HeadList): Scheme {
   if (list.sha256 !== list_sha256 || list.records !== records || list.levels !== terms.levels) {
     throw new ParameterError("head list", list.sha256, "that of the manifest");
   }
@@ -39,12 +40,13 @@ export function schemeOf({ sha256, terms, records, list_sha256, query_share }: M
   const asked = new Map<string, [bigint, Randomiser]>();
   let urls = "";
   if (terms.method === "published") {
-    const randomiser = twoStage(terms.client_budget, query_share, [...queries.map((entry) => entry.urls.length + 1), 1]);
-    asked.set("cell", [ONE, randomiser]);
-    urls = `urls ${randomiser.urlCoins.join(" ")}\n`;
+    const published = twoStage(terms.client_budget, query_share, [...queries.map((entry) => entry.urls.length + 1), 1]);
+    asked.set("cell", [ONE, published]);
+    urls = `urls ${published.urlCoins.join(" ")}\n`;
   } else {
-    asked.set("query", [share, subsetSelection(terms.epsilon, queries.length + 1)]);
-    asked.set("record", [ONE - share, subsetSelection(terms.epsilon, cells)]);
+    const oracle = randomiser ? wildcardApart : subsetSelection;
+    asked.set("query", [share, oracle(terms.epsilon, queries.length + 1)]);
+    asked.set("record", [ONE - share, oracle(terms.epsilon, cells)]);
   }
   const randomise: Scheme["randomise"] = (holding, chooser) => {
     const question = urls ? "cell" : chooser.coin(share) ? "query" : "record";

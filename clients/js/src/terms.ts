@@ -92,7 +92,7 @@ const FIELDS: Fields = {
   participation: (name, value) => requireNumber(name, value, 0, 1, 0),
 };
 
-export const readTerms = (bytes: Uint8Array): Promise<Terms> => readDocument(bytes, "terms", "terms", FIELDS);
+export const readTerms = (bytes: Uint8Array): Promise<Terms> => readDocument(bytes, "terms", { "blendp/terms/1": FIELDS });
 
 /** Terms from the members of an object, checked. */
 export const termsOf = (value: unknown): TermsFields => checked(value, "terms", FIELDS);
