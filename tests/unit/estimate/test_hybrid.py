@@ -22,6 +22,7 @@ from blendp.estimate import (
 from blendp.estimate.hybrid import capped
 from blendp.headlist import HeadList
 from blendp.mechanisms import SubsetSelection
+from blendp.reports import frequency_oracle
 
 LIST = HeadList.of_records([("a", "1"), ("a", "2"), ("b", "1"), ("c", "1"), ("c", "2"), ("c", "3")])
 ROWS = LIST.query_of_cell
@@ -51,6 +52,7 @@ def clients_of(
     rows: NDArray[np.int64] = ROWS,
     liars: float = 0.0,
     target: int = 0,
+    oracle: str = "split",
 ) -> Split:
     """The reports of clients, of whom a share names one record, or its query, in every report."""
     arms = []
@@ -59,11 +61,13 @@ def clients_of(
         (int(rows[-1]) + 1, asked, np.bincount(rows, weights=p), int(rows[target])),
         (len(rows), users - asked, p, target),
     ):
-        randomiser = SubsetSelection(epsilon, items)
+        randomiser = frequency_oracle(oracle, epsilon, items)
         lying = round(liars * number)
         supports = randomiser.supports_of_counts(generator.multinomial(number - lying, law), generator)
         # a liar's report holds the target for sure, and others as it likes: here as chance has it
-        forged = generator.binomial(lying, (randomiser.size - 1) / max(items - 1, 1), items)
+        others = items - 1 - (oracle == "apart")
+        forged = generator.binomial(lying, (randomiser.size - 1) / max(others, 1), items)
+        forged[-1] *= oracle == "split"
         forged[named] = lying
         arms.append(Arm(randomiser, number, supports + forged))
     return Split(arms[0], arms[1], rows)
@@ -196,9 +200,9 @@ ATTACKS = [(0.001, 20_000, 400_000), (0.01, 20_000, 400_000), (0.05, 20_000, 400
 
 @pytest.mark.statistical
 @pytest.mark.parametrize(("liars", "opt_in", "clients"), ATTACKS)
-@pytest.mark.parametrize("cap", [None, 3.0])
+@pytest.mark.parametrize(("cap", "oracle"), [(None, "split"), (3.0, "split"), (None, "apart")])
 def test_liars_move_the_blend_by_no_more_than_is_stated(
-    liars: float, opt_in: int, clients: int, cap: float | None
+    liars: float, opt_in: int, clients: int, cap: float | None, oracle: str
 ) -> None:
     """The most that a target or its query rises; and the statement is no empty one: somebody comes near it."""
     generator, guard = np.random.default_rng(5), InfluenceGuard(cap)
@@ -206,13 +210,13 @@ def test_liars_move_the_blend_by_no_more_than_is_stated(
     stated = []
     for _ in range(12):
         posterior = posterior_of(people_of(P, opt_in, generator), opt_in)
-        honest = clients_of(P, clients, generator)
+        honest = clients_of(P, clients, generator, oracle=oracle)
         said = influence(posterior, honest, guard, liars)
         stated.append(said.blended if cap is None else said.capped)
         cells, queries = hybrid_blend(posterior, honest, guard)
         rises.append([])
         for target in range(LIST.cells - 1):
-            attacked = clients_of(P, clients, generator, liars=liars, target=target)
+            attacked = clients_of(P, clients, generator, liars=liars, target=target, oracle=oracle)
             new_cells, new_queries = hybrid_blend(posterior, attacked, guard)
             of_query = (new_queries.probability - queries.probability)[ROWS[target]]
             rises[-1].append(max((new_cells.probability - cells.probability)[target], of_query))

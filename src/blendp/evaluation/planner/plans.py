@@ -161,7 +161,6 @@ def list_maker(law: HeadLaw, parameters: Parameters) -> AsymmetricList | Thresho
         "opt_in_records": (1, "How alike the records of one person are is in no plan: run evaluate on a log."),
         "client_records": (1, "How alike the records of one person are is in no plan: run evaluate on a log."),
         "trim_unit": ("record", "Run evaluate on a log."),
-        "randomiser": ("split", "Plan with method published, or run evaluate on a log."),
         "variance": ("mended", "The printed formulas are for reproduction: run evaluate on a log."),
         "wildcard": ("shared", "Figure 4's wildcard is for reproduction: run evaluate on a log."),
     }
@@ -171,6 +170,9 @@ def list_maker(law: HeadLaw, parameters: Parameters) -> AsymmetricList | Thresho
             raise ParameterError(name, chosen, f"{value} in a plan", remedy)
     if parameters.method == "published":
         return ThresholdList(parameters.budget)
+    if not parameters.reports_split:
+        legal, remedy = "auto, split or apart in a plan", "Plan with method published, or run evaluate on a log."
+        raise ParameterError("randomiser", parameters.randomiser, legal, remedy)
     if parameters.list_makers != 1:
         raise ParameterError(
             "head_list_share", parameters.head_list_share, "1 in a plan of method blendp", "Leave it out."
