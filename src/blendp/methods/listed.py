@@ -202,11 +202,14 @@ class Listed:
 
         Clients are told it with the list, so it is fixed before they are counted.
         """
-        queries, cells = self.split
+        oracles = self.split
         require_count("clients", clients, min_value=0, remedy="Say how many clients are expected to report.")
         if self.parameters.query_share is not None:
             return self.parameters.query_share
-        return best_query_share(self.posterior, queries, cells, self.head_list, clients)
+        known = None
+        if self.randomiser == "apart":
+            known = frequency_oracles("split", self.parameters.epsilon, self.head_list)
+        return best_query_share(self.posterior, *oracles, self.head_list, clients, no_worse_than=known)
 
     def sizes(self, clients: int) -> GroupSizes:
         """The groups, once so many clients have reported."""

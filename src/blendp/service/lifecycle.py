@@ -438,7 +438,7 @@ class Lifecycle:
             opt_in_people=listed.sizes(0).opt_in,
             query_share=query_share(terms, listed),
             published=self.clock().isoformat(),
-            randomiser=listed.randomiser,
+            randomiser="apart" if listed.randomiser == "apart" else "",
         )
 
     def _release_document(self, manifest: Manifest, release: Release) -> bytes:

@@ -266,14 +266,11 @@ class Manifest:
     """The day on which the list was published."""
 
     randomiser: str = ""
-    """How clients report: as the method's usually do (split, two-stage), also if it is left out; or apart (blendp)."""
+    """How clients report, if it is not as the method's usually do (split, two-stage): apart, in the blendp method."""
 
     def __post_init__(self) -> None:
         """Refuse a manifest that does not keep its own terms."""
-        if not self.randomiser:
-            object.__setattr__(self, "randomiser", self._usual_randomiser)
-        choices = (self._usual_randomiser, *(["apart"] if self.terms.method == "blendp" else []))
-        require_choice("randomiser", self.randomiser, choices)
+        require_choice("randomiser", self.randomiser, ("", "apart") if self.terms.method == "blendp" else ("",))
         if not is_sha256(self.list_sha256):
             raise ParameterError("list_sha256", self.list_sha256, "64 hexadecimal digits", "Publish the list anew.")
         require_count("records", self.records, min_value=0, remedy="Publish the list anew.")
@@ -289,15 +286,16 @@ class Manifest:
         require_day("published", self.published)
 
     @property
-    def _usual_randomiser(self) -> str:
-        return RANDOMISER_OF_METHOD[self.terms.method]
+    def client_randomiser(self) -> str:
+        """How clients report, by name."""
+        return self.randomiser or RANDOMISER_OF_METHOD[self.terms.method]
 
     def to_bytes(self) -> bytes:
         """The canonical bytes, which are signed: in the first format, or in the second if clients report otherwise than
         they did when there was only that.
         """
         value = asdict(self)
-        if self.randomiser == self._usual_randomiser:
+        if not self.randomiser:
             del value["randomiser"]
             return canonical_json({"format": MANIFEST_FORMAT, **value})
         return canonical_json({"format": MANIFEST_FORMAT_2, **value})
@@ -314,9 +312,8 @@ class Manifest:
             raise ParameterError("manifest", value.get("randomiser"), legal, "Fetch the manifest again.")
         whole = {"randomiser": "", **value, "terms": Terms.of_plain(terms)}
         manifest = cls(**exact_fields(cls, whole, "manifest"))
-        if second and manifest.randomiser == manifest._usual_randomiser:
-            legal = "another than the method's usual one in the second format"
-            raise ParameterError("randomiser", manifest.randomiser, legal, "Fetch the manifest again.")
+        if second and not manifest.randomiser:
+            raise ParameterError("randomiser", "", "apart in the second format", "Fetch the manifest again.")
         return manifest
 
     @property
@@ -327,7 +324,7 @@ class Manifest:
     def scheme(self, head_list: HeadList) -> ListScheme:
         """How clients report; raises unless this is the list of this manifest, and clients can report about it."""
         self.require_list(head_list)
-        return self.terms.scheme(head_list, self.query_share, self.randomiser)
+        return self.terms.scheme(head_list, self.query_share, self.client_randomiser)
 
     def binding(self, head_list: HeadList) -> Binding:
         """What clients' reports are bound to: this manifest, and the way in which it has them drawn."""

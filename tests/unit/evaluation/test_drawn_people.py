@@ -234,8 +234,8 @@ def test_joint_law_of_the_tally(tiny: tuple[RecordLaw, HeadList], ask: Ask) -> N
 @pytest.mark.parametrize("oracle", ["split", "apart"])
 def test_joint_law_of_the_supports(tiny: tuple[RecordLaw, HeadList], ask: Ask, oracle: str) -> None:
     law, head_list = tiny
-    made: type[Oracle] = SubsetSelection if oracle == "split" else WildcardApart
-    queries, cells = made(0.6, head_list.queries + 1), made(0.6, head_list.cells)
+    kind: type[Oracle] = SubsetSelection if oracle == "split" else WildcardApart
+    queries, cells = kind(0.6, head_list.queries + 1), kind(0.6, head_list.cells)
     assert (queries.size, cells.size) == (1, 2) or oracle == "apart"
     clients, share, random = 2, 0.3, SimulationRandom(12)
     scheme = SubsetScheme(head_list, 0.6, share, oracle)

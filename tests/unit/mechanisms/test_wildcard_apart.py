@@ -24,7 +24,7 @@ SMALL = [(1.0, 1), (1.0, 2), (4.0, 2), (0.3, 3), (0.1, 4), (0.5, 5), (0.1, 6), (
 RUNS = 3_000
 """So many tell the laws of epsilons a fifth apart from each other: their likelihoods differ by e^7 or more."""
 
-HELD = 0.1
+HOLDERS = 0.1
 """The share of people with a listed item for which the size is chosen."""
 
 
@@ -150,16 +150,17 @@ def test_delta_is_the_worst_hockey_stick(epsilon: float, items: int) -> None:
         assert randomiser.delta_at(share * epsilon) == pytest.approx(worst, abs=1e-14)
 
 
-def contrast(randomiser: WildcardApart | SubsetSelection, held: float) -> float:
+def contrast(randomiser: WildcardApart | SubsetSelection, holders: float) -> float:
     """The information about contrasts of listed items in one report, by enumeration; people hold them evenly."""
     k = randomiser.items
     direction = np.zeros(k)
     direction[:2] = math.sqrt(0.5), -math.sqrt(0.5)
     channel = randomiser.channel()
-    return float(((direction @ channel) ** 2 / (np.append(np.full(k - 1, held / (k - 1)), 1 - held) @ channel)).sum())
+    law = np.append(np.full(k - 1, holders / (k - 1)), 1 - holders)
+    return float(((direction @ channel) ** 2 / (law @ channel)).sum())
 
 
-def best_contrast(epsilon: float, listed: int, held: float) -> float:
+def best_contrast(epsilon: float, listed: int, holders: float) -> float:
     """The most of it that any channel with this epsilon gives which treats listed items alike: a linear programme.
 
     An extremal channel has P(S | x) = h_S (E if x in S else 1); here a weight for each kind of S: whether * is in it,
@@ -172,7 +173,7 @@ def best_contrast(epsilon: float, listed: int, held: float) -> float:
     worth = [
         math.comb(L, m)
         * ((E - 1) ** 2 * m * (L - m) / (L * (L - 1)))
-        / ((1 - held) * (E if star else 1) + held * (m * E + L - m) / L)
+        / ((1 - holders) * (E if star else 1) + holders * (m * E + L - m) / L)
         for star, m in kinds
     ]
     scale = np.array(of_listed)  # weights of whole kinds, as numbers of sets are large
@@ -185,18 +186,18 @@ def best_contrast(epsilon: float, listed: int, held: float) -> float:
 @pytest.mark.parametrize("epsilon", [2.0, 2.5, 3.0, 4.0, 5.0])
 @pytest.mark.parametrize("items", [3, 4, 6, 8, 11, 14])
 def test_no_channel_tells_more_about_listed_items(epsilon: float, items: int) -> None:
-    best = best_contrast(epsilon, items - 1, HELD)
-    assert contrast(WildcardApart(epsilon, items), HELD) == pytest.approx(best, rel=1e-6)
-    for held in (1e-6, 0.3):
+    best = best_contrast(epsilon, items - 1, HOLDERS)
+    assert contrast(WildcardApart(epsilon, items), HOLDERS) == pytest.approx(best, rel=1e-6)
+    for holders in (1e-6, 0.3):
         sizes = [WildcardApart(epsilon, items, size) for size in range(1, max(2, items // 2))]
-        most = max(contrast(randomiser, held) for randomiser in sizes)
-        assert most == pytest.approx(best_contrast(epsilon, items - 1, held), rel=1e-6)
+        most = max(contrast(randomiser, holders) for randomiser in sizes)
+        assert most == pytest.approx(best_contrast(epsilon, items - 1, holders), rel=1e-6)
 
 
 def test_subset_selection_does_not_attain_the_optimum() -> None:
     """So the comparison can fail; nor does this one below epsilon 2, where * may stand in sets."""
-    assert contrast(SubsetSelection(2.0, 12), HELD) < 0.85 * best_contrast(2.0, 11, HELD)
-    assert contrast(WildcardApart(1.0, 12), HELD) < 0.995 * best_contrast(1.0, 11, HELD)
+    assert contrast(SubsetSelection(2.0, 12), HOLDERS) < 0.85 * best_contrast(2.0, 11, HOLDERS)
+    assert contrast(WildcardApart(1.0, 12), HOLDERS) < 0.995 * best_contrast(1.0, 11, HOLDERS)
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 2.0, 4.0, 6.0])
@@ -206,9 +207,9 @@ def test_the_size_is_the_best_for_a_tenth_and_good_for_others(epsilon: float) ->
         L, size = items - 1, WildcardApart(epsilon, items).size
         w = np.arange(1, max(2, L))
         others = ((0.0, 1.17), (0.05, 1.17), (0.3, 1.17), (0.5, 1.17)) if epsilon <= 4 else ()
-        for held, allowed in ((HELD, 1 + 1e-9), *others):
-            error = (e * w + L) * (L + held * w * (e - 1)) / (w * (L - w)) if L > 1 else np.ones(1)
-            assert error[size - 1] <= allowed * error.min(), (items, held)
+        for holders, allowed in ((HOLDERS, 1 + 1e-9), *others):
+            error = (e * w + L) * (L + holders * w * (e - 1)) / (w * (L - w)) if L > 1 else np.ones(1)
+            assert error[size - 1] <= allowed * error.min(), (items, holders)
 
 
 @pytest.mark.parametrize(
@@ -219,7 +220,7 @@ def test_noise_of_the_usual_lists(epsilon: float, items: int, size: int, noise: 
     """n times the variance for an item that nobody holds, when a tenth hold a listed one; beside subset selection."""
     randomiser = WildcardApart(epsilon, items)
     assert randomiser.size == size
-    assert float(randomiser.variance(0.0, 1, 1 - HELD)) == pytest.approx(noise, rel=6e-3)
+    assert float(randomiser.variance(0.0, 1, 1 - HOLDERS)) == pytest.approx(noise, rel=6e-3)
     assert SubsetSelection(epsilon, items).noise == pytest.approx(of_subset, rel=6e-3)
 
 
@@ -230,7 +231,7 @@ def test_a_liar_gains_less() -> None:
     for each in (apart, WildcardApart(1.0, 12), WildcardApart(2.0, 2), WildcardApart(4.0, 1)):
         alone = [each.estimate(row.astype(int), 1) for row in each.all_subsets()] if each.items < 20 else []
         if alone:
-            assert each.gain == pytest.approx(max(told[:-1].max(initial=0) for told in alone))
+            assert each.gain == pytest.approx(max(scores[:-1].max(initial=0) for scores in alone))
 
 
 @pytest.mark.parametrize(("epsilon", "items"), [*SMALL[1:], (1.5, 12), (4.0, 9)])
@@ -239,12 +240,12 @@ def test_the_estimate_has_no_bias_and_the_stated_variances_and_covariances_by_en
 ) -> None:
     randomiser = WildcardApart(epsilon, items)
     reports, channel = randomiser.all_subsets().astype(int), randomiser.channel()
-    told = np.array([randomiser.estimate(report, 1) for report in reports])
-    assert channel @ told == pytest.approx(np.eye(items), abs=1e-10)
-    assert told.sum(axis=1) == pytest.approx(np.ones(len(told)), abs=1e-10)
+    scores = np.array([randomiser.estimate(report, 1) for report in reports])
+    assert channel @ scores == pytest.approx(np.eye(items), abs=1e-10)
+    assert scores.sum(axis=1) == pytest.approx(np.ones(len(scores)), abs=1e-10)
     for listed in (0.0, 0.05, 0.5, 1.0):
         law = spread(items, listed)
-        exact = told.T @ ((law @ channel)[:, None] * told) - np.outer(law, law)
+        exact = scores.T @ ((law @ channel)[:, None] * scores) - np.outer(law, law)
         size = np.abs(exact).max()
         assert randomiser.variance(law[:-1], 1, law[-1]) == pytest.approx(np.diag(exact)[:-1], abs=1e-10 * size)
         assert float(randomiser.rest_variance(law[-1], 7)) == pytest.approx(exact[-1, -1] / 7, abs=1e-10 * size)

@@ -43,7 +43,7 @@ def test_a_manifest_says_in_a_second_format_that_the_wildcard_is_apart() -> None
     assert b"randomiser" not in MANIFEST.to_bytes()
     assert b'"format":"blendp/manifest/2"' in apart.to_bytes()
     assert b'"randomiser":"apart"' in apart.to_bytes()
-    assert (Manifest.from_bytes(apart.to_bytes()), MANIFEST.randomiser) == (apart, "split")
+    assert (Manifest.from_bytes(apart.to_bytes()), MANIFEST.client_randomiser) == (apart, "split")
     assert apart.sha256 != MANIFEST.sha256
     assert apart.scheme(LIST).numbers() != MANIFEST.scheme(LIST).numbers()
     assert apart.binding(LIST).scheme != MANIFEST.binding(LIST).scheme
@@ -149,7 +149,7 @@ WRONG_MANIFEST: dict[str, list[Any]] = {
     "opt_in_people": [99, 0, 100.0, True, None],
     "query_share": [-0.1, 1.1, float("nan"), 10**400, None, "0.5", True],
     "published": ["", "2026-02-30", None],
-    "randomiser": ["auto", "two-stage", "Apart", 1, ["apart"]],
+    "randomiser": ["auto", "split", "two-stage", "Apart", 1, ["apart"]],
 }
 
 

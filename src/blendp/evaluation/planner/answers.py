@@ -28,7 +28,6 @@ from blendp.evaluation.planner.lists import RECORD, REST, Lists
 from blendp.headlist import HeadList
 from blendp.mechanisms import AsymmetricLaplace, AsymmetricList, FrequencyOracle, TwoStage
 from blendp.methods import GroupSizes, Parameters
-from blendp.methods.parameters import AUTO
 from blendp.methods.query_share import SHARES, WORTHWHILE
 from blendp.reports import ORACLES, frequency_oracle, two_stage_randomiser
 
@@ -78,17 +77,17 @@ def blendp_answers(
             _Question(oracle, parameters.epsilon, np.diff(lists.edges), draw),
             _Question(oracle, parameters.epsilon, lists.queries + 1, row_draw),
         )
-        for oracle in (ORACLES if parameters.client_randomiser == AUTO else (parameters.client_randomiser,))
+        for oracle in ORACLES
     ]
-    shares, errors = zip(
-        *(_query_shares(own, *both, rows, lists.kind[cells] == RECORD, lists.draws, sizes.client) for both in asked_by),
-        strict=True,
-    )
-    (of_cells, of_queries), share = asked_by[0], shares[0]
-    if len(asked_by) > 1:
-        apart = errors[1] < WORTHWHILE * errors[0]
+    errors = [
+        _predicted_errors(own, *both, rows, lists.kind[cells] == RECORD, lists.draws, sizes.client) for both in asked_by
+    ]
+    (of_cells, of_queries), (share, least, limits) = asked_by[0], _best_shares(errors[0])
+    if parameters.client_randomiser != "split":
+        other, other_least, _ = _best_shares(errors[1], limits)
+        apart = (other_least < WORTHWHILE * least) | (parameters.client_randomiser == "apart")
         of_cells, of_queries = (b.where(apart, a) for a, b in zip(*asked_by, strict=True))
-        share = np.where(apart, shares[1], share)
+        share = np.where(apart, other, share)
     if parameters.query_share is not None or not mechanism.wildcards:
         share = np.full(lists.draws, parameters.query_share or 0.0)
     asked = np.rint(share * sizes.client)
@@ -227,7 +226,21 @@ def _unit_variances(oracle: FrequencyOracle) -> tuple[float, ...]:
     return nobody, everybody - nobody + 1, rest - nobody, low, high - low - bend, bend
 
 
-def _query_shares(
+def _best_shares(errors: Array, limits: Array | None = None) -> tuple[Array, Array, Array]:
+    """Every draw's share of clients who report the query, the sum of its errors, and the errors themselves.
+
+    Shares with an error above the limits are left out, unless all are (see :mod:`blendp.methods.query_share`).
+    """
+    total = errors.sum(axis=0)
+    if limits is not None:
+        able = (errors <= limits[:, None]).all(axis=0)
+        total = np.where(able | ~able.any(axis=0), total, np.inf)
+    best = np.argmin(total, axis=0)
+    draws = np.arange(errors.shape[2])
+    return np.asarray(SHARES)[best], total[best, draws], errors[:, best, draws]
+
+
+def _predicted_errors(
     own: Posterior,
     cells: _Question,
     queries: _Question,
@@ -235,18 +248,18 @@ def _query_shares(
     records: NDArray[np.bool_],
     draws: int,
     clients: int,
-) -> tuple[Array, Array]:
-    """Every draw's share of clients who report the query (see :mod:`blendp.methods.query_share`), and its error."""
+) -> Array:
+    """The sums of the standard errors of queries and of records, for every share and draw."""
     total = _sums(own.mean, rows)
     unit, unit_y = cells.unit_variance(own.mean), queries.unit_variance(total)
-    errors = np.empty((len(SHARES), draws))
+    errors = np.empty((2, len(SHARES), draws))
     for i, share in enumerate(SHARES):
         v = unit / max(round((1 - share) * clients), 1)
         v_y = unit_y / round(share * clients) if round(share * clients) else np.full_like(unit_y, np.inf)
         _, variance, _, of_query = reconcile(own.mean, own.variance * v / (own.variance + v), total, v_y, rows)
-        errors[i] = np.bincount(queries.draw_of_item, weights=np.sqrt(of_query), minlength=draws)
-        errors[i] += np.bincount(cells.draw_of_item[records], weights=np.sqrt(variance[records]), minlength=draws)
-    return np.asarray(np.asarray(SHARES)[np.argmin(errors, axis=0)]), errors.min(axis=0)
+        errors[0, i] = np.bincount(queries.draw_of_item, weights=np.sqrt(of_query), minlength=draws)
+        errors[1, i] = np.bincount(cells.draw_of_item[records], weights=np.sqrt(variance[records]), minlength=draws)
+    return errors
 
 
 def published_answers(

@@ -267,8 +267,8 @@ class WildcardApart:
         if not self.listed:
             return shares
         named, unnamed, alone, steep = self._scores
-        told, rest = shares[..., :-1], shares[..., -1:]
-        listed = named * told + alone * rest + unnamed * (1 - told - rest)
+        of_listed, rest = shares[..., :-1], shares[..., -1:]
+        listed = named * of_listed + alone * rest + unnamed * (1 - of_listed - rest)
         return np.concatenate([listed, steep * (rest - float(self._other))], axis=-1)
 
     def variance(self, frequency: ArrayLike, users: int, rest: ArrayLike = 0.0) -> NDArray[np.float64]:
