@@ -4,7 +4,6 @@
 import { execFileSync } from "node:child_process";
 import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { gzipSync } from "node:zlib";
 import { minify } from "terser";
 import { bundle } from "./bundle.mjs";
 import { makePages } from "./pages/build.mjs";
@@ -12,7 +11,7 @@ import { makePages } from "./pages/build.mjs";
 const root = fileURLToPath(new URL(".", import.meta.url));
 const { name, version, license } = JSON.parse(readFileSync(`${root}package.json`, "utf8"));
 
-/** Every built module: file name and bytes. esbuild joins the files, terser makes them small, and order smaller yet. */
+/** Every built module: file name and bytes. esbuild joins the files, terser makes them small: smaller than esbuild does. */
 export async function built() {
   const outputs = await bundle({
     absWorkingDir: root,
@@ -22,16 +21,13 @@ export async function built() {
   const banner = `/*! ${name} ${version} ${license} */`;
   const files = outputs.map(async ({ path, text }) => ({
     path: path.slice(root.length),
-    contents: await minified(text, banner, inOrder),
+    contents: await minified(text, banner),
   }));
   return Promise.all(files);
 }
 
-/**
- * The bytes of a module, minified: what it exports and the names of properties stay; no comment does, but the banner. Its
- * functions, which may stand in any order, are in that which `arranged` gives.
- */
-export async function minified(text, preamble, arranged = (functions) => functions) {
+/** The bytes of a module, minified: what it exports and the names of properties stay; no comment does, but the banner. */
+export async function minified(text, preamble) {
   const format = { ascii_only: true, comments: false, ecma: 2022 };
   // nothing that is constant is ever set: TypeScript has seen to that
   const { ast } = await minify(text.replace(/^( *(?:for \()?)const\b/gm, "$1let"), {
@@ -42,22 +38,11 @@ export async function minified(text, preamble, arranged = (functions) => functio
     compress: { conditionals: false, sequences: false, inline: 1, hoist_funs: true, lhs_constants: false },
     format: { ...format, ast: true, code: false },
   });
-  const printed = (isFunction) =>
-    ast.body.filter(({ TYPE }) => (TYPE === "Defun") === isFunction).map((part) => part.print_to_string(format));
-  const rest = `${printed(false).join(";")};\n`;
-  const joined = (functions) => Buffer.from(`${preamble ? `${preamble}\n` : ""}${functions.join("")}${rest}`);
-  return joined(arranged(printed(true), (functions) => gzipSync(joined(functions), { level: 9 }).length));
-}
-
-/** Each function where the module has the fewest bytes, gzipped, with those that came before it. */
-function inOrder(functions, size) {
-  let order = [];
-  for (const one of functions) {
-    const orders = Array.from({ length: order.length + 1 }, (_, i) => [...order.slice(0, i), one, ...order.slice(i)]);
-    const sizes = orders.map(size);
-    order = orders[sizes.indexOf(Math.min(...sizes))];
-  }
-  return order;
+  // functions may stand in any order: the most alike, those that wait, together
+  const parts = ast.body.map((part) => part.print_to_string(format));
+  const [waiting, others] = [true, false].map((isIt) => parts.filter((part) => /^async function /.test(part) === isIt));
+  const [functions, rest] = [true, false].map((isIt) => others.filter((part) => /^function /.test(part) === isIt));
+  return Buffer.from(`${preamble ? `${preamble}\n` : ""}${[...functions, ...waiting].join("")}${rest.join(";")};\n`);
 }
 
 function same(path, contents) {

@@ -23,7 +23,7 @@ export function readAnswer(kind: string, status: number, body: Uint8Array, inTim
   const { outcome, deleted, type } = value ?? {};
   if (status === 200 || status === 201) {
     const taken = kind.endsWith("deletion")
-      ? typeof deleted === "boolean" && (deleted ? "deleted" : "nothing to delete")
+      ? (deleted === true && "deleted") || (deleted === false && "nothing to delete")
       : ["accepted", "duplicate"].includes(outcome) && outcome;
     if (taken) return { state: "sent", reason: taken, late: false };
   }

@@ -298,9 +298,9 @@ export const Device = {
         }),
 
       async report(campaign) {
-        const [done, seen] = await store.read((work) =>
-          Promise.all([work.get("participations", campaign), work.get("campaigns", campaign)]),
-        );
+        const [done, seen] = await store.read(async (work) => {
+          return [await work.get("participations", campaign), await work.get("campaigns", campaign)] as const;
+        });
         if (!done?.data) throw new ParameterError("campaign", campaign, "one with a report");
         const { question, data } = done;
         const manifest = await readManifest(readEnvelope(seen!.manifest!).payload);

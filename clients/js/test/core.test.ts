@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { retryAfter } from "../src/backoff.ts";
-import { base64, hex, isBefore, text, unhex, utf8 } from "../src/bytes.ts";
+import { base64, hex, isBefore, LONE, text, unhex, utf8 } from "../src/bytes.ts";
 import { readCanonical } from "../src/canonical.ts";
 import { afterDays, dayNumber, requireDay } from "../src/days.ts";
 import { exactly, type Fraction, fraction, general, isAbove, nearest, shareCoin } from "../src/exact.ts";
@@ -13,6 +13,7 @@ import { wordChooser } from "../src/random.ts";
 import { binomial, rank, unrank } from "../src/ranks.ts";
 import { campaignRecords } from "../src/records.ts";
 import { bigEndian, splitMix } from "../src/scheme.ts";
+import { HIDDEN } from "../src/terms.ts";
 
 const unicode = fc.string({ unit: "binary" });
 const share = fc.double({ min: 0, max: 1, noNaN: true });
@@ -190,6 +191,26 @@ describe("ranks", () => {
 });
 
 describe("normal form", () => {
+  /** All code points that a class of regular expressions holds. */
+  const held = (pattern: RegExp): number[] =>
+    Array.from({ length: 0x110000 }, (_, point) => point).filter((point) => pattern.test(String.fromCodePoint(point)));
+  const through = (...ranges: [number, number][]): number[] =>
+    ranges.flatMap(([first, last]) => Array.from({ length: last - first + 1 }, (_, i) => first + i));
+
+  test("the engine's classes are those that the rules list", () => {
+    const white: [number, number][] = [
+      [0x9, 0xd], [0x20, 0x20], [0x85, 0x85], [0xa0, 0xa0], [0x1680, 0x1680], [0x2000, 0x200a], [0x2028, 0x2029],
+      [0x202f, 0x202f], [0x205f, 0x205f], [0x3000, 0x3000],
+    ]; // prettier-ignore
+    expect(held(/^\p{White_Space}$/u)).toEqual(through(...white));
+    const hidden: [number, number][] = [
+      [0, 0x1f], [0x7f, 0x9f], [0xad, 0xad], [0x61c, 0x61c], [0x200b, 0x200f], [0x2028, 0x202e], [0x2060, 0x206f],
+      [0xd800, 0xdfff], [0xfeff, 0xfeff], [0xfff9, 0xfffb], [0xe0000, 0xe007f],
+    ]; // prettier-ignore
+    expect(held(HIDDEN)).toEqual(through(...hidden));
+    expect(held(LONE)).toEqual(through([0xd800, 0xdfff]));
+  });
+
   const nasty = fc.string({
     unit: fc.constantFrom("a", "Z", " ", "\t", "\u0085", "\ufeff", "\u3000", "İ", "I", "\u0307", "Σ", "ς", "\u0301", "e", "#", "/", ":", "@", "\u1c89", "\u{10d50}", "http://", "ẞ", "Å", "\u1100", "\u1161"),
   });
