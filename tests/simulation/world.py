@@ -20,10 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blendp.headlist import HeadList
-from blendp.mechanisms import SubsetSelection
 from blendp.methods import Listed, Release, conclude
 from blendp.render.release.document import release_card, rows_for_json
-from blendp.reports import QUESTIONS, ListScheme, Question, ReportSums
+from blendp.reports import QUESTIONS, ListScheme, Question, ReportSums, frequency_oracle
 from blendp.service.campaigns import SIGNED, keyed, pseudonym_key
 from blendp.service.collector import KEYS_FOLDER, CollectorService
 from blendp.service.private_files import PrivateFiles
@@ -720,7 +719,7 @@ class World:
         sums: dict[str, NDArray[np.int64]] = {}
         numbers: dict[str, int] = {}
         for question, items in enumerate((head_list.queries + 1, head_list.cells)):
-            randomiser = SubsetSelection(epsilon, items)
+            randomiser = frequency_oracle(self.manifest.client_randomiser, epsilon, items)
             supports = np.zeros(items, dtype=np.int64)
             data = [report.data for report in counted if report.question == question]
             for one in data:

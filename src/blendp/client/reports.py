@@ -12,14 +12,21 @@ from blendp.reports import PUBLISHED_QUERY_SHARE, Report, SubsetScheme, TwoStage
 
 
 def make_report(
-    records: Sequence[Record], head_list: HeadList, epsilon: float, query_share: float, random: ReleaseRandom
+    records: Sequence[Record],
+    head_list: HeadList,
+    epsilon: float,
+    query_share: float,
+    random: ReleaseRandom,
+    *,
+    randomiser: str = "split",
 ) -> Report:
     """One report of a person about one of their records, drawn at random, with the whole epsilon.
 
     With probability ``query_share`` the report is about the record's query, otherwise about the record. A person
-    without records reports about <*,*>. Texts must be normalised as the list's were.
+    without records reports about <*,*>. Texts must be normalised as the list's were. All clients use one
+    ``randomiser``: split, or apart for reports that name the wildcard alone or not at all.
     """
-    return SubsetScheme(head_list, epsilon, query_share).randomise(records, random)
+    return SubsetScheme(head_list, epsilon, query_share, randomiser).randomise(records, random)
 
 
 def make_reports(

@@ -44,14 +44,14 @@ def publish(people: People, parameters: Parameters, random: Random, progress: Pr
 
 
 def conclude(kind: type[Kind], listed: Listed, reports: ReportSums, query_share: float | None, random: Random) -> Kind:
-    """The release, from reports by subset selection (of which a share is about the query), or by two stages."""
+    """The release, from reports that name sets (of which a share is about the query), or by two stages."""
     if query_share is None:
         return _conclude_two_stage(kind, listed, Tally.of_sums(reports, listed.head_list))
     return _conclude_split(kind, listed, Split.of_sums(reports, listed.head_list), query_share, random)
 
 
 def _conclude_split(kind: type[Kind], listed: Listed, split: Split, query_share: float, random: Random) -> Kind:
-    """Cross-check and blend with reports by subset selection, some about the query and some about the record."""
+    """Cross-check and blend with reports that name sets, some of queries and some of records."""
     parameters, posterior = listed.parameters, listed.posterior
     check = cross_check(posterior, split, np.random.Generator(np.random.PCG64(random.key())))
     guard = InfluenceGuard(parameters.influence_cap, check.kappa)

@@ -153,10 +153,10 @@ class Listed:
         return opt_in_posterior(self.counts, self.released, self.parameters.prior)
 
     def scheme(self, query_share: float | None = None) -> ListScheme:
-        """How clients report about the list; by subset selection, they are told the share of the query's reporters."""
+        """How clients report about the list; if they name sets, they are told the share of the query's reporters."""
         parameters = self.parameters
         if parameters.reports_split == (query_share is None):
-            legal = "given by subset selection, None with a two-stage randomiser"
+            legal = "given if clients name sets, None with a two-stage randomiser"
             raise ParameterError("query_share", query_share, legal, "Take query_share_for if clients report by split.")
         share = parameters.client_query_share if query_share is None else query_share
         return report_scheme(self.head_list, self.randomiser, parameters.budget, share, parameters.client_records)

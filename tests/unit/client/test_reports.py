@@ -9,6 +9,7 @@ from blendp.headlist import HeadList
 from blendp.mechanisms import SubsetSelection, TwoStage
 from blendp.privacy import Budget
 from blendp.randomness import SimulationRandom
+from blendp.reports import SubsetScheme
 from tests.support import KnownKey, goodness
 
 LIST = HeadList.of_records([("a", "1"), ("a", "2"), ("b", "1")])
@@ -88,3 +89,14 @@ def test_a_person_without_records_reports_about_everything_else() -> None:
         make_report([], LIST, 4.0, 1.5, KnownKey(1))
     with pytest.raises(RandomnessError):
         make_report([], LIST, 4.0, 0.5, SimulationRandom(1))  # type: ignore[arg-type]
+
+
+def test_a_report_may_have_the_wildcard_apart() -> None:
+    head_list = HeadList.of_records([(f"q{i}", "u") for i in range(40)])
+    scheme = SubsetScheme(head_list, 2.0, 0.0, "apart")
+    reports = [make_report([], head_list, 2.0, 0.0, KnownKey(i), randomiser="apart") for i in range(40)]
+    alone = scheme.questions["record"].encode([[head_list.cells - 1]])
+    assert {report.data for report in reports} > {alone}
+    assert scheme.count(reports).supports["record"][-1] == sum(report.data == alone for report in reports) > 10
+    with pytest.raises(ParameterError, match="randomiser"):
+        make_report([], head_list, 2.0, 0.0, KnownKey(1), randomiser="auto")

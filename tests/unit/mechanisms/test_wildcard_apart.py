@@ -484,3 +484,26 @@ def test_lengths_users_and_large_channels() -> None:
             randomiser.estimate(np.zeros(150), users)  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="cell_probabilities"):
         randomiser.channel()
+
+
+def test_which_supports_add_up() -> None:
+    randomiser = WildcardApart(4.0, 150)
+    totals = randomiser.supports(np.arange(600) % 150, SimulationRandom(1))
+    assert randomiser.adds_up(totals, 600)
+    assert not randomiser.adds_up(totals, 601)
+    totals[0] += 1
+    assert not randomiser.adds_up(totals, 600)
+    nothing = WildcardApart(4.0, 1)
+    assert nothing.adds_up(np.array([3]), 3)
+    assert not nothing.adds_up(np.array([3]), 4)
+
+
+def test_likelihoods_are_the_channel() -> None:
+    for randomiser in (WildcardApart(2.0, 8), WildcardApart(1.0, 2), WildcardApart(1.0, 1), SubsetSelection(1.0, 6)):
+        channel = randomiser.channel()
+        for report, row in zip(channel.T, randomiser.all_subsets(), strict=True):
+            groups = randomiser.likelihoods(np.flatnonzero(row).tolist())
+            items = np.concatenate([items for _, items, _ in groups])
+            assert sorted(items.tolist()) == list(range(randomiser.items))
+            for _, members, probability in groups:
+                assert report[members] == pytest.approx(np.full(len(members), float(probability)))

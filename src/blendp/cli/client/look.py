@@ -60,6 +60,7 @@ def _plain(seen: Offer, ledger: Ledger) -> dict[str, Any]:
             "records": manifest.records,
             "opt_in_people": manifest.opt_in_people,
             "query_share": manifest.query_share,
+            "randomiser": manifest.client_randomiser,
             "published": manifest.published,
             "witnesses": seen.witnesses,
         }

@@ -309,10 +309,8 @@ class WildcardApart:
 
     def adds_up(self, supports: NDArray[np.int64], reports: int) -> bool:
         """Whether so many reports can have these supports: each that is not {*} has w listed items."""
-        alone = int(supports[-1])
-        return int(supports[:-1].sum()) == self.size * (reports - alone) * (self.listed > 0) and (
-            alone == reports or self.listed > 0
-        )
+        sets = reports - int(supports[-1])
+        return int(supports[:-1].sum()) == self.size * sets if self.listed else not sets
 
     def likelihoods(self, subset: Sequence[int]) -> tuple[tuple[str, NDArray[np.int64], Fraction], ...]:
         """How likely a report that names these items is, for whoever holds one of them, another listed one, or *."""
