@@ -10,7 +10,7 @@ import json
 import math
 import re
 import sys
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import cache
@@ -152,9 +152,14 @@ def known_words(s):
 
 
 @cache
+def power(epsilon):
+    return Fraction(Decimal(epsilon).exp(Context(prec=900)))
+
+
+@cache
 def coin_of(n, epsilon, delta=0.0, w=1):
     """R3, R9."""
-    up = w * Fraction(Decimal(epsilon).exp(Context(prec=900)))
+    up = w * power(epsilon)
     return int(ONE * (up + Fraction(delta) * (n - 1) / 2) / (up + n - w))
 
 
@@ -179,6 +184,30 @@ def draw_set(stream, k, w, coin, item):
         t = stream.below(j + 1)
         chosen.add(j if t in chosen else t)
     return sorted({k - 1 if c == item else c for c in chosen} | ({item} if hit else set()))
+
+
+def apart(epsilon, k):
+    """R14, R15."""
+    need(2**-40 <= epsilon <= 50, "epsilon")
+    need(1 <= k <= 10**6, "items")
+    listed, x = k - 1, int(ONE / power(epsilon))
+
+    def noise(w):
+        return Fraction((w * ONE + listed * x) * (10 * listed * x + w * (ONE - x)), w * (listed - w))
+
+    w = 1 + bisect_left(range(1, listed - 1), True, key=lambda w: noise(w + 1) >= noise(w))
+    if not listed:
+        return w, ONE, 0, 0
+    up = w * power(epsilon)
+    among = coin_of(listed, epsilon, 0.0, w) if listed > 1 else ONE
+    return w, int(ONE * up / (up + listed)), int(ONE * w / (up + listed)) + 1, among
+
+
+def draw_apart(stream, k, w, own, other, among, item):
+    """R16."""
+    if stream.coin(own if item == k - 1 else other):
+        return [k - 1]
+    return draw_set(stream, k - 1, w, among, stream.below(k - 1) if item == k - 1 else item)
 
 
 def blocks(a, b, w):
@@ -221,6 +250,12 @@ def encode(k, members):
     return f"{rank(k, members):0{digits(comb(k, len(members)))}x}"
 
 
+def encode_apart(k, w, members):
+    """R17."""
+    sets = comb(k - 1, w)
+    return f"{sets if members == [k - 1] else rank(k - 1, members):0{digits(sets + 1)}x}"
+
+
 def decode(items, size, data):
     """R7."""
     n = comb(items, size)
@@ -254,26 +289,32 @@ def draw_cell(stream, rows, coins, cell):
 
 
 class Campaign:
-    """R11, R12, W2."""
+    """D4 (how clients report), R11, R12, W2."""
 
     def __init__(self, manifest, heads):
         m, self.sha, self.queries = json.loads(manifest), sha(manifest.encode()), json.loads(heads)["queries"]
         self.terms, self.rows = m["terms"], [len(q["urls"]) + 1 for q in self.queries] + [1]
         epsilon, cells, chance, self.coins = self.terms["epsilon"], sum(self.rows), round(m["query_share"] * ONE), None
+        self.apart = m["format"] == "blendp/manifest/2"
+        need(m.get("randomiser") == "apart" if self.apart else m["format"] == "blendp/manifest/1", "manifest")
         if self.terms["method"] == "published":
             self.coins = two_stage(epsilon, self.terms["delta"], m["query_share"], self.rows)
             self.questions = {"cell": (ONE, cells, 1, self.coins[0])}
         else:
-            self.questions = {"query": (chance, len(self.rows), *subset(epsilon, len(self.rows)))}
-            self.questions["record"] = (ONE - chance, cells, *subset(epsilon, cells))
+            numbers = apart if self.apart else subset
+            self.questions = {"query": (chance, len(self.rows), *numbers(epsilon, len(self.rows)))}
+            self.questions["record"] = (ONE - chance, cells, *numbers(epsilon, cells))
 
     def answer(self, stream, records):
         question = "cell" if self.coins else "query" if stream.coin(self.questions["query"][0]) else "record"
         record = records[stream.below(len(records))] if records else (None, None)
-        (cell, row), (_, k, w, coin) = cell_and_row(self.queries, *record), self.questions[question]
+        (cell, row), (_, k, w, *coins) = cell_and_row(self.queries, *record), self.questions[question]
+        item = row if question == "query" else cell
         if self.coins:
             return question, encode(k, [draw_cell(stream, self.rows, self.coins, cell)])
-        return question, encode(k, draw_set(stream, k, w, coin, row if question == "query" else cell))
+        if self.apart:
+            return question, encode_apart(k, w, draw_apart(stream, k, w, *coins, item))
+        return question, encode(k, draw_set(stream, k, w, *coins, item))
 
     def scheme(self):
         stream, people = Words(known_words(int(self.sha[:16], 16))), [[]] * 8
@@ -310,6 +351,12 @@ def subset_call(epsilon, items):
     return {"size": w, "coin": str(coin), "report_bytes": digits(comb(items, w)) // 2}
 
 
+def apart_call(epsilon, items):
+    w, *coins = apart(epsilon, items)
+    named = dict(zip(("own", "other", "among"), map(str, coins), strict=True))
+    return {"size": w, **named, "report_bytes": digits(comb(items - 1, w) + 1) // 2}
+
+
 def two_stage_call(**given):
     query, urls = two_stage(**given)
     return {"query_coin": str(query), "url_coins": [str(coin) for coin in urls]}
@@ -319,6 +366,12 @@ def draw_subset_call(epsilon, items, item, tape):
     stream = words_of(tape)
     members = draw_set(stream, items, *subset(epsilon, items), item)
     return {"members": members, "data": encode(items, members), "used": stream.used}
+
+
+def draw_apart_call(epsilon, items, item, tape):
+    stream, numbers = words_of(tape), apart(epsilon, items)
+    members = draw_apart(stream, items, *numbers, item)
+    return {"members": members, "data": encode_apart(items, numbers[0], members), "used": stream.used}
 
 
 def draw_two_stage_call(cell, tape, **given):
@@ -339,8 +392,10 @@ CALLS = {
     "records": lambda **given: {"records": usable(**given)},
     "cell": cell_call,
     "subset": subset_call,
+    "apart": apart_call,
     "two-stage": two_stage_call,
     "draw-subset": draw_subset_call,
+    "draw-apart": draw_apart_call,
     "draw-two-stage": draw_two_stage_call,
     "rank": lambda items, members, **_: {"rank": str(rank(items, members)), "data": encode(items, members)},
     "unrank": lambda **given: {"members": decode(**given)},

@@ -125,7 +125,8 @@ def test_an_invented_report_is_drawn_here_and_sent_nowhere(browser: Browser, lib
                 digits = report.locator("pre").inner_text()
                 assert re.fullmatch(r"[0-9a-f]{2}", digits)
                 expect(report.locator("blockquote")).to_contain_text("it never proves anything")
-                expect(report).to_contain_text(re.compile(r"It names 1 of (11|22) (queries|records)"))
+                said = "It names 1 of (11|22) (queries|records)|It says that the person searched for nothing"
+                expect(report).to_contain_text(re.compile(said))
                 seen.add((choice, digits))
         assert len(seen) > 3
         expect(report.locator(".dots")).to_contain_text(re.compile("about (72|85) of 100"))
@@ -215,14 +216,16 @@ def test_a_collector_that_does_not_answer_is_asked_again(browser: Browser, libra
         expect(page.get_by_role("heading", level=1)).to_have_text(TITLE)
 
 
-def test_a_long_list_is_filtered_and_shown_in_parts(browser: Browser, library: Library) -> None:
-    """Signed by another key, so that nobody has to opt in 20 000 times."""
-    key = SigningKey.new()
+def terms_of_reporting(library: Library) -> Terms:
+    """What the campaign that asks clients has promised."""
     signed = Envelope.from_bytes(httpx.get(library.page("/v1/campaigns/reporting/terms")).content)
-    terms = Terms.from_bytes(signed.payload)
-    head_list = HeadList.of_records((f"query {number}", f"https://{number % 7}.example") for number in range(20_000))
-    manifest = Manifest(terms, head_list.sha256, 20_000, OPT_IN, 0.4, terms.opens)
-    documents: dict[str, Callable[[bytes], bytes]] = {
+    return Terms.from_bytes(signed.payload)
+
+
+def signed_by(key: SigningKey, manifest: Manifest, head_list: HeadList) -> dict[str, Callable[[bytes], bytes]]:
+    """Documents in the place of the collector's, under a key that it names."""
+    terms = manifest.terms
+    return {
         "keys": lambda _: json.dumps(
             {"keys": [{"key": key.public.text, "since": terms.opens, "until": None}], "statements": []}
         ).encode(),
@@ -230,6 +233,14 @@ def test_a_long_list_is_filtered_and_shown_in_parts(browser: Browser, library: L
         "manifest": lambda _: Envelope.sealed(MANIFEST_TYPE, manifest.to_bytes(), [key]).to_bytes(),
         "list": lambda _: head_list.to_bytes(),
     }
+
+
+def test_a_long_list_is_filtered_and_shown_in_parts(browser: Browser, library: Library) -> None:
+    """Signed by another key, so that nobody has to opt in 20 000 times."""
+    key, terms = SigningKey.new(), terms_of_reporting(library)
+    head_list = HeadList.of_records((f"query {number}", f"https://{number % 7}.example") for number in range(20_000))
+    manifest = Manifest(terms, head_list.sha256, 20_000, OPT_IN, 0.4, terms.opens)
+    documents = signed_by(key, manifest, head_list)
     with library.tampered(documents), opened(browser, library.page("/campaigns/reporting")) as page:
         status = page.locator("#list ~ div [role=status]")
         rows = page.locator("#list ~ div tbody tr")
@@ -241,6 +252,34 @@ def test_a_long_list_is_filtered_and_shown_in_parts(browser: Browser, library: L
         assert rows.count() == 11
         page.locator("#invented").select_option("-1")
         expect(page.locator("#rehearsal ~ .card")).to_contain_text("more")
+
+
+def test_a_report_with_the_wildcard_apart_names_listed_ones_or_none(browser: Browser, library: Library) -> None:
+    key, terms = SigningKey.new(), terms_of_reporting(library)
+    head_list = HeadList.of_records((f"query {number}", f"https://{number % 7}.example") for number in range(60))
+    manifest = Manifest(terms, head_list.sha256, 60, OPT_IN, 0.4, terms.opens, "apart")
+    named = re.compile(r"It names \d+ of (60|120) (queries|records), (this person's among them|and not this person's):")
+    nothing = re.compile(r"It says that the person searched for nothing on the list, (and so it is|which is not so)\.")
+    groups = {
+        "0": ["Of 100 people who searched for it", "something else on the list", "nothing on the list"],
+        "-1": ["so many send a report that says so", "something on the list"],
+    }
+    documents = signed_by(key, manifest, head_list)
+    with library.tampered(documents), opened(browser, library.page("/campaigns/reporting"), **PHONE) as page:
+        report = page.locator("#rehearsal ~ .card")
+        for choice, usual in (("0", named), ("-1", nothing)):
+            page.locator("#invented").select_option(choice)
+            usually = 0
+            for _ in range(20):
+                page.get_by_role("button", name="Draw another report").click()
+                text = report.inner_text()
+                assert bool(named.search(text)) != bool(nothing.search(text))
+                usually += bool(usual.search(text))
+            assert usually > 2
+            labels = report.locator(".dots p").all_inner_texts()
+            assert all(part in label for part, label in zip(groups[choice], labels, strict=True))
+            expect(report.locator("blockquote")).to_contain_text("it never proves anything")
+            require_looks(page)
 
 
 def test_everything_can_be_reached_by_keyboard(browser: Browser, library: Library) -> None:

@@ -2,10 +2,9 @@
 import { explain } from "../src/explain.ts";
 import { hex } from "../src/bytes.ts";
 import type { HeadList, Label } from "../src/list.ts";
-import { reportNumber } from "../src/likelihood.ts";
+import { namedItems, reportNumber } from "../src/likelihood.ts";
 import type { Manifest } from "../src/manifest.ts";
 import { systemChooser } from "../src/random.ts";
-import { unrank } from "../src/ranks.ts";
 import { itemOf, schemeOf } from "../src/scheme.ts";
 import { dots } from "../ui/dots.ts";
 import { type Child, element, fill } from "../ui/elements.ts";
@@ -54,11 +53,13 @@ export function rehearsal(manifest: Manifest, list: HeadList): HTMLElement {
 function drawn(record: Label, manifest: Manifest, list: HeadList): Child {
   const scheme = schemeOf(manifest, list);
   const { question, data } = scheme.randomise([record as [string, string | null]], systemChooser());
-  const { items, size, count: reports } = scheme.asked.get(question)![1];
-  const number = reportNumber(data, reports);
+  const randomiser = scheme.asked.get(question)![1];
+  const { items, coins, count: reports } = randomiser;
+  const last = items - 1;
   const own = itemOf(question, list.cellOf(...record), list);
-  const named = question === "cell" ? [Number(number)] : unrank(number, items, size);
+  const named = namedItems(randomiser, reportNumber(data, reports));
   const isNamed = named.includes(own);
+  const isNothing = named[0] === last;
   const names =
     question === "query"
       ? [...list.queries.map(({ query }) => recordName([query, null])), recordName([null, null])]
@@ -76,21 +77,29 @@ function drawn(record: Label, manifest: Manifest, list: HeadList): Child {
       ` The report has ${data.length} ${data.length === 1 ? "byte" : "bytes"}, and is one of ${large(reports)} that the person could have sent:`,
     ),
     element("pre", { tabindex: 0, "aria-label": "Bytes of the report" }, hex(data).replace(/(.{8})(?=.)/g, "$1 ")),
-    element(
-      "p",
-      {},
-      `It names ${count(named.length)} of ${count(items)} ${noun}, ${isNamed ? "this person's among them" : "and not this person's"}:`,
-    ),
-    element(
-      "ul",
-      { class: "named" },
-      shown.map((item) =>
-        element("li", { class: item === own ? "own" : null }, names[item]!, item === own && " (this person's)"),
-      ),
-      named.length > shown.length && element("li", {}, `and ${count(named.length - shown.length)} more`),
-    ),
+    isNothing
+      ? element(
+          "p",
+          {},
+          `It says that the person searched for nothing on the list, ${isNamed ? "and so it is" : "which is not so"}.`,
+        )
+      : [
+          element(
+            "p",
+            {},
+            `It names ${count(named.length)} of ${count(coins.length > 1 ? last : items)} ${noun}, ${isNamed ? "this person's among them" : "and not this person's"}:`,
+          ),
+          element(
+            "ul",
+            { class: "named" },
+            shown.map((item) =>
+              element("li", { class: item === own ? "own" : null }, names[item]!, item === own && " (this person's)"),
+            ),
+            named.length > shown.length && element("li", {}, `and ${count(named.length - shown.length)} more`),
+          ),
+        ],
     element("h3", {}, "What it tells"),
-    element("figure", {}, dots(hundred(manifest, list, question, () => list.rows[own]!))),
+    element("figure", {}, dots(hundred(manifest, list, question, own))),
     element("p", {}, "The device would tell its owner:"),
     element(
       "blockquote",

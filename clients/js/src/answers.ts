@@ -2,7 +2,7 @@
 import { text } from "./bytes.ts";
 
 /** Statuses after which the same bytes may be sent again; any other 4xx is final. */
-export const RETRYABLE: readonly number[] = [408, 421, 425, 429, 431, 500, 502, 503, 504, 507];
+export const isRetryable = (status: number): boolean => /408|42[159]|431|50[02347]/.test(`${status}`);
 
 export interface Fate {
   readonly state: "sent" | "refused" | "waiting";
@@ -23,13 +23,13 @@ export function readAnswer(kind: string, status: number, body: Uint8Array, inTim
   const { outcome, deleted, type } = value ?? {};
   if (status === 200 || status === 201) {
     const taken = kind.endsWith("deletion")
-      ? typeof deleted === "boolean" && (deleted ? "deleted" : "nothing to delete")
+      ? (deleted === true && "deleted") || (deleted === false && "nothing to delete")
       : ["accepted", "duplicate"].includes(outcome) && outcome;
     if (taken) return { state: "sent", reason: taken, late: false };
   }
   const slug = typeof type === "string" && /^urn:blendp:problem:([a-z-]{1,40})$/.exec(type)?.[1];
   const isRefused = slug && status >= 400 && status < 500;
   const late = !!isRefused && inTime && /^(late|wrong-state)$/.test(slug);
-  const isFinal = isRefused && !late && !RETRYABLE.includes(status);
+  const isFinal = isRefused && !late && !isRetryable(status);
   return { state: isFinal ? "refused" : "waiting", reason: slug || `http-${status}`, late };
 }

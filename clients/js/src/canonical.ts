@@ -28,8 +28,8 @@ function written(value: any): string {
 
 const isObject = (value: any): boolean => value && typeof value === "object" && !Array.isArray(value);
 
-/** The value of a canonical document of this format, in which whole numbers are bigints; throws at every other spelling. */
-export function readCanonical(bytes: Uint8Array, what: string, format: string): any {
+/** The value of a canonical document of one of these formats; whole numbers are bigints. Throws at every other spelling. */
+export function readCanonical(bytes: Uint8Array, what: string, formats: readonly string[]): any {
   try {
     const source = text(bytes);
     // strings are marked by s, and numbers become strings that are marked by n: JSON.parse would lose their digits; one
@@ -43,11 +43,11 @@ export function readCanonical(bytes: Uint8Array, what: string, format: string): 
       const token = one.slice(1);
       return one[0] === "s" ? token : /^-?\d{1,4300}$/.test(token) ? BigInt(token) : +token;
     });
-    if (written(value) === source && value.format === `blendp/${format}/1`) return value;
+    if (written(value) === source && formats.includes(value.format)) return value;
   } catch {
     // as below
   }
-  throw new ParameterError(what, `${bytes.length} bytes`, `canonical blendp/${format}/1`);
+  throw new ParameterError(what, `${bytes.length} bytes`, `canonical ${formats}`);
 }
 
 /** The values of exactly these fields, each checked; `format` is left aside. */
@@ -59,8 +59,8 @@ export function checked(value: any, what: string, fields: Fields): any {
   return result;
 }
 
-/** A document by the table of its fields, and its name. */
-export async function readDocument(bytes: Uint8Array, what: string, format: string, fields: Fields): Promise<any> {
-  const { format: _, ...value } = readCanonical(bytes, what, format);
-  return { ...checked(value, what, fields), sha256: await sha256(bytes) };
+/** A document by the table of the fields of its format, and its name. */
+export async function readDocument(bytes: Uint8Array, what: string, formats: Readonly<Record<string, Fields>>): Promise<any> {
+  const { format, ...value } = readCanonical(bytes, what, Object.keys(formats));
+  return { ...checked(value, what, formats[format]!), sha256: await sha256(bytes) };
 }

@@ -1,5 +1,5 @@
 // A collector as a device sees it: fetched, verified, and compared with what others were told.
-import { RETRYABLE } from "./answers.ts";
+import { isRetryable } from "./answers.ts";
 import { type Bytes, hex, text } from "./bytes.ts";
 import { requireDay } from "./days.ts";
 import { envelopeOf, mediaType, readEnvelope, readKey, verified, type VerifyKey } from "./envelope.ts";
@@ -67,7 +67,7 @@ export async function collectorOf(options: CollectorOptions, fetch: Fetch): Prom
     if (status === 200) return body;
     if (status === 404) return null;
     const sentence = `${url} answers ${status}.`;
-    throw RETRYABLE.includes(status) ? new NetworkError(sentence) : new RefusedError("document", sentence);
+    throw isRetryable(status) ? new NetworkError(sentence) : new RefusedError("document", sentence);
   };
   const document = (campaign: string, name: string, server = url, maxBytes?: number) =>
     get(`${server}/v1/campaigns/${campaign}/${name}`, maxBytes);

@@ -42,18 +42,14 @@ export async function request(fetch: Fetch, sending: Sending): Promise<Answer> {
       referrerPolicy: "no-referrer",
       signal: AbortSignal.timeout(MAX_TIME),
     });
-    const reader = response.body?.getReader();
     const parts: Bytes[] = [];
-    for (let length = 0; reader; ) {
-      const { done, value } = await reader.read();
-      if (done) break;
-      length += value.length;
-      if (length > maxBytes) {
-        reader.cancel().catch(() => {});
-        throw new RefusedError("document", `${url} sent more than ${maxBytes} bytes.`);
-      }
-      parts.push(value);
-    }
+    let room = maxBytes;
+    const write = (part: Bytes): void => {
+      room -= part.length;
+      if (room < 0) throw new RefusedError("document", `${url} sent more than ${maxBytes} bytes.`);
+      parts.push(part);
+    };
+    await response.body?.pipeTo(new WritableStream({ write }));
     const whole = new Uint8Array(await new Blob(parts).arrayBuffer());
     return { status: response.status || 302, body: whole, retryAfter: response.headers.get("retry-after") };
   } catch (error) {

@@ -1,6 +1,6 @@
 /** Whom to believe: keys that follow one another, each vouched for by the one before. */
 import { unhex } from "./bytes.ts";
-import { readDocument } from "./canonical.ts";
+import { type Fields, readDocument } from "./canonical.ts";
 import { requireDay } from "./days.ts";
 import { type Envelope, mediaType, readKey, requireKey, type VerifyKey, verified } from "./envelope.ts";
 import { ParameterError } from "./errors.ts";
@@ -16,19 +16,21 @@ export interface KeyStatement {
   readonly replaced_until: string;
 }
 
+const FIELDS: Fields = {
+  key: requireKey,
+  replaces(name, value) {
+    unhex(value, name, 8);
+    return value;
+  },
+  replaced_until: requireDay,
+  since(name, value, { replaced_until }) {
+    if (requireDay(name, value) > replaced_until) throw new ParameterError("replaced_until", replaced_until, `from ${value} on`);
+    return value;
+  },
+};
+
 export function readKeyStatement(bytes: Uint8Array): Promise<KeyStatement> {
-  return readDocument(bytes, "key statement", "key", {
-    key: requireKey,
-    replaces(name, value) {
-      unhex(value, name, 8);
-      return value;
-    },
-    replaced_until: requireDay,
-    since(name, value, { replaced_until }) {
-      if (requireDay(name, value) > replaced_until) throw new ParameterError("replaced_until", replaced_until, `from ${value} on`);
-      return value;
-    },
-  });
+  return readDocument(bytes, "key statement", { "blendp/key/1": FIELDS });
 }
 
 /**

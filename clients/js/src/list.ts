@@ -25,15 +25,17 @@ export interface HeadList {
   cellOf(query: string | null, url: string | null): number;
 }
 
+const FIELDS: Fields = {
+  levels: (_, value) => whole(1, 2)("list", value),
+  queries: (_, entries, { levels }) => {
+    const fields: Fields = { query: (_, value) => value, urls: (_, urls) => requireSorted(urls, levels < 2) };
+    requireSorted(Array.isArray(entries) && entries.map((entry) => checked(entry, "list", fields).query));
+    return entries;
+  },
+};
+
 export async function readList(bytes: Uint8Array): Promise<HeadList> {
-  const { levels, queries, sha256 } = await readDocument(bytes, "list", "head-list", {
-    levels: (_, value) => whole(1, 2)("list", value),
-    queries: (_, entries, { levels }) => {
-      const fields: Fields = { query: (_, value) => value, urls: (_, urls) => requireSorted(urls, levels < 2) };
-      requireSorted(Array.isArray(entries) && entries.map((entry) => checked(entry, "list", fields).query));
-      return entries;
-    },
-  });
+  const { levels, queries, sha256 } = await readDocument(bytes, "list", { "blendp/head-list/1": FIELDS });
   const labels: Label[] = [];
   const rows: number[] = [];
   const starts = new Map<string | null, number>();

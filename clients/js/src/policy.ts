@@ -31,9 +31,9 @@ export function requireTerms(
 
 /** The address of a collector without a slash at the end; throws at what would leak or mislead. */
 export function serverUrl(parameter: string, url: string, allowHttp: boolean): string {
-  const [, scheme, host, port = 0] = /^(https?):\/\/(\[[\da-f:.]+\]|[^\s:/?#@[\]\\]+)(?::(\d*))?(?:\/[^?#]*)?$/i.exec(url) ?? [];
+  const [, scheme, host, port = ""] = /^(https?):\/\/(\[[\da-f:.]+\]|[^\s:/?#@[\]\\]+)(:\d*)?(\/[^?#]*)?$/i.exec(url) ?? [];
   const isPrivate = scheme?.[4] || allowHttp || /^(localhost|127\.0\.0\.1|\[::1\])$/i.test(host!);
-  if (!scheme || HIDDEN.test(url) || +port > 65_535 || !isPrivate) {
+  if (!scheme || HIDDEN.test(url) || +port.slice(1) > 65_535 || !isPrivate) {
     throw new ParameterError(parameter, url, "https://host[:port][/path], or local");
   }
   return url.replace(/\/+$/, "");

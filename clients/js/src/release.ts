@@ -26,5 +26,6 @@ const plain = (_: string, value: any): unknown =>
 
 export function readRelease(bytes: Uint8Array): Promise<Release> {
   const names = ["campaign", "manifest_sha256", "released", "card", "estimates", "trends", "groups"];
-  return readDocument(bytes, "release", "release", Object.fromEntries(names.map((name) => [name, plain])));
+  const fields = Object.fromEntries(names.map((name) => [name, plain]));
+  return readDocument(bytes, "release", { "blendp/release/1": fields });
 }

@@ -1,5 +1,5 @@
 // What a collector released: fetched, and believed only if a trusted key signed it.
-import { RETRYABLE } from "./answers.ts";
+import { isRetryable } from "./answers.ts";
 import type { Bytes } from "./bytes.ts";
 import type { Offer } from "./collector.ts";
 import { dayOf } from "./days.ts";
@@ -57,6 +57,6 @@ async function get({ server, terms: { campaign } }: Source, name: string, { fetc
   const { status, body } = await request(fetch, { url, maxBytes: MAX_LIST_BYTES });
   if (status === 200) return body;
   const sentence = `${url} answers ${status}.`;
-  if (RETRYABLE.includes(status)) throw new NetworkError(sentence);
+  if (isRetryable(status)) throw new NetworkError(sentence);
   throw new RefusedError(status === 404 ? "not-released" : "document", sentence);
 }

@@ -16,7 +16,7 @@ export async function readIndexDescriptor(payload: Uint8Array): Promise<IndexDes
     unhex(digits, name, 32);
     return digits;
   };
-  const { format: _, ...value } = readCanonical(payload, "index descriptor", "search-index-descriptor");
+  const { format: _, ...value } = readCanonical(payload, "index descriptor", ["blendp/search-index-descriptor/1"]);
   const fields = { campaign: requireCampaign, release_sha256: hash, sha256: hash, bytes: whole(1, 8 << 20) };
   return checked(value, "index descriptor", fields);
 }

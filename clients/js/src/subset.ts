@@ -4,29 +4,24 @@ import { coin, ONE } from "./exact.ts";
 import { addDrawn, type Chooser } from "./random.ts";
 import { binomial, rank } from "./ranks.ts";
 
-/** What both methods have in common. */
+/** What all ways to report have in common. */
 export interface Randomiser {
   readonly items: number;
-  /** How many items every report names. */
+  /** How many items a report names, but for one that names the wildcard alone. */
   readonly size: number;
-  /** The first coin of a report: its probability, times 2^53. */
-  readonly coin: bigint;
+  /** The coins of a report: their probabilities, times 2^53. */
+  readonly coins: readonly bigint[];
   /** How many different reports there are. */
   readonly count: bigint;
   /** The number of a report about this item. */
   draw(item: number, chooser: Chooser): bigint;
 }
 
-export interface SubsetSelection extends Randomiser {
-  /** The items of a report about this one, in ascending order. */
-  members(item: number, chooser: Chooser): number[];
-}
-
-export function subsetSelection(epsilon: number, items: number): SubsetSelection {
+export function subsetSelection(epsilon: number, items: number, width?: number): Randomiser {
   requireEpsilon("epsilon", epsilon);
   requireCount("items", items, 1, 1e6);
   const last = items - 1;
-  const ideal = items / (Math.exp(epsilon) + 1);
+  const ideal = width ?? items / (Math.exp(epsilon) + 1);
   let [size, hit, top, bottom] = [1, ONE, 1n, 0n];
   for (const about of last ? [Math.floor(ideal), Math.ceil(ideal)] : []) {
     const width = Math.min(Math.max(about, 1), last);
@@ -39,18 +34,17 @@ export function subsetSelection(epsilon: number, items: number): SubsetSelection
   }
   if (last && !bottom) throw new ParameterError("epsilon", epsilon, "above 1e-14");
 
-  // drawn as for the last item; then the names of the two are swapped
-  const members = (item: number, chooser: Chooser): number[] => {
-    const first = chooser.coin(hit) ? last : chooser.below(items - size);
-    const chosen = addDrawn(new Set([first]), items - size, last, chooser);
-    return Array.from(chosen, (one) => (one === item ? last : one === last ? item : one)).sort((a, b) => a - b);
-  };
   return {
     items,
     size,
-    coin: hit,
+    coins: [hit],
     count: binomial(items, size),
-    members,
-    draw: (item, chooser) => rank(members(item, chooser), items),
+    // drawn as for the last item; then the names of the two are swapped
+    draw(item, chooser) {
+      const first = chooser.coin(hit) ? last : chooser.below(items - size);
+      const chosen = addDrawn(new Set([first]), items - size, last, chooser);
+      const members = Array.from(chosen, (one) => (one === item ? last : one === last ? item : one));
+      return rank(members.sort((a, b) => a - b), items);
+    },
   };
 }

@@ -1,5 +1,6 @@
 // The calls of the vectors: each takes the input of a case and gives its output, or throws with a reason.
 import { readAnswer } from "../src/answers.ts";
+import { wildcardApart } from "../src/apart.ts";
 import { delay, MAX_DELAY, MAX_DELAY_IF_LATE, retryAfter } from "../src/backoff.ts";
 import { hex, sha256, text, unhex, utf8 } from "../src/bytes.ts";
 import { requireDay } from "../src/days.ts";
@@ -10,7 +11,7 @@ import { explain, oddsSentence, optInSentence, promiseSentence } from "../src/ex
 import { deletionKey, pseudonym } from "../src/install.ts";
 import { following, readKeyStatement, trustedOn } from "../src/keys.ts";
 import { type Amount, daysPassed, Ledger } from "../src/ledger.ts";
-import { reportNumber } from "../src/likelihood.ts";
+import { namedItems, reportNumber } from "../src/likelihood.ts";
 import { readList } from "../src/list.ts";
 import { readManifest } from "../src/manifest.ts";
 import { deletionBody, enrolmentBody, reportBody } from "../src/messages.ts";
@@ -23,7 +24,7 @@ import { readRelease } from "../src/release.ts";
 import { bigEndian, schemeOf } from "../src/scheme.ts";
 import { buildIndex, readIndex } from "../src/search.ts";
 import { readIndexDescriptor } from "../src/search_descriptor.ts";
-import { subsetSelection } from "../src/subset.ts";
+import { type Randomiser, subsetSelection } from "../src/subset.ts";
 import { readTerms } from "../src/terms.ts";
 import { type TwoStage, twoStage } from "../src/two_stage.ts";
 import { channelOf, ofFraction } from "./enumerator.ts";
@@ -83,6 +84,15 @@ function requireOf(items: number, size: number, members: number[]): void {
   if (!fine) throw new ParameterError("subset", members, `${size} different items from 0 to ${items - 1}`);
 }
 
+const setChannel = ({ items, count, draw }: Randomiser): Record<string, string[]> =>
+  channelOf(items, (item, chooser) => hex(bigEndian(draw(item, chooser), count)));
+
+function drawnSet(randomiser: Randomiser, { item, tape }: Given) {
+  const { chooser, used } = tapeChooser(tape);
+  const number = randomiser.draw(item, chooser);
+  return { members: namedItems(randomiser, number), data: hex(bigEndian(number, randomiser.count)), used: used() };
+}
+
 export const calls: Record<string, (input: any) => Promise<any>> = {
   document: (input: Given) => documents[input.type]!(bytesOf(input)),
 
@@ -115,19 +125,24 @@ export const calls: Record<string, (input: any) => Promise<any>> = {
   },
 
   async subset({ epsilon, items }: Given) {
-    const { size, coin, count } = subsetSelection(epsilon, items);
-    return { size, coin: String(coin), report_bytes: bigEndian(0n, count).length };
+    const { size, coins, count } = subsetSelection(epsilon, items);
+    return { size, coin: String(coins[0]), report_bytes: bigEndian(0n, count).length };
+  },
+
+  async apart({ epsilon, items }: Given) {
+    const { size, coins, count } = wildcardApart(epsilon, items);
+    const [own, other, among] = coins.map(String);
+    return { size, own, other, among, report_bytes: bigEndian(0n, count).length };
   },
 
   async "two-stage"(input: Given) {
-    const { coin, urlCoins } = twoStageOf(input);
-    return { query_coin: String(coin), url_coins: urlCoins.map(String) };
+    const { coins, urlCoins } = twoStageOf(input);
+    return { query_coin: String(coins[0]), url_coins: urlCoins.map(String) };
   },
 
-  async "channel-subset"({ epsilon, items }: Given) {
-    const { draw, count } = subsetSelection(epsilon, items);
-    return channelOf(items, (item, chooser) => hex(bigEndian(draw(item, chooser), count)));
-  },
+  "channel-subset": async ({ epsilon, items }: Given) => setChannel(subsetSelection(epsilon, items)),
+
+  "channel-apart": async ({ epsilon, items }: Given) => setChannel(wildcardApart(epsilon, items)),
 
   async "channel-two-stage"(input: Given) {
     const { draw } = twoStageOf(input);
@@ -135,12 +150,9 @@ export const calls: Record<string, (input: any) => Promise<any>> = {
     return channelOf(cells, (cell, chooser) => String(draw(cell, chooser)));
   },
 
-  async "draw-subset"({ epsilon, items, item, tape }: Given) {
-    const { chooser, used } = tapeChooser(tape);
-    const { members: drawn, count } = subsetSelection(epsilon, items);
-    const members = drawn(item, chooser);
-    return { members, data: hex(bigEndian(rank(members, items), count)), used: used() };
-  },
+  "draw-subset": async (input: Given) => drawnSet(subsetSelection(input.epsilon, input.items), input),
+
+  "draw-apart": async (input: Given) => drawnSet(wildcardApart(input.epsilon, input.items), input),
 
   async "draw-two-stage"(input: Given) {
     const { chooser, used } = tapeChooser(input.tape);

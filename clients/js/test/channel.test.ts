@@ -1,7 +1,8 @@
-// The channel of both randomisers, cell by cell: every choice enumerated, compared with the closed forms, exactly.
+// The channel of every randomiser, cell by cell: every choice enumerated, compared with the closed forms, exactly.
 import { describe, expect, test } from "vitest";
+import { wildcardApart } from "../src/apart.ts";
 import { type Fraction, fraction, isAbove, ONE, power } from "../src/exact.ts";
-import { cellLaw, subsetLaw } from "../src/likelihood.ts";
+import { apartLaws, cellLaw, namedItems, ratioOf, subsetLaw } from "../src/likelihood.ts";
 import { binomial, unrank } from "../src/ranks.ts";
 import { subsetSelection } from "../src/subset.ts";
 import { twoStage } from "../src/two_stage.ts";
@@ -18,7 +19,7 @@ describe("subset selection", () => {
   for (const epsilon of [0.1, 0.5, 1, Math.log(3), 2, 4, 10])
     test.each([1, 2, 3, 4, 5, 6, 7])(`epsilon ${epsilon}, %i items`, (items) => {
       const randomiser = subsetSelection(epsilon, items);
-      const { size, coin, count, draw } = randomiser;
+      const { size, coins, count, draw } = randomiser;
       const [inside, outside] = subsetLaw(randomiser) as [Fraction, Fraction];
       expect(count).toBe(binomial(items, size));
       for (let item = 0; item < items; item++) {
@@ -29,10 +30,46 @@ describe("subset selection", () => {
         expect(sum(law)).toEqual([1n, 1n]);
       }
       if (items === 1) return;
-      expect(ofFraction(inside)).toBe(ofFraction(fraction(coin, ONE * binomial(items - 1, size - 1))));
+      expect(ofFraction(inside)).toBe(ofFraction(fraction(coins[0]!, ONE * binomial(items - 1, size - 1))));
       const ratio = fraction(inside[0] * outside[1], inside[1] * outside[0]);
       expect(isAbove(ratio, [power(epsilon, 200), 1n << 200n])).toBe(false);
     });
+});
+
+describe("wildcard apart", () => {
+  for (const epsilon of [2 ** -40, 0.1, 0.5, 1, Math.log(3), 2, 4, 10, 50])
+    test.each([1, 2, 3, 4, 5, 6, 7])(`epsilon ${epsilon}, %i items`, (items) => {
+      const randomiser = wildcardApart(epsilon, items);
+      const { size, count, draw } = randomiser;
+      const last = items - 1;
+      const laws = apartLaws(randomiser);
+      expect(count).toBe(last ? binomial(last, size) + 1n : 1n);
+      for (let item = 0; item < items; item++) {
+        const law = lawOf((chooser) => String(draw(item, chooser)));
+        for (let number = 0n; number < count; number++) {
+          const named = namedItems(randomiser, number);
+          const [inside, outside, unlisted] = laws[named[0] === last ? 0 : 1]!;
+          expect(named.length).toBe(named[0] === last ? 1 : size);
+          const wanted = named.includes(item) ? inside : item === last ? unlisted : outside;
+          expect(law.get(String(number)) ?? [0n, 1n]).toEqual(wanted);
+        }
+        expect(sum(law)).toEqual([1n, 1n]);
+      }
+      for (const law of laws) expect(isAbove(ratioOf(law), [power(epsilon, 200), 1n << 200n])).toBe(false);
+    });
+
+  test("the size is that of the least noise, by whole numbers", () => {
+    for (const epsilon of [0.01, 0.5, 1, 2, 4, 8])
+      for (const items of [4, 5, 9, 40, 257]) {
+        const listed = BigInt(items - 1);
+        // e^-epsilon from below, to 53 bits
+        const x = (1n << 253n) / (power(epsilon, 200) + 1n);
+        const noise = (w: bigint): Fraction => [(w * ONE + listed * x) * (10n * listed * x + w * (ONE - x)), w * (listed - w)];
+        const sizes = Array.from({ length: items - 2 }, (_, i) => BigInt(i + 1));
+        const best = sizes.reduce((one, other) => (isAbove(noise(one), noise(other)) ? other : one));
+        expect(BigInt(wildcardApart(epsilon, items).size)).toBe(best);
+      }
+  });
 });
 
 describe("two-stage", () => {

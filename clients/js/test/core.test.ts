@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { retryAfter } from "../src/backoff.ts";
-import { base64, hex, isBefore, text, unhex, utf8 } from "../src/bytes.ts";
+import { base64, hex, isBefore, LONE, text, unhex, utf8 } from "../src/bytes.ts";
 import { readCanonical } from "../src/canonical.ts";
 import { afterDays, dayNumber, requireDay } from "../src/days.ts";
 import { exactly, type Fraction, fraction, general, isAbove, nearest, shareCoin } from "../src/exact.ts";
@@ -13,6 +13,7 @@ import { wordChooser } from "../src/random.ts";
 import { binomial, rank, unrank } from "../src/ranks.ts";
 import { campaignRecords } from "../src/records.ts";
 import { bigEndian, splitMix } from "../src/scheme.ts";
+import { HIDDEN } from "../src/terms.ts";
 
 const unicode = fc.string({ unit: "binary" });
 const share = fc.double({ min: 0, max: 1, noNaN: true });
@@ -37,7 +38,7 @@ describe("bytes", () => {
 });
 
 describe("canonical JSON", () => {
-  const read = (source: string): unknown => readCanonical(utf8(source), "terms", "terms");
+  const read = (source: string): unknown => readCanonical(utf8(source), "terms", ["blendp/terms/1"]);
   const written = (value: unknown): string => {
     if (typeof value === "number") return `${JSON.stringify(value)}`.includes("e") || !Number.isInteger(value) ? python(value) : `${value}.0`;
     if (typeof value === "bigint") return String(value);
@@ -51,7 +52,7 @@ describe("canonical JSON", () => {
     const [mantissa = "", power = 0] = Math.abs(value).toExponential().split("e");
     const sign = value < 0 ? "-" : "";
     const exponent = Number(power);
-    if (exponent >= -4 && exponent < 16) return sign + Math.abs(value).toFixed(Math.max(1, mantissa.replace(".", "").length - 1 - exponent));
+    if (exponent >= -4 && exponent < 16) return `${value}${Number.isInteger(value) ? ".0" : ""}`;
     return `${sign}${mantissa}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
   };
   const leaf = fc.oneof(
@@ -82,7 +83,7 @@ describe("canonical JSON", () => {
       expect(() => read(inside(wrong)), wrong).toThrow("terms");
     for (const wrong of ["", "[]", "null", '"format"', "\ufeff" + inside("1"), inside("1") + " ", '{"format":"blendp/terms/2"}'])
       expect(() => read(wrong), wrong).toThrow("terms");
-    expect(() => readCanonical(new Uint8Array([0x22, 0xff, 0x22]), "terms", "terms")).toThrow("terms");
+    expect(() => readCanonical(new Uint8Array([0x22, 0xff, 0x22]), "terms", ["blendp/terms/1"])).toThrow("terms");
   });
 });
 
@@ -190,6 +191,26 @@ describe("ranks", () => {
 });
 
 describe("normal form", () => {
+  /** All code points that a class of regular expressions holds. */
+  const held = (pattern: RegExp): number[] =>
+    Array.from({ length: 0x110000 }, (_, point) => point).filter((point) => pattern.test(String.fromCodePoint(point)));
+  const through = (...ranges: [number, number][]): number[] =>
+    ranges.flatMap(([first, last]) => Array.from({ length: last - first + 1 }, (_, i) => first + i));
+
+  test("the engine's classes are those that the rules list", () => {
+    const white: [number, number][] = [
+      [0x9, 0xd], [0x20, 0x20], [0x85, 0x85], [0xa0, 0xa0], [0x1680, 0x1680], [0x2000, 0x200a], [0x2028, 0x2029],
+      [0x202f, 0x202f], [0x205f, 0x205f], [0x3000, 0x3000],
+    ]; // prettier-ignore
+    expect(held(/^\p{White_Space}$/u)).toEqual(through(...white));
+    const hidden: [number, number][] = [
+      [0, 0x1f], [0x7f, 0x9f], [0xad, 0xad], [0x61c, 0x61c], [0x200b, 0x200f], [0x2028, 0x202e], [0x2060, 0x206f],
+      [0xd800, 0xdfff], [0xfeff, 0xfeff], [0xfff9, 0xfffb], [0xe0000, 0xe007f],
+    ]; // prettier-ignore
+    expect(held(HIDDEN)).toEqual(through(...hidden));
+    expect(held(LONE)).toEqual(through([0xd800, 0xdfff]));
+  });
+
   const nasty = fc.string({
     unit: fc.constantFrom("a", "Z", " ", "\t", "\u0085", "\ufeff", "\u3000", "İ", "I", "\u0307", "Σ", "ς", "\u0301", "e", "#", "/", ":", "@", "\u1c89", "\u{10d50}", "http://", "ẞ", "Å", "\u1100", "\u1161"),
   });

@@ -1,9 +1,10 @@
 // Consent, one draw, one cost, one report: what a device does, and what it refuses to do.
 import { describe, expect, test } from "vitest";
+import { nearest } from "../src/exact.ts";
 import { explain } from "../src/explain.ts";
 import { Device, type DeviceOptions } from "../src/index.ts";
 import {
-  CAMPAIGN, Clock, DAY, FakeCollector, Float, json, LIST, newName, NOW, OPT_IN_END, problem, reasonOf, RECORDS,
+  APART, CAMPAIGN, Clock, DAY, FakeCollector, Float, json, LIST, newName, NOW, OPT_IN_END, problem, reasonOf, RECORDS,
   REPORTS_END, seeded, sendAll, TOKEN, URL_,
 } from "./device_fake.ts"; // prettier-ignore
 
@@ -168,6 +169,23 @@ describe("taking part", () => {
     await device.send();
     expect(fake.reports.size).toBe(1);
     expect(explain(await device.report(CAMPAIGN)).likelihoods.length).toBe(3);
+  });
+
+  test("with the wildcard apart a report names listed ones, or none", async () => {
+    const told = new Set<number>();
+    for (let seed = 1n; seed < 9n; seed++) {
+      const fake = await FakeCollector.new({}, LIST, APART);
+      const device = await fake.device(new Clock(), { chooser: seeded(seed) });
+      await device.takePart(CAMPAIGN, RECORDS);
+      expect((await device.ledger()).entries).toMatchObject([{ epsilon: 4, delta: 0 }]);
+      await device.send();
+      expect(fake.reports.size).toBe(1);
+      const { likelihoods, ratio } = explain(await device.report(CAMPAIGN));
+      expect(likelihoods.reduce((sum, { cells }) => sum + cells.length, 0)).toBe(25);
+      expect(nearest(ratio)).toBeLessThanOrEqual(Math.exp(4));
+      told.add(likelihoods.length);
+    }
+    expect(told).toEqual(new Set([2, 3]));
   });
 
   test("one-level campaigns take queries", async () => {

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { type Bytes, sha256, utf8 } from "../src/bytes.ts";
 import { Device, EquivocationError, NetworkError, type CollectorOptions } from "../src/index.ts";
 import {
-  CAMPAIGN, canonical, Clock, DAY, FakeCollector, type Fields, Float, json, LIST, MIRROR, newName, NOW, problem,
+  APART, CAMPAIGN, canonical, Clock, DAY, FakeCollector, type Fields, Float, json, LIST, MIRROR, newName, NOW, problem,
   reasonOf, RECORDS, sealed, SigningKey, URL_,
 } from "./device_fake.ts"; // prettier-ignore
 
@@ -103,6 +103,23 @@ describe("what the documents say", () => {
       expect(await reasonOf((await wrong.device(new Clock())).look(CAMPAIGN))).toBe("list");
     }
     expect(await refusal(await FakeCollector.new({ levels: 1 }))).toBe("list");
+  });
+
+  test("a way to report that this client does not know is refused, and nothing is drawn", async () => {
+    for (const fields of [
+      { ...APART, format: "blendp/manifest/3" },
+      { ...APART, format: "blendp/manifest/1" },
+      { ...APART, randomiser: "unary" },
+      { format: "blendp/manifest/2" },
+    ]) {
+      const fake = await FakeCollector.new({}, LIST, fields);
+      expect(await refusal(fake)).toBe("document");
+      const device = await fake.device(new Clock());
+      expect(await reasonOf(device.takePart(CAMPAIGN, RECORDS))).toBe("document");
+      expect(await device.participation(CAMPAIGN)).toBe(null);
+    }
+    expect(await refusal(await FakeCollector.new({ method: "published" }, LIST, APART))).toBe("document");
+    expect(await refusal(await FakeCollector.new({}, LIST, APART))).toBe("nothing");
   });
 
   test("without a list nobody is asked, nor after the release", async () => {

@@ -67,6 +67,9 @@ export const LIST: Fields = {
   ),
 };
 
+/** What a manifest says whose clients report with the wildcard apart. */
+export const APART: Fields = { format: "blendp/manifest/2", randomiser: "apart" };
+
 export class Clock {
   now = NOW;
   readonly read = () => this.now;

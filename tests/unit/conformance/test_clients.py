@@ -33,7 +33,18 @@ def test_a_client_of_few_lines_makes_reports() -> None:
         done = list(findings(subject, read_vectors(own_vectors())))
     assert [one for one in done if one.outcome == FAILED] == []
     able = {one.kind for one in done if one.outcome == PASSED}
-    assert able >= {"envelope", "normal-form", "records", "cell", "subset", "two-stage", "rank", "scheme", "report"}
+    assert able >= {
+        "envelope",
+        "normal-form",
+        "records",
+        "cell",
+        "subset",
+        "apart",
+        "two-stage",
+        "rank",
+        "scheme",
+        "report",
+    }
     assert able.isdisjoint(one.kind for one in done if one.outcome == UNSUPPORTED)
 
 

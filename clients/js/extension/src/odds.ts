@@ -1,17 +1,15 @@
 /** What a report names, and what that tells of 100 people. */
 import type { DrawnReport } from "../../src/explanation.ts";
-import { likelihoods } from "../../src/likelihood.ts";
+import { namedItems, reportNumber } from "../../src/likelihood.ts";
 import type { HeadList, Label } from "../../src/list.ts";
+import { schemeOf } from "../../src/scheme.ts";
 import type { DotGroup } from "../../ui/dots.ts";
 import { hundred as hundredOf } from "../../ui/odds.ts";
 
 /** How many of 100 people with and without what the report names send such a report. */
 export function hundred(report: DrawnReport): DotGroup[] {
   const { manifest, list, question } = report;
-  return hundredOf(manifest, list, question, () => {
-    const [query] = named(report)[0]!;
-    return query === null ? list.queries.length : list.queries.findIndex((entry) => entry.query === query);
-  });
+  return hundredOf(manifest, list, question, itemsOf(report)[0]!);
 }
 
 /** The labels of all cells, in their order. */
@@ -20,12 +18,14 @@ const labels = ({ queries }: HeadList): Label[] => [
   [null, null],
 ];
 
+function itemsOf({ manifest, list, question, data }: DrawnReport): number[] {
+  const randomiser = schemeOf(manifest, list).asked.get(question)![1];
+  return namedItems(randomiser, reportNumber(data, randomiser.count));
+}
+
 /** What the report names: queries, or records. */
-export function named({ manifest, list, question, data }: DrawnReport): Label[] {
-  const groups = likelihoods(manifest, list, question, data);
-  const { cells } = groups.find(({ description }) => /\bthat it names$/.test(description) && !/^another/.test(description))!;
-  const all = labels(list);
-  if (question !== "query") return cells.map((cell) => all[cell]!);
-  const rows = new Set(cells.map((cell) => list.rows[cell]!));
-  return [...rows].map((row): Label => [list.queries[row]?.query ?? null, null]);
+export function named(report: DrawnReport): Label[] {
+  const { list, question } = report;
+  const all = question === "query" ? [...list.queries.map(({ query }): Label => [query, null]), [null, null] as Label] : labels(list);
+  return itemsOf(report).map((item) => all[item]!);
 }

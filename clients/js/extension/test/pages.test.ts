@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Page } from "playwright";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { Float } from "../../test/device_fake.ts";
+import { APART, Float } from "../../test/device_fake.ts";
 import { Chromium } from "./chromium.ts";
 import { RealCollector } from "./real_collector.ts";
 import { CollectorServer, EngineServer } from "./world.ts";
@@ -18,7 +18,7 @@ const complaints: string[] = [];
 beforeAll(async () => {
   collector = await new CollectorServer().live();
   await collector.add("october", { title: "Popular searches in October", epsilon: new Float("2.0") });
-  await collector.add("november", { title: "Popular searches in November" });
+  await collector.add("november", { title: "Popular searches in November" }, "reporting", APART);
   engine = await new EngineServer().live();
   browser = await Chromium.launch();
   page = await browser.newPage();
@@ -328,6 +328,7 @@ describe("seeing everything", () => {
     const dots = page.locator(".dots svg");
     await dots.first().waitFor();
     const { groups } = await browser.ask("explain", "november");
+    await says(/of the list\. It may be yours or one drawn at random|Nothing of the list: it says that what you searched for is not/);
     for (const [i, { count }] of groups.entries())
       expect(await dots.nth(i).getAttribute("aria-label")).toBe(`100 dots, ${Math.round(count)} of them filled`);
     await page.getByText("The exact probabilities").click();

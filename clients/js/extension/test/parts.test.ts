@@ -1,10 +1,10 @@
 // The extension's parts by themselves, without a browser.
 import { describe, expect, test } from "vitest";
 import { explain } from "../../src/explain.ts";
-import { ONE } from "../../src/exact.ts";
+import { nearest, ONE } from "../../src/exact.ts";
 import { binomial } from "../../src/ranks.ts";
 import { schemeOf } from "../../src/scheme.ts";
-import { Clock, FakeCollector, newName, RECORDS, seeded } from "../../test/device_fake.ts";
+import { APART, Clock, FakeCollector, Float, LIST, newName, RECORDS, seeded } from "../../test/device_fake.ts";
 import { ofHundred } from "../../ui/dots.ts";
 import "./no_browser.ts";
 import shipped from "../engines.json";
@@ -231,25 +231,38 @@ describe("of 100 people", () => {
   }); // prettier-ignore
 
   test("the shares follow from the exact probabilities of explain", async () => {
-    for (const method of ["blendp", "published"]) {
-      const fake = await FakeCollector.new({ method });
+    const seen = new Set<number>();
+    const wide = { epsilon: new Float("1.0") };
+    for (const [terms, manifest] of [[{}, {}], [wide, {}], [{}, APART], [wide, APART], [{ method: "published" }, {}]]) {
+      const fake = await FakeCollector.new(terms, LIST, manifest);
       for (let seed = 1n; seed < 9n; seed++) {
         const device = await fake.device(new Clock(), { chooser: seeded(seed) });
         await device.takePart("trends", RECORDS);
         const report = await device.report("trends");
         const { likelihoods } = explain(report);
-        const [chance, { items, size }] = schemeOf(report.manifest, report.list).asked.get(report.question)!;
+        const [chance, { items, size, coins }] = schemeOf(report.manifest, report.list).asked.get(report.question)!;
+        const isApart = coins.length > 1;
+        const names = named(report);
+        const isNothing = names[0]![0] === null;
         // how many reports name the item, over the chance that the question is asked
-        const ways = Number(binomial(items - 1, size - 1)) / (Number(chance) / Number(ONE));
-        const own = likelihoods.find(({ description }) => /^(the|one of the) .* it names$/.test(description))!;
-        const [first] = hundred(report);
-        expect(first!.count).toBeCloseTo((100 * ways * Number(own.probability[0])) / Number(own.probability[1]), 6);
-        expect(hundred(report).length).toBe(
-          method === "blendp" ? 2 : report.question === "cell" && named(report)[0]![0] === null ? 2 : 3,
-        );
-        expect(named(report).length).toBe(size);
+        const ways = isApart && isNothing ? 1n : binomial(items - (isApart ? 2 : 1), size - 1);
+        const own = isApart && isNothing ? /^no listed/ : /^(the|one of the) .* it names$/;
+        const [numerator, denominator] = likelihoods.find(({ description }) => own.test(description))!.probability;
+        const groups = hundred(report);
+        expect(groups[0]!.count).toBeCloseTo(100 * nearest([numerator * ways * ONE, denominator * chance]), 6);
+        expect(groups.length).toBe(isApart || report.question === "cell" ? (isNothing ? 2 : 3) : 2);
+        expect(names.length).toBe(isApart && isNothing ? 1 : size);
+        // whoever names a set names as many items as it has
+        if (report.question !== "cell" && !isNothing) {
+          const [first, other = 0n] = coins;
+          const rest = items - (isApart ? 2 : 1);
+          expect(groups[0]!.count + rest * groups[1]!.count).toBeCloseTo(100 * size * nearest([ONE - other, ONE]), 6);
+          if (isApart) expect((rest + 1) * groups[2]!.count).toBeCloseTo(100 * size * nearest([ONE - first!, ONE]), 6);
+        }
+        seen.add(groups.length);
         device.close();
       }
     }
+    expect(seen).toEqual(new Set([2, 3]));
   });
 });

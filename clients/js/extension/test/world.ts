@@ -76,10 +76,11 @@ export class CollectorServer extends LocalServer {
     return this.campaigns.get(campaign)!.fake;
   }
 
-  async add(campaign: string, terms: Fields = {}, phase = "reporting"): Promise<FakeCollector> {
+  async add(campaign: string, terms: Fields = {}, phase = "reporting", manifest: Fields = {}): Promise<FakeCollector> {
     const days = phase === "opt-in" ? OPTING : REPORTING;
     const fake = await FakeCollector.new({ ...days, campaign, title: `What is searched: ${campaign}`, ...terms }, undefined, {
       published: dayFromNow(-8),
+      ...manifest,
     });
     if (this.campaigns.size) {
       fake.key = this.first.key;
