@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from blendp.curator.noisy_counts import TRIM_UNITS, WILDCARDS
@@ -208,6 +208,20 @@ class Parameters:
         if self.many_records is not None or mean_records is None:
             return bool(self.many_records)
         return many_are_better(mean_records, self.objective)
+
+    @property
+    def better_otherwise(self) -> str | None:
+        """Why another number of records would serve better, by what was said of people; None if it would not."""
+        if self.method == "published" or self.records_per_person is None or self.opt_in_records == AUTO:
+            return None
+        many = replace(self, opt_in_records=AUTO).many_records
+        if many == self.many_records:
+            return None
+        better = "all of them list more than one" if many else "one of each lists more than all of them"
+        return (
+            f"opt_in_records is {self.opt_in_records}, though a person has {self.records_per_person:g} records on "
+            f"average: {better} (opt_in_records auto)."
+        )
 
     @property
     def list_budget(self) -> Budget:

@@ -59,8 +59,8 @@ def make_outcome(
     weights[-1] = weights[:-1].sum() / 2 or 1.0
     truth = weights / weights.sum()
 
-    list_maker = ThresholdList(parameters.budget, parameters.opt_in_records)
-    cells_of_people = law.choice(head_list.cells, size=(estimating, parameters.opt_in_records), p=truth)
+    list_maker = ThresholdList(parameters.budget, parameters.max_opt_in_records)
+    cells_of_people = law.choice(head_list.cells, size=(estimating, parameters.max_opt_in_records), p=truth)
     noisy = add_noise(head_list, cells_of_people, list_maker.noise, random, parameters.wildcard)
     of_opt_in = opt_in_estimate(noisy, parameters.variance)
     randomiser = TwoStage(parameters.budget, head_list.cells_per_query, parameters.client_query_share)
