@@ -50,17 +50,17 @@ export function readCanonical(bytes: Uint8Array, what: string, format: string): 
   throw new ParameterError(what, `${bytes.length} bytes`, `canonical blendp/${format}/1`);
 }
 
-/** The values of exactly these fields, each checked; `format` is left aside. */
-export function checked(value: any, what: string, fields: Fields): any {
-  const sorted = (object: any): string => JSON.stringify(Object.keys(Object(object)).sort());
-  if (sorted(fields) !== sorted(value)) throw new ParameterError(what, value, `an object of ${sorted(fields)}`);
+/** The values of exactly these fields, each checked; those that may be left out are then as `usual`. */
+export function checked(value: any, what: string, fields: Fields, usual: any = {}): any {
+  const sorted = (object: any): string => JSON.stringify(Object.keys(object).sort());
+  if (sorted(fields) !== sorted({ ...usual, ...value })) throw new ParameterError(what, value, `an object of ${sorted(fields)}`);
   const result: any = {};
-  for (const name in fields) result[name] = fields[name]!(name, value[name], result);
+  for (const name in fields) result[name] = name in value ? fields[name]!(name, value[name], result) : usual[name];
   return result;
 }
 
 /** A document by the table of its fields, and its name. */
-export async function readDocument(bytes: Uint8Array, what: string, format: string, fields: Fields): Promise<any> {
+export async function readDocument(bytes: Uint8Array, what: string, format: string, fields: Fields, usual?: any): Promise<any> {
   const { format: _, ...value } = readCanonical(bytes, what, format);
-  return { ...checked(value, what, fields), sha256: await sha256(bytes) };
+  return { ...checked(value, what, fields, usual), sha256: await sha256(bytes) };
 }

@@ -30,6 +30,8 @@ export interface TermsFields extends Budget {
   readonly min_clients: number;
   readonly expected_clients: number;
   readonly participation: number;
+  readonly objective: string;
+  readonly records_per_person: number | null;
   /** The last days on which opt-in people's records, and clients' reports, may still be kept. */
   readonly records_kept_until: string;
   readonly reports_kept_until: string;
@@ -93,12 +95,17 @@ const FIELDS: Fields = {
   levels: whole(1, 2),
   normalise: choice("blendp-1", "none"),
   participation: (name, value) => requireNumber(name, value, 0, 1, 0),
+  objective: choice("long-list", "trends"),
+  records_per_person: (name, value) => requireNumber(name, value, 0, 1e9, 0),
 };
 
-export const readTerms = (bytes: Uint8Array): Promise<Terms> => readDocument(bytes, "terms", "terms", FIELDS);
+/** What terms leave out where it is so, which the checks above therefore refuse: one value has one spelling. */
+const USUAL = { objective: "balanced", records_per_person: null };
+
+export const readTerms = (bytes: Uint8Array): Promise<Terms> => readDocument(bytes, "terms", "terms", FIELDS, USUAL);
 
 /** Terms from the members of an object, checked. */
-export const termsOf = (value: unknown): TermsFields => checked(value, "terms", FIELDS);
+export const termsOf = (value: unknown): TermsFields => checked(value, "terms", FIELDS, USUAL);
 
 /** Whether two terms say the same. */
 export const isSameTerms = (one: any, other: any): boolean => Object.keys(FIELDS).every((name) => one[name] === other[name]);
