@@ -64,10 +64,10 @@ class RunRow:
     megabytes: float
 
 
-def make_log(path: Path, rows: int) -> int:
+def make_log(path: Path, rows: int, rows_per_user: int = ROWS_PER_USER) -> int:
     """Write a log of about so many rows, shuffled; gives how many."""
     ordered = path.with_suffix(".ordered.parquet")
-    written = population("aol", max(100, rows // ROWS_PER_USER), ROWS_PER_USER, SEED).write(ordered, overwrite=True)
+    written = population("aol", max(100, rows // rows_per_user), rows_per_user, SEED).write(ordered, overwrite=True)
     config: dict[str, str | bool | int | float | list[str]] = {
         "temp_directory": str(path.parent / "spill"),
         "memory_limit": "8GB",

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from blendp.cli.console import print_json, results, steps, tell_quality
 from blendp.cli.options import OPT_IN_SHARE, output, privacy
 from blendp.cli.options import method as how
-from blendp.errors import require_choice
+from blendp.errors import ParameterError, require_choice
 from blendp.evaluation.planner import HeadLaw, Target, overview
 from blendp.logs import read_log
 from blendp.logs.synthetic import NAMES, USERS
@@ -22,6 +22,8 @@ EXAMPLES = """Examples:
 - `blendp plan`
 - `blendp plan --users 2000000 --opt-in 0.02 --epsilon 2 --delta 1e-8 --size 100`
 - `blendp plan --like yandex --delta 1e-7 --size 500 --target-l1 0.1 --out plan`
+- `blendp plan --records-per-person 20 --target-size 200 --size 0`
+- `blendp plan --records-per-person 20 --objective long-list --no-habits`
 - `blendp plan --like log.csv --method blendp --target-size 50 --json`
 """
 
@@ -41,7 +43,19 @@ def plan(
     delta: Annotated[float, privacy(help="By how much a probability may exceed that; far below 1/users.")] = (
         Parameters.delta
     ),
+    records_per_person: Annotated[
+        float | None, how(help="Mean number of records a person has: 1 if none is said, or the log's own.")
+    ] = Parameters.records_per_person,
+    habits: Annotated[
+        bool, how("--habits/--no-habits", help="Whether some people return to a favourite, as real people do.")
+    ] = True,
     method: Annotated[str, how(help="both, blendp or published.")] = BOTH,
+    opt_in_records: Annotated[
+        str, how(help="blendp: records of an opt-in user that count: 1, many (all) or auto, whichever lists more.")
+    ] = str(Parameters.opt_in_records),
+    objective: Annotated[
+        str, how(help="blendp: what is to be best: balanced, long-list, or trends (frequent queries).")
+    ] = Parameters.objective,
     size: Annotated[int, how(help="M: records in the final list; 0 keeps all.")] = Parameters.size or 0,
     target_l1: Annotated[
         float | None,
@@ -54,13 +68,21 @@ def plan(
 ) -> None:
     """Predict list, L1, NDCG and errors of a release, and what reaches a target. No population is run.
 
-    Everything follows from how probable records are: those of a population like AOL's or Yandex's, or of a log of
-    yours, and then the plan is NOT PRIVATE, for the eyes of those who hold the log. Both methods stand side by side,
-    over several opt-in shares.
+    Everything follows from how probable records are and how many a person has: those of a population like AOL's or
+    Yandex's, or of a log of yours, and then the plan is NOT PRIVATE, for the eyes of those who hold the log. Both
+    methods stand side by side, over several opt-in shares.
     """
     require_choice("method", method, (BOTH, *METHODS))
     methods = METHODS if method == BOTH else (method,)
-    parameters = [Parameters(epsilon=epsilon, delta=delta, size=size or None, method=name) for name in methods]
+    common: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "size": size or None}
+    only_blendp: dict[str, Any] = {
+        "opt_in_records": int(opt_in_records) if opt_in_records.isdecimal() else opt_in_records,
+        "records_per_person": records_per_person,
+        "objective": objective,
+    }
+    parameters = [Parameters(method=name, **common, **(only_blendp if name == "blendp" else {})) for name in methods]
+    if like not in NAMES and not habits:
+        raise ParameterError("habits", False, "left out with a log", "Its people have habits of their own.")
     asked = target_l1 is not None or target_size is not None
     target = Target.of(target_l1, target_size, size or None) if asked else None
     if out is not None:
@@ -68,7 +90,10 @@ def plan(
     with steps(1 + len(parameters) * (2 if asked else 1) + (out is not None)) as bar:
         bar.start("reading the law of records")
         log = None if like in NAMES else read_log([Path(like)], progress=bar.rows_read)
-        law = HeadLaw.of_population(like) if log is None else HeadLaw.of_truth(log.truth(), log.levels)
+        if log is None:
+            law = HeadLaw.of_population(like, records_per_person=records_per_person or 1.0, habits=habits)
+        else:
+            law = HeadLaw.of_log(log)
         people = users if users is not None else USERS[like] if log is None else log.users
         name = f"the {like} population" if log is None else Path(like).name
         view = overview(law, people, opt_in, parameters, target, like=name, private=log is None, progress=bar.start)

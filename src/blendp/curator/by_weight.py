@@ -29,6 +29,7 @@ _ROUNDS = 25
 _FEW = 8  # records below which nothing is learnt
 _ADDED = 0.7  # c
 _USUAL = 0.3  # h
+_CAUTION = 4  # times h^2 is taken: what habits do to weights they do to numbers, too
 _LEAST, _MOST = 0.15, 1.5  # of h
 _SLOPES = (0.5, 2.5)
 
@@ -47,12 +48,16 @@ class Prediction(NamedTuple):
     common: Array
 
 
-def people_by_weight(people: Array, noise: Array, dispersion: float, weights: Array, weight_noise: float) -> Prediction:
+def people_by_weight(
+    people: Array, noise: Array, dispersion: float, weights: Array, weight_noise: float, alike: Array
+) -> Prediction:
     """The prediction for every record.
 
     where:
         people, noise, dispersion  are z and what v is made of: dispersion L + noise,
-        weights, weight_noise      are W and s, in the weight of one person who has no other record.
+        weights, weight_noise      are W and s, in the weight of one person who has no other record,
+        alike                      is how many listed records have the same query: people's habits are about queries,
+                                   so these differ from their predictions together, and h^2 is multiplied by it.
     """
     weights = np.maximum(weights, 1e-3)
     of_weight = (weight_noise / weights) ** 2 + _ADDED / weights
@@ -79,4 +84,4 @@ def people_by_weight(people: Array, noise: Array, dispersion: float, weights: Ar
         usual = 2 / _USUAL**4
         square = (float((known * unexplained).sum()) + usual * _USUAL**2) / (float(known.sum()) + usual)
         square = float(np.clip(square, _LEAST**2, _MOST**2)) if learns else _USUAL**2
-    return Prediction(np.asarray(expected), np.sqrt(2 * square + of_weight + unsure), np.asarray(common))
+    return Prediction(np.asarray(expected), np.sqrt(_CAUTION * square * alike + of_weight + unsure), np.asarray(common))

@@ -50,8 +50,14 @@ def counts_of_shares(
     dispersions = (released.cell_dispersion, released.query_dispersion)
     cells, queries = (min(max(each / SHARE_GRID / total, 0.01), 1.0) for each in dispersions)
     records = candidates.record_cells
+    rows = candidates.query_of_cell[records]
     of_records = people_by_weight(
-        people[records], noise[records], cells, weights / GRID, float(mechanism.list_noise.sigma) / GRID
+        people[records],
+        noise[records],
+        cells,
+        weights / GRID,
+        float(mechanism.list_noise.sigma) / GRID,
+        np.bincount(rows)[rows].astype(np.float64),
     )
     prediction = Prediction(*(np.full(candidates.cells, np.nan) for _ in of_records))
     for whole, values in zip(prediction, of_records, strict=True):

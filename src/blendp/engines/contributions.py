@@ -16,7 +16,7 @@ from blendp.engines.quality import LogQuality
 from blendp.engines.records import RecordTable
 from blendp.engines.second_look import SecondLook
 from blendp.engines.usable import RowRule
-from blendp.errors import ParameterError
+from blendp.errors import LogError, ParameterError
 from blendp.headlist import HeadList
 from blendp.mechanisms.filtered_union import Holdings
 from blendp.normalise import query_sql, url_sql, user_sql
@@ -28,7 +28,7 @@ _WHO = "Give the people by their rows in records."
 _PEOPLE = """
     CREATE TEMP TABLE people AS
         SELECT (dense_rank() OVER (ORDER BY hash(name), name) - 1)::INTEGER AS user_id, * EXCLUDE (name)
-        FROM (SELECT {name} AS name, * EXCLUDE (rows) FROM drawn WHERE {somebody});
+        FROM (SELECT {name} AS name, * EXCLUDE ({unused}) FROM drawn WHERE {somebody});
     DROP TABLE drawn;
 """
 
@@ -74,7 +74,7 @@ class Contributions:
         different  is the same for a choice among the user's different records: for a list, on which each stands once;
                  None if that was not asked for,
         opt_in   says of every user whether all their rows choose to trust the curator; None if the log is silent,
-        record_counts  is how many occurrences every user has, of which ``records`` are a choice,
+        record_counts  is how many occurrences every user has, of which ``records`` are a choice; never released,
         quality  is the fate of the log's rows.
     """
 
@@ -107,7 +107,8 @@ class Contributions:
         With ``gather`` the log can be asked for people's holdings later (:mod:`blendp.engines.second_look`); until then
         the ids of users are kept.
         """
-        connection.execute(_PEOPLE.format(name=user_sql("person"), somebody=rule.names_somebody))
+        unused = "rows, person" if gather is None else "rows"
+        connection.execute(_PEOPLE.format(name=user_sql("person"), somebody=rule.names_somebody, unused=unused))
         counts = "SELECT coalesce(max(user_id) + 1, 0), count(*) FROM people"
         users, spellings = connection.execute(counts).fetchall()[0]
         facts = connection.execute(_FACTS).fetchnumpy()
@@ -164,7 +165,10 @@ class Contributions:
             raise ParameterError("who", [int(who.min()), int(who.max())], f"from 0 to {self.users - 1}", _WHO)
         if self._look is None:
             raise ParameterError("holdings", False, "True when drawing", "Ask for it while the log is drawn from.")
-        return self._look(who, key)
+        holdings = self._look(who, key)
+        if not np.array_equal(holdings.totals, self.record_counts[who]):
+            raise LogError("The log changed while it was read: draw from one that stays as it is.")
+        return holdings
 
     def texts(self, ids: NDArray[np.int64]) -> list[tuple[str, str | None]]:
         """The query and URL of these records, in their order."""

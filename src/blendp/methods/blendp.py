@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 
 from blendp.arrays import Ids
@@ -46,7 +44,7 @@ def publish(people: People, parameters: Parameters, random: Random, progress: Pr
     """List and counts from the opt-in group."""
     progress("making the head list")
     mean = _mean_records(people, parameters, random)
-    list_maker = blendp_list_maker(parameters, people.levels, many=parameters.uses_many(mean))
+    list_maker = blendp_list_maker(parameters, people.levels, many=parameters.uses_many(mean, people.sizes.head_list))
     if isinstance(list_maker, FilteredUnion):
         counts = _many_records(people, list_maker, random)
     else:
@@ -111,8 +109,7 @@ def _mean_records(people: People, parameters: Parameters, random: Random) -> flo
     """The noisy mean number of records of the people who make the list, where it decides how that is done."""
     if parameters.many_records is not None:
         return None
-    epsilon = Fraction(parameters.epsilon) - Fraction(parameters.list_budget.epsilon)
-    return noisy_mean_records(people.record_counts(), epsilon, random)
+    return noisy_mean_records(people.record_counts(), parameters.mean_epsilon, random)
 
 
 def _many_records(people: People, list_maker: FilteredUnion, random: Random) -> OptInCounts:

@@ -45,6 +45,10 @@ _KNOWN_DISPERSION = 0.05  # the standard deviation up to which a dispersion is t
 _REMEDY = "Read what Listed.to_bytes wrote, unchanged, or make the list anew."
 
 
+ListMaker = ThresholdList | AsymmetricList | FilteredUnion
+"""What makes the list, in one method or the other."""
+
+
 @lru_cache(maxsize=64)
 def published_list_maker(parameters: Parameters) -> ThresholdList:
     """The published method's mechanism for the list, derived once."""
@@ -103,6 +107,7 @@ class Listed:
             )
         else:
             _require(self.released.record_noise, self._record_noise, "with the noise of the parameters")
+            _require(self.released.prediction is not None, self.many_records, "a prediction where many records count")
 
     @property
     def _record_noise(self) -> AsymmetricLaplace | None:
@@ -123,7 +128,7 @@ class Listed:
     @property
     def many_records(self) -> bool:
         """Whether the list was made of many records of each person."""
-        return self.parameters.uses_many(self.mean_records)
+        return self.parameters.uses_many(self.mean_records, self.list_users)
 
     @property
     def dispersion(self) -> float | None:
@@ -136,7 +141,7 @@ class Listed:
         return released.dispersion if deviation <= _KNOWN_DISPERSION * listed else None
 
     @property
-    def list_maker(self) -> ThresholdList | AsymmetricList | FilteredUnion:
+    def list_maker(self) -> ListMaker:
         """The mechanism that made the list."""
         if isinstance(self.released, NoisyCounts):
             return published_list_maker(self.parameters)

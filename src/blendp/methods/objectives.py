@@ -30,9 +30,9 @@ class Objective:
 
 _AIMS: Mapping[str, Objective] = MappingProxyType(
     {
-        "balanced": Objective(0.2, 0.3, "both", 5.0),
-        "long-list": Objective(0.3, 0.4, "records", 4.0),
-        "trends": Objective(0.15, 0.2, "queries", 6.0),
+        "balanced": Objective(0.15, 0.25, "both", 6.3),
+        "long-list": Objective(0.3, 0.4, "records", 4.8),
+        "trends": Objective(0.1, 0.2, "queries", 8.5),
     }
 )
 

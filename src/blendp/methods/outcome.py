@@ -84,7 +84,7 @@ class Outcome:
     @property
     def many_records(self) -> bool:
         """Whether the list was made of many records of each opt-in person (blendp method)."""
-        return self.parameters.uses_many(self.mean_records)
+        return self.parameters.uses_many(self.mean_records, self.groups.head_list)
 
     @property
     def how_listed(self) -> str:

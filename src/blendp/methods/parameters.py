@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, fields, replace
+from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
+from blendp.curator.mean_records import mean_noise
 from blendp.curator.noisy_counts import TRIM_UNITS, WILDCARDS
 from blendp.errors import ParameterError, require_choice, require_count, require_number
 from blendp.estimate.group import VARIANCES
@@ -23,8 +27,6 @@ AUTO, MANY = "auto", "many"
 
 MEAN_SHARE = 0.02
 """The part of epsilon for the mean number of records a person, where it decides and nobody has said it."""
-
-_LEAST_EPSILON = 0.1  # below, the noise of the filtered union has no table
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,7 @@ class Parameters:
     def __post_init__(self) -> None:
         """Refuse what is out of range or belongs to the other method, one clear sentence each."""
         require_choice("method", self.method, METHODS)
+        Budget(self.epsilon, self.delta)
         if self.size is not None:
             require_count(
                 "size", self.size, min_value=1, remedy="Ask for at least one record; None (--size 0) keeps all."
@@ -191,7 +194,7 @@ class Parameters:
     def list_maker(self, levels: int = 2, *, many: bool = False) -> AsymmetricList | FilteredUnion:
         """The blendp method's mechanism for the list of a log with so many levels, of one record a person or many."""
         if many:
-            return FilteredUnion(self.list_budget, *list_shares(self.objective))
+            return _filtered_union(self.list_budget, *list_shares(self.objective))
         return AsymmetricList(self.list_budget, wildcards=levels == 2 and not self.holds_out)
 
     @property
@@ -199,15 +202,24 @@ class Parameters:
         """Whether the list is made of many records of each person (blendp method); None if a noisy mean decides."""
         if self.opt_in_records != AUTO:
             return self.opt_in_records == MANY
-        if self.method == "published" or self.holds_out or self.epsilon < _LEAST_EPSILON:
+        if self.method == "published" or self.holds_out or not _has_room(self.epsilon, self.delta, self.objective):
             return False
         return None if self.records_per_person is None else many_are_better(self.records_per_person, self.objective)
 
-    def uses_many(self, mean_records: float | None) -> bool:
-        """Whether the list is made of many records of each person, once the mean is known where it decides."""
+    def uses_many(self, mean_records: float | None, people: int) -> bool:
+        """Whether the list is made of many records of each person, once the mean is known where it decides.
+
+        A noisy mean of few people says little: it has to be two standard errors above what it takes.
+        """
         if self.many_records is not None or mean_records is None:
             return bool(self.many_records)
-        return many_are_better(mean_records, self.objective)
+        error = math.sqrt(mean_noise(self.mean_epsilon).variance) / max(people, 1)
+        return many_are_better(mean_records - 2 * error, self.objective)
+
+    @property
+    def mean_epsilon(self) -> Fraction:
+        """What the noisy mean number of records costs; nothing where it does not decide."""
+        return Fraction(self.epsilon) - Fraction(self.list_budget.epsilon)
 
     @property
     def better_otherwise(self) -> str | None:
@@ -275,6 +287,17 @@ class Parameters:
         size = "all records" if self.size is None else f"{self.size} {self.trim_unit}s"
         several = f", {self.opt_in_records} records of an opt-in user" if self.opt_in_records not in (1, AUTO) else ""
         return f"{self.method} {self.budget}, list of {size}{several}"
+
+
+@lru_cache(maxsize=64)
+def _filtered_union(budget: Budget, filter_share: float, list_share: float) -> FilteredUnion:
+    return FilteredUnion(budget, filter_share, list_share)
+
+
+@lru_cache(maxsize=64)
+def _has_room(epsilon: float, delta: float, objective: str) -> bool:
+    """Whether the filtered union can be drawn with this budget, the noisy mean paid."""
+    return FilteredUnion.has_room(Budget(epsilon * (1 - MEAN_SHARE), delta), *list_shares(objective))
 
 
 def _require_share(name: str, value: float, remedy: str) -> None:

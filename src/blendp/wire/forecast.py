@@ -35,6 +35,12 @@ class ListForecast(Message):
     people_needed: Count | None
     """The least number of people with which that chance may be taken."""
 
+    records_per_person: float | None
+    """How many records a person is taken to have on average; null where one record of each counts."""
+
+    with_one_record: float | None
+    """The mean number of records if everybody has one, where nobody has said how many they have; null elsewhere."""
+
 
 class ForecastAnswer(ListForecast):
     """A forecast in numbers and in a sentence; ``caution`` is why not to make this list now, null if nothing speaks
@@ -71,7 +77,8 @@ class CampaignPlan(Message):
     like: str
     list_forecast: ForecastAnswer = msgspec.field(name="list")
     errors: list[PlannedError]
-    """Empty where no plan tells: with several records of a person, or where no record is expected on the list."""
+    """Empty where no plan tells: with several records of a person in the published method, or where no record is
+    expected on the list."""
 
     sentence: str | None
     """How well the most popular record will be known."""

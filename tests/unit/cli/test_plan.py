@@ -54,7 +54,19 @@ def test_json_has_everything_and_can_be_repeated() -> None:
     code, shown, _ = blendp(*options)
     assert code == 0
     printed = json.loads(shown)
-    assert set(printed) == {"private", "like", "people", "opt_in", "plans", "sweep", "target", "out"}
+    assert set(printed) == {
+        "private",
+        "like",
+        "people",
+        "records_per_person",
+        "opt_in",
+        "plans",
+        "sweep",
+        "other_way",
+        "target",
+        "out",
+    }
+    assert (printed["records_per_person"], printed["other_way"]) == (1, None)
     assert (printed["private"], printed["people"], printed["opt_in"], printed["out"]) == (True, 100_000, 0.04, None)
     assert set(printed["plans"]) == {"blendp", "published"}
     assert set(printed["plans"]["blendp"]) == {
@@ -74,6 +86,7 @@ def test_json_has_everything_and_can_be_repeated() -> None:
         "errors",
         "clients_per_opt_in_user",
         "draws",
+        "many_records",
     }
     assert [row["opt_in"] for row in printed["sweep"]["blendp"]] == [0.005, 0.01, 0.02, 0.03, 0.04, 0.05, 0.1]
     assert printed["plans"]["blendp"]["errors"]["50"] is None
@@ -95,6 +108,44 @@ def test_a_log_is_read_and_its_plan_is_not_private(tmp_path: Path) -> None:
     code, shown, _ = blendp("--like", str(tmp_path / "log.csv"), "--users", "90000", "--json")
     assert json.loads(shown)["private"] is False
     assert json.loads(shown)["people"] == 90_000
+
+
+def test_people_with_many_records_have_their_list_made_of_all() -> None:
+    options = ("--method", "blendp", "--size", "30", "--users", "100000")
+    code, shown, _ = blendp(*options, "--records-per-person", "20")
+    assert code == 0
+    assert "aol population, with 20 records each on average: 5,000 opt in" in shown
+    assert "all records" in shown
+    assert "Leave --opt-in-records at auto: with all records of each opt-in person" in shown
+    few, many, plain = (
+        json.loads(blendp(*options, "--json", "--records-per-person", *mean)[1])
+        for mean in (("2",), ("20",), ("20", "--no-habits"))
+    )
+    assert [one["plans"]["blendp"]["many_records"] for one in (few, many, plain)] == [False, True, True]
+    assert [one["other_way"]["many_records"] for one in (few, many, plain)] == [True, False, False]
+    lengths = [one["plans"]["blendp"]["candidate_records"] for one in (few, many, plain)]
+    assert lengths == sorted(lengths)
+    assert few["other_way"]["candidate_records"] < lengths[0]
+
+
+def test_a_plan_below_the_crossing_says_that_one_record_is_better() -> None:
+    code, shown, _ = blendp("--method", "blendp", "--users", "100000", "--records-per-person", "2")
+    assert code == 0
+    assert "one record each" in shown
+    assert "Leave --opt-in-records at auto: with all records of each opt-in person" in shown
+    code, shown, _ = blendp(
+        "--method", "blendp", "--users", "100000", "--records-per-person", "2", "--opt-in-records", "many"
+    )
+    assert (code, "Say --opt-in-records 1:" in shown) == (0, True)
+
+
+def test_a_log_has_its_own_people(tmp_path: Path) -> None:
+    population("aol", 4_000, 12.0, seed=1, habits=True).write(tmp_path / "log.csv")
+    options = ("--like", str(tmp_path / "log.csv"), "--method", "blendp", "--opt-in", "0.5", "--users", "40000")
+    printed = json.loads(blendp(*options, "--json")[1])
+    assert printed["records_per_person"] == pytest.approx(12, rel=0.05)
+    assert printed["plans"]["blendp"]["many_records"]
+    assert printed["private"] is False
 
 
 def test_a_page_is_written_whole_and_never_over_another(tmp_path: Path) -> None:
@@ -132,6 +183,14 @@ def test_one_method_may_reach_what_the_other_does_not() -> None:
         (("--opt-in", "1.5"), 2, "--opt-in = 1.5"),
         (("--epsilon", "0"), 2, "--epsilon = 0.0"),
         (("--like", "nowhere.csv"), 3, "nowhere.csv does not exist"),
+        (
+            ("--like", "nowhere.csv", "--no-habits"),
+            2,
+            "--habits = False is not allowed: it must be left out with a log",
+        ),
+        (("--records-per-person", "2000"), 2, "--records-per-person = 2000.0"),
+        (("--objective", "fame"), 2, "--objective = 'fame'"),
+        (("--opt-in-records", "7"), 2, "--opt-in-records = 7"),
         (("--size", "0", "--users", "1000000000"), 2, "--size = None is not allowed: it must be at most 5000"),
     ],
 )

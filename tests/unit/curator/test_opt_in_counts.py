@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from blendp.curator import NoisyCounts, OptInCounts, counts_of_hold_out, counts_of_list, counts_of_union
+from blendp.curator import NoisyCounts, OptInCounts, counts_of_hold_out, counts_of_list
 from blendp.errors import ParameterError
-from blendp.estimate.opt_in import counts_estimate
 from blendp.headlist import HeadList
-from blendp.mechanisms import AsymmetricList, DiscreteLaplace, WeightedUnion
+from blendp.mechanisms import AsymmetricList, DiscreteLaplace
 from blendp.privacy import Budget
 from blendp.randomness import SimulationRandom
 
@@ -119,65 +118,6 @@ def test_the_noise_after_trimming_is_as_stated() -> None:
     true = np.array([500, 120, 400, 300, 140, 540])
     assert np.abs((seen.mean(axis=0) - true) / np.sqrt(stated / len(samples))).max() < 4.5
     assert seen.var(axis=0) == pytest.approx(stated, rel=0.15)
-
-
-def test_the_counts_of_a_union_are_in_people() -> None:
-    m = 4
-    mechanism = WeightedUnion(Budget(50, 1e-5), m)
-    # 2000 people: half with four times a1, half with a1, a2, c1 and something else
-    cells = np.array([[0, 0, 0, 0], [0, 1, 5, 9]] * 1_000)
-    counts = counts_of_union(LIST, cells, mechanism, SimulationRandom(2))
-    noise = mechanism.count_noise.variance / m**2
-    assert np.allclose(counts.noise_variance[:-1], noise)
-    assert counts.noise_variance[-1] == pytest.approx(9 * noise)
-    true = np.array([1_250, 250, 0, 0, 0, 250, 0, 0, 0, 250])
-    assert np.abs(counts.people - true).max() < 5 * np.sqrt(9 * noise)
-    assert counts.people.sum() == pytest.approx(2_000)
-    # cells: (16 + 1 + 1 + 1)/16 a pair; queries: (16 + 4 + 1)/16; people in listed cells: 1.75 a pair
-    assert counts.dispersion == pytest.approx(19 / 16 / 1.75, abs=0.02)
-    assert counts.query_dispersion == pytest.approx(21 / 16 / 1.75, abs=0.02)
-    assert counts.selected_above is None
-    assert counts.record_noise is None
-    assert counts.min_people == mechanism.min_people / 2
-
-
-@pytest.mark.parametrize(("row", "dispersion"), [([0, 0, 0], 1.0), ([0, 1, 5], 1 / 3)], ids=["alike", "unlike"])
-def test_the_dispersion_is_between_one_record_and_all(row: list[int], dispersion: float) -> None:
-    """1 where all records of a person are one, 1/m where they are all different; noise cannot lead out of that."""
-    mechanism = WeightedUnion(Budget(1, 1e-5), 3)
-    for seed in range(20):
-        counts = counts_of_union(LIST, np.array([row] * 30), mechanism, SimulationRandom(seed))
-        assert 1 / 3 <= counts.dispersion <= 1
-        assert 1 / 3 <= counts.query_dispersion <= 1
-    sure = counts_of_union(LIST, np.array([row] * 300_000), mechanism, SimulationRandom(1))
-    assert sure.dispersion == pytest.approx(dispersion, abs=0.01)
-
-
-@pytest.mark.statistical
-def test_the_variance_with_several_records_of_a_person_is_the_stated_one() -> None:
-    """People with records that are alike: the claimed variance of a count is that of simulation, also of queries.
-
-    phi p (1 - p) is a little more than the exact p (phi - p), which one phi for all cells could make negative.
-    """
-    m, users, random, generator = 3, 500, SimulationRandom(4), np.random.default_rng(4)
-    mechanism = WeightedUnion(Budget(8, 1e-5), m)
-    taste = np.array([0.1, 0.05, 0.02, 0.03, 0.01, 0.04, 0.02, 0.01, 0.02, 0.7])
-    cells, queries, claimed, claimed_queries = [], [], [], []
-    for _ in range(1_200):
-        first, others = generator.choice(10, users, p=taste), generator.choice(10, (users, m), p=taste)
-        rows = np.where(generator.random((users, m)) < 0.5, first[:, None], others)
-        estimate = counts_estimate(counts_of_union(LIST, rows, mechanism, random))
-        cells.append(estimate.cells.probability)
-        queries.append(estimate.queries.probability)
-        claimed.append(estimate.cells.variance)
-        claimed_queries.append(estimate.queries.variance)
-    truth = np.bincount(LIST.query_of_cell, weights=taste)
-    for drawn, said, true in ((cells, claimed, taste), (queries, claimed_queries, truth)):
-        spread = np.var(drawn, axis=0)
-        assert np.abs((np.mean(drawn, axis=0) - true) / np.sqrt(spread / len(drawn))).max() < 4.5
-        ratio = np.mean(said, axis=0)[:-1] / spread[:-1]
-        assert 0.85 < ratio.min() < ratio.max() < 1.3
-        assert 1 < np.mean(said, axis=0)[:-1].sum() / spread[:-1].sum() < 1.2
 
 
 def test_the_counts_of_people_who_were_held_out() -> None:

@@ -11,15 +11,19 @@ import pyarrow.parquet as pq
 import pytest
 from scipy import stats
 
+from blendp.arrays import Ids
 from blendp.engines import Contributions
 from blendp.engines.spark import SparkLog, SparkSettings, spark_session
 from blendp.engines.usable import RowRule
 from blendp.errors import EngineError, LogError, ParameterError
 from blendp.logs import Columns, open_log, open_spark_log
+from blendp.mechanisms import Holdings
+from blendp.mechanisms.filtered_union import MAX_DIFFERENT
 from blendp.methods import Parameters, run
 from blendp.methods.people import LogPeople
 from blendp.randomness import SimulationRandom
 from tests.support import KnownKey
+from tests.unit.engines.test_second_look import same as same_holdings
 from tests.unit.engines.test_staged import BROKEN, binary, write
 
 if TYPE_CHECKING:
@@ -77,6 +81,29 @@ def skewed(folder: Path, rows: int = 12_000, parts: int = 6) -> Path:
     return folder
 
 
+def hold_the_same(spark: Contributions, embedded: Contributions, who: Ids, key: int) -> Holdings:
+    """What these people hold, which both engines say with the same numbers."""
+    holdings, other = (drawn.holdings(who, key) for drawn in (spark, embedded))
+    same_holdings(holdings, other)
+    same(spark, embedded)
+    np.testing.assert_array_equal(spark.record_counts, embedded.record_counts)
+    return holdings
+
+
+def test_the_same_people_hold_the_same_on_both_engines(tmp_path: Path) -> None:
+    log = skewed(tmp_path / "log")
+    spark, embedded = both(log, 1, 20)
+    before = spark.distinct_records
+    holdings = hold_the_same(spark, embedded, np.arange(0, spark.users, 2), 5)
+    assert spark.distinct_records > before
+    everybody = hold_the_same(spark, embedded, np.arange(spark.users), 6)
+    assert everybody.different.max() > MAX_DIFFERENT
+    assert (~everybody.kept).sum() == everybody.different.max() - MAX_DIFFERENT
+    assert everybody.totals.sum() == 12_000
+    at_random = open_spark_log(str(log), ANY).draw(1, 21)
+    np.testing.assert_array_equal(at_random.holdings(np.arange(0, spark.users, 2), 5).totals, holdings.totals)
+
+
 @pytest.mark.parametrize("per_user", [1, 4])
 def test_the_same_key_draws_the_same_on_both_engines(tmp_path: Path, per_user: int) -> None:
     log = skewed(tmp_path / "log")
@@ -128,7 +155,9 @@ def test_a_random_draw_is_fair_and_follows_its_key(tmp_path: Path) -> None:
 @pytest.mark.parametrize("per_user", [1, 3])
 def test_broken_rows_are_the_same_rows(tmp_path: Path, per_user: int) -> None:
     path = write(tmp_path / "log.parquet", BROKEN)  # type: ignore[arg-type]
-    same(*both(path, per_user, 3, max_broken=1.0))
+    drawn = both(path, per_user, 3, max_broken=1.0)
+    same(*drawn)
+    assert hold_the_same(*drawn, np.arange(10), 1).totals.sum() == 3
     with pytest.raises(LogError, match="10 of 13 rows"):
         open_spark_log(str(path), ANY).draw(per_user, 1)
 
@@ -137,7 +166,9 @@ def test_broken_rows_are_the_same_rows(tmp_path: Path, per_user: int) -> None:
 def test_texts_that_are_not_utf_8(tmp_path: Path, per_user: int) -> None:
     table = pa.table({"user": binary([b"a", b"\xff", b"c"]), "query": binary([b"good", b"x", b"caf\xe9"])})
     pq.write_table(table, tmp_path / "log.parquet")
-    same(*both(tmp_path / "log.parquet", per_user, 3, max_broken=1.0, different=per_user > 1))
+    drawn = both(tmp_path / "log.parquet", per_user, 3, max_broken=1.0, different=per_user > 1)
+    same(*drawn)
+    assert sorted(hold_the_same(*drawn, np.arange(2), 1).totals.tolist()) == [0, 1]
     for key in (0, 1 << 63, (1 << 64) - 1):
         assert open_spark_log(str(tmp_path / "log.parquet"), ANY, max_broken=1.0).draw(per_user, key).users == 2
 
@@ -152,6 +183,7 @@ def test_columns_of_one_level_and_opt_in_marks(tmp_path: Path, kind: pa.DataType
     assert spark.levels == 1
     assert spark.opt_in is not None
     assert int(spark.opt_in.sum()) == 2
+    assert hold_the_same(spark, embedded, np.flatnonzero(spark.opt_in), 1).totals.sum() == 3
 
 
 def test_mistakes_get_a_sentence(tmp_path: Path) -> None:
@@ -181,10 +213,13 @@ def test_mistakes_get_a_sentence(tmp_path: Path) -> None:
 def test_a_file_that_goes_away_in_between(tmp_path: Path, spark: SparkSession) -> None:
     path = write(tmp_path / "log.parquet", [("a", "q", "u")])
     log = SparkLog(spark, [str(path)], {"user": "user", "query": "query"}, RowRule(1, False, "none"), 0.0)
-    assert log.draw(1, 1).users == 1
+    drawn = log.draw(1, 1)
+    assert drawn.users == 1
     path.unlink()
     with pytest.raises(LogError, match=r"log\.parquet"):
         log.draw(1, 1)
+    with pytest.raises(LogError, match=r"log\.parquet"):
+        drawn.holdings(np.arange(1), 1)
 
 
 def test_the_session_there_is_is_used(spark: SparkSession) -> None:

@@ -59,7 +59,7 @@ def drawn(people: int = 4_000, mean: float = 5.0) -> OptInHoldings:
 
 
 def test_groups_rows_and_holdings_fit_each_other() -> None:
-    parameters = Parameters(opt_in_records=4, head_list_share=0.9)
+    parameters = Parameters(method="published", opt_in_records=4, head_list_share=0.9)
     people = drawn().ask(parameters, SimulationRandom(4))
     assert people.sizes == GroupSizes(900, 100, 3_000)
     assert people.list_records().shape == (900, 4)
@@ -67,15 +67,14 @@ def test_groups_rows_and_holdings_fit_each_other() -> None:
     assert holdings.people == 900
     assert people.record_counts().tolist() == holdings.totals.tolist()
     pairs = set(zip(holdings.owner.tolist(), holdings.record.tolist(), strict=True))
-    for rows in (people.list_records(), people.occurrences[:900]):
-        assert {(person, record) for person, row in enumerate(rows.tolist()) for record in row} <= pairs
-    assert all(len(set(row)) == min(4, d) for row, d in zip(people.list_records(), holdings.different, strict=True))
+    rows = people.list_records().tolist()
+    assert {(person, record) for person, row in enumerate(rows) for record in row} <= pairs
     assert drawn().ask(Parameters(), SimulationRandom(4)).sizes.estimate == 0
     assert (people.levels, people.distinct_records) == (2, people.drawn.law.log.distinct_records)
 
 
 def test_cells_are_those_of_the_rows() -> None:
-    parameters = Parameters(opt_in_records=4, head_list_share=0.9)
+    parameters = Parameters(method="published", opt_in_records=4, head_list_share=0.9)
     random = SimulationRandom(4)
     people = drawn().ask(parameters, random)
     head_list = simulate_people(people, parameters, random).head_list
@@ -118,7 +117,7 @@ def at_once(people: Population, parameters: Parameters, seed: int) -> tuple[floa
 @pytest.mark.statistical
 def test_results_are_those_of_logs() -> None:
     """Length of the list and estimates of a popular query have the same law on logs of the same population."""
-    ways = [Parameters(opt_in_records=records, epsilon=3.0, size=12) for records in (1, 5)]
+    ways = [Parameters(opt_in_records=records, epsilon=3.0, size=12) for records in (1, "many")]
     users, runs = 6_000, 25
     logs = [log_of_table(Population("aol", users, 5.0, seed, habits=True).table()) for seed in range(runs)]
     for way in ways:
@@ -128,8 +127,8 @@ def test_results_are_those_of_logs() -> None:
         people = Population("aol", users, 5.0, habits=True)
         drawn_anew = [at_once(people, way, 1_000 + seed) for seed in range(runs)]
         for one, other in zip(np.transpose(on_logs), np.transpose(drawn_anew), strict=True):
-            assert stats.ttest_ind(one, other, equal_var=False).pvalue > 0.002
-            assert stats.ks_2samp(one, other).pvalue > 0.002
+            assert stats.ttest_ind(one, other, equal_var=False).pvalue > 0.002 / 16  # so many are asked
+            assert stats.ks_2samp(one, other).pvalue > 0.002 / 16
     fewer = Population("aol", users, 1.5, habits=True)
     lengths = [at_once(fewer, ways[1], 2_000 + seed)[0] for seed in range(runs)]
     assert stats.ttest_ind([one[0] for one in on_logs], lengths, equal_var=False).pvalue < 1e-6

@@ -66,7 +66,7 @@ def like(name: str) -> HeadLaw:
 )
 def test_a_plan_is_what_simulation_gives(method: str, epsilon: float, opt_in: float) -> None:
     """Within a tenth, or within what so few runs can tell."""
-    parameters = Parameters(method=method, epsilon=epsilon)
+    parameters = Parameters(method=method, epsilon=epsilon, opt_in_records=1)
     people, random = people_law(), SimulationRandom(3)
     runs = []
     for _ in range(RUNS):
@@ -267,7 +267,7 @@ def test_what_is_out_of_reach_is_said() -> None:
 @pytest.mark.parametrize(
     ("changes", "name"),
     [
-        ({"opt_in_records": 3}, "opt_in_records"),
+        ({"method": "published", "opt_in_records": 3}, "opt_in_records"),
         ({"trim_unit": "query"}, "trim_unit"),
         ({"randomiser": "two-stage"}, "randomiser"),
         ({"head_list_share": 0.9}, "head_list_share"),

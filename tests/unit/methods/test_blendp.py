@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,13 @@ from numpy.typing import NDArray
 from blendp.engines import EmbeddedLog
 from blendp.errors import ParameterError
 from blendp.logs import log_of_table
-from blendp.mechanisms import AsymmetricList, DiscreteLaplace, SubsetSelection, TwoStage, WeightedUnion
+from blendp.mechanisms import AsymmetricList, DiscreteLaplace, FilteredUnion, SubsetSelection, TwoStage
+from blendp.mechanisms.filtered_union import TwoScaleCounts
+from blendp.mechanisms.filtered_union.two_scale import SHARE_GRID
 from blendp.methods import Outcome, Parameters, Release, people, run, simulate
 from blendp.methods.groups import draw_groups
+from blendp.methods.objectives import list_shares
+from blendp.privacy import Budget
 from blendp.randomness import Random, SimulationRandom
 from tests.support import KnownKey
 from tests.unit.methods.test_published import marks, small_log
@@ -39,8 +44,8 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[Any]]:
 
     spy(AsymmetricList, "draw", "list")
     spy(AsymmetricList, "draw_wildcards", "wildcards")
-    spy(WeightedUnion, "draw", "union")
-    spy(WeightedUnion, "draw_counts", "union counts")
+    spy(FilteredUnion, "draw", "union")
+    spy(TwoScaleCounts, "draw", "union counts")
     spy(DiscreteLaplace, "draw", "laplace")
     spy(SubsetSelection, "supports", "subsets")
     spy(TwoStage, "draw", "two-stage")
@@ -70,15 +75,16 @@ def test_each_group_reaches_its_own_mechanism_with_the_whole_budget(seen: dict[s
     assert len(groups.estimate) == 0
     assert np.array_equal(np.sort(np.concatenate([groups.head_list, groups.client])), np.arange(USERS))
 
-    # the list, its totals and the wildcards come from the opt-in users alone, by one mechanism of the whole budget
+    # the list, its totals and the wildcards come from the opt-in users alone, by one mechanism of the whole budget but
+    # for the noisy mean
     ((list_maker, counts),) = seen["list"]
-    assert list_maker.budget == parameters.budget
+    assert list_maker.budget == parameters.list_budget
     assert np.array_equal(counts, counted(log, groups.head_list))
     ((same_maker, wild),) = seen["wildcards"]
     assert same_maker is list_maker
     assert wild.tolist() == [0] * release.candidates  # no two URLs of one query in this log
     spent = list_maker.noise.falling + list_maker.noise.rising + list_maker.wildcard_noise.rising
-    assert float(spent) == pytest.approx(2)
+    assert float(spent + parameters.mean_epsilon) == pytest.approx(2)
     assert release.guarantee.threshold == list_maker.min_total
 
     # every client answers one of the two questions with the whole epsilon, against the released list
@@ -99,7 +105,8 @@ def test_each_group_reaches_its_own_mechanism_with_the_whole_budget(seen: dict[s
     assert "subset selection" in release.guarantee.client_mechanism
 
     # nothing else is drawn, and all of it comes from the one stream
-    assert not {"union", "laplace", "two-stage"} & set(seen)
+    assert not {"union", "two-stage"} & set(seen)
+    assert [noise.rate for noise, _ in seen["laplace"]] == [parameters.mean_epsilon / 20]
     assert only_stream(seen, random)
 
 
@@ -172,56 +179,64 @@ def test_a_one_level_log_asks_everybody_for_the_record(seen: dict[str, list[Any]
     assert "wildcards" not in seen
     ((list_maker, _),) = seen["list"]
     assert list_maker.wildcard_noise is None
-    assert float(list_maker.noise.falling + list_maker.noise.rising) == pytest.approx(4)
+    assert float(list_maker.noise.falling + list_maker.noise.rising) == pytest.approx(4 * 0.98)
     assert [row.url for row in outcome.records()] == [None] * 6
     assert [row.query for row in outcome.records()] == [row.query for row in outcome.trends()]
     assert np.array_equal(outcome.cell_probability, outcome.query_probability)
     assert only_stream(seen, random)
 
 
-def test_several_records_take_the_weighted_union(seen: dict[str, list[Any]]) -> None:
+def test_many_records_take_the_filtered_union(seen: dict[str, list[Any]]) -> None:
     log, random = OwnRecords(), KnownKey(2)
-    parameters = Parameters(opt_in_records=3, list_budget=0.4, size=None)
+    parameters = Parameters(opt_in_records="many", objective="long-list", size=None)
     release = run(log, parameters, opt_in=0.4, random=random)
-    ((union, totals),) = seen["union"]
-    ((same, cells),) = seen["union counts"]
-    assert union is same
-    assert (union.budget, union.records_per_user, union.list_share) == (parameters.budget, 3, 0.4)
-    groups = seen["groups"][0]
-    rows = log.sample(3, 0)[groups.head_list]
-    assert np.array_equal(totals, union.totals(rows, log.distinct_records))
-    assert cells.shape == (len(groups.head_list), 3)
-    assert "list" not in seen
-    assert "set union of 3 records" in release.guarantee.list_mechanism
-    assert release.guarantee.noise_deviation == pytest.approx(math.sqrt(union.count_noise.variance) / 3)
+    ((union, holdings),) = seen["union"]
+    ((counts, same),) = seen["union counts"]
+    assert counts is union.counts
+    assert same is holdings
+    assert union.budget == parameters.budget
+    assert (union.filter_share, union.list_share) == list_shares("long-list")
+    assert holdings.people == len(seen["groups"][0].head_list) == release.groups.opt_in
+    assert not {"list", "wildcards", "laplace"} & set(seen)
+    assert release.guarantee.list_mechanism == union.description
+    assert release.guarantee.noise_deviation == pytest.approx(math.sqrt(counts.clipped_noise.variance) / SHARE_GRID)
     assert "q2000" in {entry.query for entry in release.head_list.entries}
-    # clients report one record, the first of those drawn
     assert only_stream(seen, random)
 
 
-@pytest.mark.parametrize("opt_in_records", [1, 2])
-def test_people_may_be_held_out_of_the_list(seen: dict[str, list[Any]], opt_in_records: int) -> None:
+@pytest.mark.parametrize("popular", [False, True])
+def test_a_noisy_mean_decides_where_nothing_is_told(seen: dict[str, list[Any]], popular: bool) -> None:
+    """Of the opt-in people alone, 20 records of a person at most, for 2 % of epsilon; the list has the rest."""
+    records = 60 if popular else 2
+    table = pa.table({"user": [f"{i % 300}" for i in range(300 * records)], "query": ["q"] * (300 * records)})
+    random = KnownKey(2)
+    release = run(log_of_table(table), Parameters(size=None), opt_in=0.4, random=random)
+    noise, number = seen["laplace"][0]
+    assert (noise.rate, number) == ((Fraction(4) - Fraction(4 * 0.98)) / 20, 1)
+    ((maker, _),) = seen["union" if popular else "list"]
+    assert maker.budget == Budget(4 * 0.98, 1e-5)
+    assert "after a noisy mean number of records a person (ε = 0.08)" in release.guarantee.list_mechanism
+    assert release.guarantee.epsilon == 4
+    assert only_stream(seen, random)
+
+
+def test_people_may_be_held_out_of_the_list(seen: dict[str, list[Any]]) -> None:
     log, random = OwnRecords(), KnownKey(2)
-    parameters = Parameters(head_list_share=0.6, opt_in_records=opt_in_records, size=None)
-    release = run(log, parameters, opt_in=0.4, random=random)
+    release = run(log, Parameters(head_list_share=0.6, size=None), opt_in=0.4, random=random)
     groups = seen["groups"][0]
     assert (release.groups.head_list, release.groups.estimate) == (480, 320)
-    if opt_in_records == 1:
-        ((list_maker, counts),) = seen["list"]
-        assert np.array_equal(counts, counted(log, groups.head_list))
-        assert list_maker.wildcard_noise is None  # the whole epsilon for the list
-    else:
-        ((union, _),) = seen["union"]
-        assert union.list_share == 1
-    assert not {"wildcards", "union counts"} & set(seen)
+    ((list_maker, counts),) = seen["list"]
+    assert np.array_equal(counts, counted(log, groups.head_list))
+    assert list_maker.wildcard_noise is None  # the whole epsilon for the list
+    assert not {"wildcards", "union", "union counts"} & set(seen)
     # the others are counted with noise of their own whole epsilon
     noise, number = seen["laplace"][-1]
-    assert noise == DiscreteLaplace.for_counts(4, opt_in_records)
+    assert noise == DiscreteLaplace.for_counts(4, 1)
     assert number == 2 * release.candidates + 1
     assert release.opt_in.users == 320
     popular = release.head_list.cell_of("q2000", "u2000")
     assert release.opt_in.cells.probability[popular] == pytest.approx(0.5, abs=0.15)
-    assert release.guarantee.noise_deviation == pytest.approx(math.sqrt(noise.variance) / opt_in_records)
+    assert release.guarantee.noise_deviation == pytest.approx(math.sqrt(noise.variance))
     assert only_stream(seen, random)
 
 
@@ -333,7 +348,7 @@ def test_few_opt_in_users_and_very_many_clients() -> None:
         ("published", "prior", "none"),
         ("published", "influence_cap", 2.0),
         ("published", "influence_cap", None),
-        ("published", "list_budget", 0.3),
+        ("published", "objective", "trends"),
         ("published", "head_list_share", 1.0),
         ("blendp", "variance", "journal"),
         ("blendp", "wildcard", "figure-4"),

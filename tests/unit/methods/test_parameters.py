@@ -1,6 +1,8 @@
 """Parameters and groups are validated at birth and print well."""
 
 import math
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -34,7 +36,12 @@ from blendp.randomness import SimulationRandom
         ("randomiser", "wrong"),
         ("prior", "wrong"),
         ("influence_cap", 0.0),
-        ("list_budget", 1.0),
+        ("opt_in_records", 20),
+        ("opt_in_records", True),
+        ("opt_in_records", "few"),
+        ("records_per_person", 0.0),
+        ("records_per_person", float("inf")),
+        ("objective", "wrong"),
         # what belongs to the other method
         ("client_records", 2),
         ("variance", "journal"),
@@ -58,7 +65,9 @@ def test_wrong_values_are_named(name: str, value: object) -> None:
         ("randomiser", "two-stage"),
         ("prior", "none"),
         ("influence_cap", None),
-        ("list_budget", 0.7),
+        ("opt_in_records", "many"),
+        ("records_per_person", 3.0),
+        ("objective", "trends"),
     ],
 )
 def test_the_published_method_takes_no_other_values(name: str, value: object) -> None:
@@ -79,11 +88,49 @@ def test_budgets_without_a_proof_are_refused_at_once() -> None:
 def test_parameters_are_values() -> None:
     assert Parameters(size=None) == Parameters(size=None)
     assert str(Parameters()) == "blendp (ε = 4, δ = 1e-05), list of 50 records"
-    assert str(Parameters(opt_in_records=20, size=None)).endswith("list of all records, 20 records of an opt-in user")
+    several = str(Parameters(opt_in_records="many", size=None))
+    assert several.endswith("list of all records, many records of an opt-in user")
     fields = Parameters(method="published").to_dict()
     assert (fields["head_list_share"], fields["query_share"]) == (0.95, 0.85)
     fields = Parameters().to_dict()
     assert (fields["head_list_share"], fields["query_share"]) == (1.0, None)
+
+
+@pytest.mark.parametrize(
+    ("given", "many"),
+    [
+        ({}, None),
+        ({"opt_in_records": 1}, False),
+        ({"opt_in_records": 1, "records_per_person": 30}, False),
+        ({"opt_in_records": "many", "records_per_person": 1}, True),
+        ({"records_per_person": 2.0}, False),
+        ({"records_per_person": 20}, True),
+        ({"records_per_person": 5.2}, False),
+        ({"records_per_person": 5.2, "objective": "long-list"}, True),
+        ({"records_per_person": 7, "objective": "trends"}, False),
+        ({"head_list_share": 0.9}, False),
+        ({"epsilon": 0.03}, False),
+        ({"epsilon": 0.1, "delta": 1e-12}, False),
+        ({"delta": 1e-99}, None),
+        ({"delta": 1e-101}, False),
+        ({"method": "published"}, False),
+    ],
+)
+def test_what_decides_is_public(given: dict[str, Any], many: bool | None) -> None:
+    """None where nothing is told: then a noisy mean decides, for 2 % of epsilon, and only then is it paid."""
+    parameters = Parameters(**given)
+    assert parameters.many_records is many
+    paid = 0.98 if many is None else 1.0
+    assert parameters.list_budget.epsilon == pytest.approx(parameters.epsilon * paid)
+    assert parameters.mean_epsilon == Fraction(parameters.epsilon) - Fraction(parameters.list_budget.epsilon)
+    assert parameters.uses_many(100.0, 10**6) == (many is not False)
+    assert parameters.uses_many(1.0, 10**6) == (many is True)
+    assert parameters.uses_many(100.0, 3) == (many is True), "a mean of three people is noise"
+
+
+def test_many_records_and_people_held_out_do_not_go_together() -> None:
+    with pytest.raises(ParameterError, match="head_list_share"):
+        Parameters(opt_in_records="many", head_list_share=0.9)
 
 
 def test_groups_are_a_partition_of_the_asked_sizes() -> None:

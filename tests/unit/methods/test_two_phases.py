@@ -30,12 +30,13 @@ KINDS: dict[str, dict[str, Any]] = {
     "blendp": {},
     "all that pass": {"size": None},
     "three records": {"size": 3, "prior": "none"},
-    "several records": {"opt_in_records": 3, "size": 4, "trim_unit": "query"},
+    "several records": {"opt_in_records": "many", "size": 4, "trim_unit": "query"},
+    "several, as told": {"records_per_person": 20.0, "objective": "long-list"},
     "held out": {"head_list_share": 0.6},
-    "several held out": {"head_list_share": 0.6, "opt_in_records": 3, "epsilon": 3},
+    "held out, as said": {"head_list_share": 0.6, "opt_in_records": 1, "epsilon": 3},
     "share as said": {"query_share": 0.3},
     "two-stage": {"randomiser": "two-stage", "query_share": 0.7},
-    "tight": {"randomiser": "two-stage-tight", "opt_in_records": 3},
+    "tight": {"randomiser": "two-stage-tight", "opt_in_records": "many"},
     "published": {"method": "published"},
     "published, several": {"method": "published", "opt_in_records": 3, "client_records": 2, "size": 3},
     "published, as printed": {"method": "published", "wildcard": "figure-4", "variance": "journal", "size": 2},
@@ -167,10 +168,12 @@ def test_bytes_are_canonical_and_come_back(log: EmbeddedLog, kind: str) -> None:
     assert again.head_list == listed.head_list
     assert str(again) == str(listed)
     value = json.loads(data)
-    assert value["format"] == "blendp/listed/1"
+    assert value["format"] == "blendp/listed/2"
     assert data == json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()
     for field in fields(listed.released):
         before, after = getattr(listed.released, field.name), getattr(again.released, field.name)
+        if isinstance(before, tuple):
+            before, after = np.array(before), np.array(after)
         if isinstance(before, np.ndarray):
             assert (before.dtype, before.tobytes()) == (after.dtype, after.tobytes())
         else:
@@ -208,7 +211,11 @@ def forged(data: bytes, change: Callable[[dict[str, Any]], object]) -> bytes:
 
 
 FORGERIES: list[Callable[[dict[str, Any]], object]] = [
-    lambda v: v.update(format="blendp/listed/2"),
+    lambda v: v.update(format="blendp/listed/1"),
+    lambda v: v.update(mean_records=None if v["mean_records"] else 3.0),
+    lambda v: v.update(mean_records="3"),
+    lambda v: v.update(mean_records=50.0),
+    lambda v: v.pop("mean_records"),
     lambda v: v.update(format="blendp/head-list/1"),
     lambda v: v.update(more=1),
     lambda v: v.pop("users"),
@@ -338,7 +345,15 @@ def test_a_share_other_than_the_parameters_say_is_refused() -> None:
 def test_counts_that_do_not_fit_are_refused_at_birth() -> None:
     listed, other = listed_with(), listed_with(method="published")
     with pytest.raises(ParameterError, match="counts of this method"):
-        replace(listed, parameters=Parameters(head_list_share=0.95), released=other.released, estimate_users=60)
+        replace(
+            listed,
+            parameters=Parameters(head_list_share=0.95),
+            released=other.released,
+            estimate_users=60,
+            mean_records=None,
+        )
+    with pytest.raises(ParameterError, match="noisy mean"):
+        replace(listed, mean_records=None)
     with pytest.raises(ParameterError, match="list_users"):
         replace(listed, list_users=-1)
     with pytest.raises(ParameterError, match="people who were counted"):

@@ -32,15 +32,12 @@ class OwnRecords:
     def __init__(self) -> None:
         self.keys: list[int] = []
         self.records = np.empty((0, 1), dtype=np.int64)
-        self.different: NDArray[np.int64] | None = None
+        self.asked = False
 
-    def draw(
-        self, per_user: int, key: int, *, reproducible: bool = False, holdings: bool = True, different: bool = False
-    ) -> OwnRecords:
+    def draw(self, per_user: int, key: int, *, reproducible: bool = False, holdings: bool = True) -> OwnRecords:
         assert not reproducible
-        assert holdings == different
+        self.asked = holdings
         self.records = self.sample(per_user, key)
-        self.different = self.records if different else None
         return self
 
     def sample(self, per_user: int, key: int) -> NDArray[np.int64]:
@@ -54,6 +51,7 @@ class OwnRecords:
         return np.ones(self.users, dtype=np.int64)
 
     def holdings(self, who: NDArray[np.int64], key: int) -> Holdings:
+        assert self.asked
         assert key >= 0
         return Holdings.one_each(self.records[who, 0])
 

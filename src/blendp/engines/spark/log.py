@@ -116,6 +116,7 @@ class SparkLog:
             facts = _ONE if per_user == 1 else _FACTS
             connection.register("facts", self._ask(facts.format(opts_in=self.rule.opts_in, numbered=every)))
             connection.execute("CREATE TABLE drawn AS FROM facts")
+            connection.unregister("facts")
             lists = {} if per_user == 1 else {"lowest": every}
             if different:
                 lists["different"] = numbered(different_rows(rows, reason), "NULL", "person, query, url")

@@ -1,6 +1,6 @@
 """What a release would be like, predicted from the law of records alone, without running a population."""
 
-from blendp.evaluation.planner.forecast import forecast_list
+from blendp.evaluation.planner.forecast import assumed_law, forecast_list
 from blendp.evaluation.planner.law import HeadLaw
 from blendp.evaluation.planner.overviews import Overview, Reach, overview
 from blendp.evaluation.planner.plans import Plan, RankError, plan
@@ -15,6 +15,7 @@ __all__ = [
     "Reach",
     "SearchResult",
     "Target",
+    "assumed_law",
     "forecast_list",
     "overview",
     "plan",

@@ -23,7 +23,7 @@ from blendp.estimate import (
 from blendp.estimate.group import nothing
 from blendp.estimate.hybrid import capped
 from blendp.estimate.posterior import WILDCARD_EXPONENT, prior_exponent
-from blendp.evaluation.planner.lists import RECORD, REST, Lists
+from blendp.evaluation.planner.lists import RECORD, REST, WILD, Lists
 from blendp.headlist import HeadList
 from blendp.mechanisms import AsymmetricLaplace, AsymmetricList, TwoStage
 from blendp.methods import GroupSizes, Parameters
@@ -53,7 +53,7 @@ class ClientAnswers:
 
 
 def blendp_answers(
-    lists: Lists, mechanism: AsymmetricList, sizes: GroupSizes, parameters: Parameters, generator: np.random.Generator
+    lists: Lists, own: Posterior, sizes: GroupSizes, parameters: Parameters, generator: np.random.Generator
 ) -> ClientAnswers:
     """The blendp method: the opt-in group's posterior, times the clients' two answers.
 
@@ -66,14 +66,13 @@ def blendp_answers(
     if not cells.any():
         nothing_listed, certain = np.ones(lists.draws), np.zeros(lists.draws)
         return ClientAnswers(nothing_listed, nothing_listed, certain, certain, certain)
-    own = _posterior(lists, mechanism, sizes.opt_in, parameters.prior)
     draw, true = lists.draw[cells], lists.true[cells]
     among = np.cumsum(~lists.rest_row) - 1
     rows = among[lists.row[cells]]
     row_draw, row_true = lists.row_draw[~lists.rest_row], lists.row_true[~lists.rest_row]
     of_cells = _Question(parameters.epsilon, np.diff(lists.edges), draw)
     of_queries = _Question(parameters.epsilon, lists.queries + 1, row_draw)
-    if parameters.query_share is not None or not mechanism.wildcards:
+    if parameters.query_share is not None or not (lists.kind == WILD).any():
         share = np.full(lists.draws, parameters.query_share or 0.0)
     else:
         share = _query_shares(own, of_cells, of_queries, rows, lists.kind[cells] == RECORD, lists.draws, sizes.client)
@@ -89,7 +88,8 @@ def blendp_answers(
 
     exact, exact_y = of_cells.variance(true, telling), of_queries.variance(row_true, asked)
     _, client, _, _ = reconcile(true, exact, row_true, exact_y, rows)
-    opt_in = true * (1 - true) / sizes.opt_in + lists.noise_variance[cells] / sizes.opt_in**2
+    among_people = np.broadcast_to(lists.dispersion, cells.shape)[cells] * true * (1 - true)
+    opt_in = among_people / sizes.opt_in + lists.noise_variance[cells] / sizes.opt_in**2
     whole = np.zeros(len(cells))
     whole[cells] = p
     whole[~cells] = 1 - np.bincount(draw, weights=p, minlength=lists.draws)
@@ -99,7 +99,7 @@ def blendp_answers(
     )
 
 
-def _posterior(lists: Lists, mechanism: AsymmetricList, users: int, prior: str) -> Posterior:
+def one_record_posterior(lists: Lists, mechanism: AsymmetricList, users: int, prior: str) -> Posterior:
     """The opt-in group's posterior of every cell but <*,*>; each released number is looked at once."""
     cells = lists.kind != REST
     records = lists.kind[cells] == RECORD

@@ -7,26 +7,25 @@ where:
     rest  is how many of the records that hardly ever pass do, on average,
     M     is the size that the list is cut to.
 
-With several records of a person, each is taken to be drawn by itself from the law: people who repeat themselves, or one
-another, make shorter or longer lists.
+How many records people have is assumed where nobody has said it: they decide whether many of each list more than one,
+and with many how long the list is. In the published method several records of a person are taken to be drawn each by
+itself from the law.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from blendp.arrays import Array
 from blendp.errors import require_choice, require_count
-from blendp.evaluation.planner.law import HeadLaw
-from blendp.evaluation.planner.lists import listing
+from blendp.evaluation.planner.crowds import passing_records
+from blendp.evaluation.planner.law import HeadLaw, population_law
 from blendp.logs.synthetic import NAMES
-from blendp.mechanisms import AsymmetricList, ThresholdList, WeightedUnion
+from blendp.logs.synthetic.populations import MAX_RECORDS_PER_USER
 from blendp.methods import Parameters
-from blendp.methods.listed import blendp_list_maker, published_list_maker
+from blendp.methods.listed import ListMaker, blendp_list_maker, published_list_maker
 from blendp.wire.forecast import ListForecast
 
 MAX_PEOPLE = 1_000_000_000
@@ -42,17 +41,25 @@ _MAX_RECORDS = 20_000
 _FEW = 32
 
 
+ASSUMED_RECORDS = 20.0
+"""How many records a person is taken to have on average, if nobody says."""
+
+
 def forecast_list(parameters: Parameters, levels: int, people: int, like: str, min_records: int) -> ListForecast:
     """The forecast for so many opt-in people with records like those of the population ``like``."""
     require_count("people", people, min_value=0, remedy="Say how many people opt in.")
     require_choice("like", like, NAMES)
     require_count("min_records", min_records, min_value=1, remedy="Say how many records are wanted.")
-    law = HeadLaw.of_population(like, levels)
-    mechanism = _mechanism(parameters, levels)
+    law = assumed_law(parameters, like, levels)
+    mechanism = _mechanism(parameters, law)
     chances = _lengths(law, mechanism, parameters, people, _MAX_RECORDS)
     sums = np.cumsum(chances)
     tails = (1 - RANGE) / 2
-    expected, below = float(np.arange(len(chances)) @ chances), _below(chances, min_records)
+    expected, below = _mean(chances), _below(chances, min_records)
+    many, with_one_record = parameters.uses_many(law.mean_records), None
+    if parameters.many_records is None:
+        one_each = population_law(like, levels, 1.0)
+        with_one_record = _mean(_lengths(one_each, _mechanism(parameters, one_each), parameters, people, _MAX_RECORDS))
     return ListForecast(
         people=people,
         like=like,
@@ -64,44 +71,36 @@ def forecast_list(parameters: Parameters, levels: int, people: int, like: str, m
         below=below,
         too_short=expected < min_records or below >= 0.5,
         people_needed=_people_needed(law, mechanism, parameters, min_records),
+        records_per_person=assumed_records(parameters) if many else None,
+        with_one_record=with_one_record,
     )
 
 
-@dataclass(frozen=True)
-class _UnionOfPeople:
-    """A weighted union as a threshold on numbers of people, each of whom has as many different records as may be."""
-
-    union: WeightedUnion
-
-    @property
-    def weight(self) -> int:
-        return int(self.union._weights[-1])
-
-    @property
-    def min_total(self) -> int:
-        return max(1, math.ceil(self.union.min_total / self.weight))
-
-    def listing_probability(self, counts: NDArray[np.int64] | int) -> Array:
-        return self.union.listing_probability(np.asarray(counts, dtype=np.int64) * self.weight)
+def assumed_law(parameters: Parameters, like: str, levels: int) -> HeadLaw:
+    """The law of people like these, with as many records as was said or is assumed, where more than one counts."""
+    many = parameters.uses_many(ASSUMED_RECORDS)
+    return population_law(like, levels, assumed_records(parameters) if many else 1.0)
 
 
-Mechanism = AsymmetricList | ThresholdList | _UnionOfPeople
+def assumed_records(parameters: Parameters) -> float:
+    """How many records a person has on average: as was said, or as is assumed."""
+    said = parameters.records_per_person
+    return ASSUMED_RECORDS if said is None else min(max(said, 1.0), MAX_RECORDS_PER_USER)
 
 
-def _mechanism(parameters: Parameters, levels: int) -> Mechanism:
+def _mechanism(parameters: Parameters, law: HeadLaw) -> ListMaker:
     if parameters.method == "published":
         return published_list_maker(parameters)
-    maker = blendp_list_maker(parameters, levels)
-    return _UnionOfPeople(maker) if isinstance(maker, WeightedUnion) else maker
+    return blendp_list_maker(parameters, law.levels, many=parameters.uses_many(law.mean_records))
 
 
-def _lengths(law: HeadLaw, mechanism: Mechanism, parameters: Parameters, people: int, max_records: int) -> Array:
+def _lengths(law: HeadLaw, mechanism: ListMaker, parameters: Parameters, people: int, max_records: int) -> Array:
     """The probability of every length of the list, from 0 on; all beyond ``max_records`` counts as that."""
     makers = round(parameters.list_makers * people)
     if not makers:
         return np.ones(1)
     max_records = max_records if parameters.size is None else min(max_records, parameters.size)
-    passing = listing(law, mechanism, makers * parameters.opt_in_records)
+    passing = passing_records(law, mechanism, makers * parameters.max_opt_in_records)
     head, sure = passing.head, passing.head > _SURE
     often = head[(head >= _RARE) & ~sure]
     rest = float(head[head < _RARE].sum() + passing.tail.sum())
@@ -140,11 +139,15 @@ def _folded(law: Array, max_records: int) -> Array:
     return np.asarray(kept / kept.sum())
 
 
+def _mean(chances: Array) -> float:
+    return float(np.arange(len(chances)) @ chances)
+
+
 def _below(chances: Array, min_records: int) -> float:
     return float(min(1.0, chances[:min_records].sum()))
 
 
-def _people_needed(law: HeadLaw, mechanism: Mechanism, parameters: Parameters, min_records: int) -> int | None:
+def _people_needed(law: HeadLaw, mechanism: ListMaker, parameters: Parameters, min_records: int) -> int | None:
     """The least number of people, to one in a hundred, with which a list that is too short is unlikely."""
 
     def enough(people: int) -> bool:

@@ -21,6 +21,7 @@ from typing import Protocol
 import numpy as np
 
 from blendp.arrays import Array, Bools, Ids, ranks_in_groups
+from blendp.estimate import Posterior
 from blendp.evaluation.planner.law import HeadLaw
 from blendp.mechanisms import AsymmetricLaplace, AsymmetricList, ThresholdList
 from blendp.methods import GroupSizes
@@ -29,10 +30,12 @@ from blendp.randomness import SimulationRandom
 RECORD, WILD, REST = 0, 1, 2
 """Kinds of cells: a listed record, <q,*>, and <*,*>."""
 
-_RARE = 0.002
+RARE = 0.002
 """Records that pass less often than this are drawn together."""
 
 _RATES = 300
+_LOOKED_AT = 20
+"""Looking at so many records takes about as long as listing one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +49,9 @@ class Lists:
         people           is the noisy number of opt-in people, the mean of the noise removed,
         noise_variance   is the variance of the noise in it,
         row_draw, row_query  are each row's draw and query in the law, -1 for <*,*> and for rare records,
-        candidates       are the noisy numbers of all records that passed, a draw each.
+        candidates       are the noisy numbers of all records that passed, a draw each,
+        dispersion       is that of people's numbers in each cell, 1 with one record a person,
+        posterior        is what the opt-in group says of every cell but the <*,*>, if that is known already.
     """
 
     draws: int
@@ -60,6 +65,8 @@ class Lists:
     row_draw: Ids
     row_query: Ids
     candidates: tuple[Array, ...]
+    dispersion: Array | float = 1.0
+    posterior: Posterior | None = None
 
     @cached_property
     def edges(self) -> Ids:
@@ -121,13 +128,16 @@ class PassesByCount(Protocol):
 def listing(law: HeadLaw, mechanism: PassesByCount, people: int) -> ListingLaw:
     """P(listed) of every record of the head and, times their number, of the bins of the tail."""
     rates = people * np.concatenate((law.probability, law.tail_probability))
-    p = _listed(mechanism, rates)
+    p = listed_by_rate(mechanism, rates)
     head = len(law.probability)
     return ListingLaw(p[:head], p[head:] * law.tail_records)
 
 
-def _listed(mechanism: PassesByCount, rates: Array) -> Array:
-    """P(listed), summed up on a grid of rates and interpolated between them, both as logarithms."""
+def listed_by_rate(mechanism: PassesByCount, rates: Array) -> Array:
+    """P(listed) of records that so many people have on average.
+
+    It is summed up on a grid of rates and interpolated between them, both as logarithms.
+    """
     enough = mechanism.min_total
     while float(mechanism.listing_probability(enough)) < 1 - 1e-9:
         enough = int(1.3 * enough) + 1
@@ -169,7 +179,7 @@ class Drawing:
     @cached_property
     def live(self) -> Ids:
         """The records that are drawn one by one: those that may be listed and are not sure to be cut off."""
-        able = self.passing.head > _RARE
+        able = self.passing.head > RARE
         if self.size is None or self.size >= len(self.law.probability):
             return np.flatnonzero(able)
         rates = self.counted * self.law.probability
@@ -182,7 +192,7 @@ class Drawing:
     @cached_property
     def rare(self) -> tuple[Array, Array]:
         """The probabilities of what is drawn together, and how many of each pass on average."""
-        unlikely = self.passing.head <= _RARE
+        unlikely = self.passing.head <= RARE
         p = np.concatenate((self.law.probability[unlikely], self.law.tail_probability))
         many = np.concatenate((self.passing.head[unlikely], self.passing.tail))
         cut_off = len(self.live) < len(self.law.probability) - np.count_nonzero(unlikely)
@@ -190,8 +200,8 @@ class Drawing:
 
     @property
     def work(self) -> float:
-        """How many records one draw looks at, on average."""
-        return float(len(self.live) + self.rare[1].sum())
+        """How long one draw takes to look at records, in what listing one takes."""
+        return float(len(self.live) + self.rare[1].sum()) / _LOOKED_AT
 
     def draw(self, draws: int, random: SimulationRandom) -> Lists:
         """So many lists, with the counts of their cells."""

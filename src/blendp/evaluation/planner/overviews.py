@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from blendp.errors import ParameterError
 from blendp.evaluation.planner.law import HeadLaw
 from blendp.evaluation.planner.plans import Plan, plan
-from blendp.evaluation.planner.search import RATES, SearchResult, Target, smallest_epsilon, smallest_opt_in, sweep
+from blendp.evaluation.planner.search import (
+    RATES,
+    RECORDS_DRAWN,
+    SearchResult,
+    Target,
+    smallest_epsilon,
+    smallest_opt_in,
+    sweep,
+)
 from blendp.methods import Parameters
+from blendp.methods.parameters import MANY
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,15 +41,20 @@ class Overview:
 
     where:
         like     says whose records the people's are taken to be like,
-        private  is False where that is a log, from whose raw records all is computed.
+        private  is False where that is a log, from whose raw records all is computed,
+        records_per_person  is how many records they have on average,
+        other    is the plan of method blendp with one record of each person where the first has many, or the other way
+                 round; None where people have one.
     """
 
     like: str
     private: bool
+    records_per_person: float
     plans: Mapping[str, Plan]
     sweeps: Mapping[str, tuple[Plan, ...]]
     target: Target | None
     reach: Mapping[str, Reach]
+    other: Plan | None = None
 
     @property
     def first(self) -> Plan:
@@ -66,9 +80,11 @@ class Overview:
             "private": self.private,
             "like": self.like,
             "people": self.first.users,
+            "records_per_person": self.records_per_person,
             "opt_in": self.first.opt_in,
             "plans": {name: plan.to_dict() for name, plan in self.plans.items()},
             "sweep": {name: [plan.to_dict() for plan in row] for name, row in self.sweeps.items()},
+            "other_way": None if self.other is None else self.other.to_dict(),
             "target": None if self.target is None else {**asdict(self.target), **self._reach_to_dict()},
         }
 
@@ -96,20 +112,23 @@ def overview(
     progress: Callable[[str], None] = lambda _: None,
 ) -> Overview:
     """Plan with each of these parameters, one a method."""
-    plans, sweeps, reach = {}, {}, {}
+    plans, sweeps, reach, other = {}, {}, {}, None
     for chosen in parameters:
         progress(f"planning with method {chosen.method}")
         own_plan = plan(law, users, opt_in, chosen)
         able = [rate for rate in RATES if rate != opt_in and rate * users >= 2]
         others = sweep(law, users, able, chosen)
         plans[chosen.method] = own_plan
+        if chosen.method == "blendp" and law.holders is not None:
+            way = 1 if own_plan.many_records else MANY
+            other = plan(law, users, opt_in, replace(chosen, opt_in_records=way), records_drawn=RECORDS_DRAWN)
         sweeps[chosen.method] = tuple(sorted((own_plan, *others), key=lambda one: one.opt_in))
         if target is not None:
             progress(f"looking for the target with method {chosen.method}")
             reach[chosen.method] = Reach(
                 smallest_opt_in(law, users, chosen, target), smallest_epsilon(law, users, opt_in, chosen, target)
             )
-    return Overview(like, private, plans, sweeps, target, reach)
+    return Overview(like, private, law.records_per_person, plans, sweeps, target, reach, other)
 
 
 def _setting(plan: Plan) -> str:

@@ -12,12 +12,15 @@ import numpy as np
 from blendp.arrays import ranks_in_groups
 from blendp.errors import ParameterError, require_count, require_number
 from blendp.evaluation.metrics import Scores
-from blendp.evaluation.planner.answers import ClientAnswers, blendp_answers, published_answers
+from blendp.evaluation.planner.answers import ClientAnswers, blendp_answers, one_record_posterior, published_answers
+from blendp.evaluation.planner.crowds import Crowd
 from blendp.evaluation.planner.law import HeadLaw
 from blendp.evaluation.planner.lists import RECORD, Drawing, ListingLaw, Lists, listing
 from blendp.evaluation.planner.scores import mean_scores
-from blendp.mechanisms import AsymmetricList, ThresholdList
+from blendp.evaluation.planner.union_lists import UnionDrawing
+from blendp.mechanisms import AsymmetricList, FilteredUnion
 from blendp.methods import GroupSizes, Parameters
+from blendp.methods.listed import ListMaker, blendp_list_maker, published_list_maker
 from blendp.randomness import SimulationRandom
 
 RECORDS_DRAWN = 5_000
@@ -25,8 +28,6 @@ RECORDS_DRAWN = 5_000
 
 _MIN_DRAWS, _MAX_DRAWS = 8, 200
 _MAX_RECORDS = 5_000
-_LOOKED_AT = 20
-"""Looking at so many records takes about as long as listing one."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,8 @@ class Plan:
         scores          are the mean L1 and NDCG of the blend (see :mod:`blendp.evaluation.metrics`),
         errors          are for every place of the list that at least half of the draws fill,
         worth           is how many clients tell as much about the median listed record as one opt-in user does,
-        draws           is how many lists were drawn.
+        draws           is how many lists were drawn,
+        many_records    is whether the list is made of many records of each person.
     """
 
     parameters: Parameters
@@ -72,6 +74,7 @@ class Plan:
     errors: tuple[RankError, ...]
     worth: float | None
     draws: int
+    many_records: bool = False
 
     def at(self, rank: int) -> RankError | None:
         """The error at this place of the list; None where the list is mostly shorter."""
@@ -96,6 +99,7 @@ class Plan:
             "errors": errors,
             "clients_per_opt_in_user": self.worth,
             "draws": self.draws,
+            "many_records": self.many_records,
         }
 
 
@@ -115,16 +119,24 @@ def plan(
     parameters = parameters or Parameters()
     sizes = group_sizes(users, opt_in, parameters)
     mechanism = list_maker(law, parameters)
-    passing = listing(law, mechanism, sizes.head_list)
-    drawing = Drawing(law, mechanism, passing, sizes, parameters.size)
+    drawing: Drawing | UnionDrawing
+    if isinstance(mechanism, FilteredUnion):
+        crowd = Crowd(law, mechanism, sizes.head_list)
+        passing, drawing = crowd.passing, UnionDrawing(crowd, parameters.size, parameters.prior)
+    else:
+        passing = listing(law, mechanism, sizes.head_list)
+        drawing = Drawing(law, mechanism, passing, sizes, parameters.size)
     records = expected_records(passing, parameters.size)
-    draws = int(np.clip(records_drawn / max(records, drawing.work / _LOOKED_AT, 1.0), _MIN_DRAWS, _MAX_DRAWS))
+    draws = int(np.clip(records_drawn / max(records, drawing.work, 1.0), _MIN_DRAWS, _MAX_DRAWS))
     random = SimulationRandom(seed)
     lists = drawing.draw(draws, random)
+    own = lists.posterior
     if isinstance(mechanism, AsymmetricList):
-        answers = blendp_answers(lists, mechanism, sizes, parameters, random.generator)
-    else:
+        own = one_record_posterior(lists, mechanism, sizes.opt_in, parameters.prior)
+    if own is None:
         answers = published_answers(lists, sizes, parameters, random.generator)
+    else:
+        answers = blendp_answers(lists, own, sizes, parameters, random.generator)
     return Plan(
         parameters,
         users,
@@ -137,6 +149,7 @@ def plan(
         _errors(lists, answers),
         _worth(lists, answers, sizes),
         draws,
+        isinstance(mechanism, FilteredUnion),
     )
 
 
@@ -155,10 +168,9 @@ def group_sizes(users: int, opt_in: float, parameters: Parameters) -> GroupSizes
     return GroupSizes(makers, opting - makers, users - opting)
 
 
-def list_maker(law: HeadLaw, parameters: Parameters) -> AsymmetricList | ThresholdList:
+def list_maker(law: HeadLaw, parameters: Parameters) -> ListMaker:
     """What makes the list; refuses what the plan does not know about."""
     usual: dict[str, tuple[Any, str]] = {
-        "opt_in_records": (1, "How alike the records of one person are is in no plan: run evaluate on a log."),
         "client_records": (1, "How alike the records of one person are is in no plan: run evaluate on a log."),
         "trim_unit": ("record", "Run evaluate on a log."),
         "randomiser": ("split", "Plan with method published, or run evaluate on a log."),
@@ -170,15 +182,15 @@ def list_maker(law: HeadLaw, parameters: Parameters) -> AsymmetricList | Thresho
         if chosen != value:
             raise ParameterError(name, chosen, f"{value} in a plan", remedy)
     if parameters.method == "published":
-        return ThresholdList(parameters.budget)
+        if parameters.max_opt_in_records != 1:
+            legal = "1 in a plan of method published"
+            raise ParameterError("opt_in_records", parameters.opt_in_records, legal, "Run evaluate on a log.")
+        return published_list_maker(parameters)
     if parameters.list_makers != 1:
         raise ParameterError(
             "head_list_share", parameters.head_list_share, "1 in a plan of method blendp", "Leave it out."
         )
-    maker = parameters.list_maker(law.levels)
-    if not isinstance(maker, AsymmetricList):
-        raise ParameterError("opt_in_records", parameters.opt_in_records, "1 in a plan", "Run evaluate on a log.")
-    return maker
+    return blendp_list_maker(parameters, law.levels, many=parameters.uses_many(law.mean_records))
 
 
 def expected_records(passing: ListingLaw, size: int | None) -> float:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from blendp.errors import ParameterError, require_number
+from blendp.evaluation.planner.crowds import passing_records
 from blendp.evaluation.planner.law import HeadLaw
-from blendp.evaluation.planner.lists import listing
 from blendp.evaluation.planner.plans import Plan, expected_records, group_sizes, list_maker, plan
 from blendp.methods import Parameters
 
@@ -125,7 +125,7 @@ def _smallest(
     def long_enough(value: float) -> bool:
         opt_in, parameters = setting(value)
         people = group_sizes(users, opt_in, parameters).head_list
-        passing = listing(law, list_maker(law, parameters), people)
+        passing = passing_records(law, list_maker(law, parameters), people)
         length = passing.candidates if parameters.size is None else expected_records(passing, parameters.size)
         return length >= target.records
 

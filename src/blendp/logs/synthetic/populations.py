@@ -45,6 +45,7 @@ MAX_ROWS = 10_000_000
 
 
 MAX_USERS = 1_000_000_000
+MAX_RECORDS_PER_USER = 1_000
 
 
 @dataclass(frozen=True)
@@ -69,8 +70,8 @@ class Population:
             "records_per_user",
             self.records_per_user,
             min_value=1,
-            max_value=1000,
-            legal="a number from 1 to 1000",
+            max_value=MAX_RECORDS_PER_USER,
+            legal=f"a number from 1 to {MAX_RECORDS_PER_USER}",
             remedy="It is the mean number of records of a user.",
         )
         require_count("seed", self.seed, min_value=0, remedy="Any whole number from 0 names a population.")

@@ -31,7 +31,8 @@ PASSING = Fraction(3, 2)
 """t: a record passes the first round from so many standard deviations of its noise on."""
 
 _EMPHASIS = 64  # c is a multiple of one over this
-_SPLITS = 16  # parts of delta that the choice of its split tries
+_SPLITS = 8  # parts of delta that the choice of its split tries
+_SLOPES = 8  # of the slopes that may bound the strays every so manieth is tried: more find no lower threshold
 _RESERVED = 1e-3  # of epsilon, for gamma
 
 _Plan = tuple[int, float, RoundedGaussian, RoundedGaussian]
@@ -74,10 +75,10 @@ class FilteredUnion:
     """
 
     budget: Budget
-    filter_share: float = 0.2
+    filter_share: float = 0.15
     """mu_1^2/mu^2: the part of the budget for the first round."""
 
-    list_share: float = 0.3
+    list_share: float = 0.25
     """mu_2^2/mu^2: the part of the budget for the second round; what is left is for the counts."""
 
     mu: float = field(init=False)
@@ -99,12 +100,17 @@ class FilteredUnion:
         delta = self.budget.delta
         for name, share in (("filter share", self.filter_share), ("list share", self.list_share)):
             require_number(
-                name, share, above=0, below=1, legal="above 0 and below 1", remedy="0.2 and 0.3 leave half for counts."
+                name,
+                share,
+                above=0,
+                below=1,
+                legal="above 0 and below 1",
+                remedy="0.15 and 0.25 leave most for counts.",
             )
         left = 1 - Fraction(self.filter_share) - Fraction(self.list_share)
         if left <= 0:
             legal = f"below {1 - self.filter_share:g}, so that something is left for the counts"
-            raise ParameterError("list share", self.list_share, legal, "0.2 and 0.3 leave half for counts.")
+            raise ParameterError("list share", self.list_share, legal, "0.15 and 0.25 leave most for counts.")
         if delta < 1e-100:
             raise ParameterError(
                 "delta", delta, "at least 1e-100 and below 1", "A list of unknown strings needs a delta, such as 1e-5."
@@ -123,6 +129,16 @@ class FilteredUnion:
         self._settle(delta_threshold=beta, worst_threshold=gamma, delta_gaussian=spent)
         if beta + spent > delta:
             raise ArithmeticError("the split of delta spends more than delta: nothing may be released with it")
+
+    @staticmethod
+    def has_room(budget: Budget, filter_share: float, list_share: float) -> bool:
+        """Whether this budget's noise is surely small enough to be drawn; cheaper than trying."""
+        half = Budget(budget.epsilon * (1 - _RESERVED), budget.delta / 2)
+        if half.delta < 1e-100:
+            return False
+        return 1.05 * math.sqrt(2 / min(filter_share, list_share)) * GRID < MAX_TABLE_SIGMA * gaussian_mu(
+            half.epsilon, half.delta
+        )
 
     def _settle(self, **values: object) -> None:
         for name, value in values.items():
@@ -188,7 +204,8 @@ class FilteredUnion:
         if tails[-1] >= 1:
             return 1.0, 1.0
         f, squares = -np.log1p(-tails), (w * w).astype(np.float64)
-        slopes = np.concatenate([[0.0], np.diff(f) / np.diff(squares), (f[-1] - f[:-1]) / (squares[-1] - squares[:-1])])
+        steps, chords = np.diff(f) / np.diff(squares), (f[-1] - f[:-1]) / (squares[-1] - squares[:-1])
+        slopes = np.concatenate([[0.0], steps[::_SLOPES], chords[::_SLOPES]])
         peaks = (f - np.outer(slopes, squares)).max(axis=1)
         k = np.arange(MAX_DIFFERENT + 1)
         listed = -np.expm1(-(slopes * GRID**2 + np.outer(k, peaks)).min(axis=1))

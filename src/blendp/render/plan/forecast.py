@@ -12,10 +12,16 @@ _TELL = "unless they are told otherwise (--min-records)"
 def forecast_words(forecast: ListForecast) -> str:
     """What the list will probably hold, and how sure that is."""
     people = f"{forecast.people:,} opt-in {'person' if forecast.people == 1 else 'people'}"
+    sentence = (
+        f"{people} like those of {forecast.like}{_each(forecast)} make a list of about {_number(forecast.expected)} "
+        f"records, {_span(forecast)} in {100 * forecast.range:.0f} % of cases; fewer than {forecast.min_records}, "
+        f"which devices refuse, in {_chance(forecast.below)}."
+    )
+    if forecast.with_one_record is None:
+        return sentence
     return (
-        f"{people} like those of {forecast.like} make a list of about {_number(forecast.expected)} records, "
-        f"{_span(forecast)} in {100 * forecast.range:.0f} % of cases; fewer than {forecast.min_records}, which devices "
-        f"refuse, in {_chance(forecast.below)}."
+        f"{sentence} Nobody has said how many records they have: with one each, the list has about "
+        f"{_number(forecast.with_one_record)}."
     )
 
 
@@ -34,8 +40,8 @@ def forecast_caution(forecast: ListForecast) -> str | None:
             f"devices refuse such a list {_TELL}. {_remedy(forecast)}"
         )
     return (
-        f"The list will probably be too short, if records are spread like those of {forecast.like}: about "
-        f"{_number(forecast.expected)}, and devices refuse fewer than {forecast.min_records} {_TELL}. The opt-in "
+        f"The list will probably be too short, if records are spread like those of {forecast.like}{_each(forecast)}: "
+        f"about {_number(forecast.expected)}, and devices refuse fewer than {forecast.min_records} {_TELL}. The opt-in "
         f"people's epsilon would be spent on a list that hardly anybody reports about. {_remedy(forecast)}"
     )
 
@@ -55,6 +61,11 @@ def _remedy(forecast: ListForecast) -> str:
         f"Wait until about {forecast.people_needed:,} people have opted in, or create another campaign with one level "
         f"(queries alone) or a larger epsilon."
     )
+
+
+def _each(forecast: ListForecast) -> str:
+    many = forecast.records_per_person
+    return "" if many is None else f", with {many:g} records each on average,"
 
 
 def _span(forecast: ListForecast) -> str:

@@ -29,8 +29,9 @@ def heading(view: Overview) -> str:
     """For whom and with which promise."""
     plan = view.first
     size = "all records that pass" if plan.parameters.size is None else f"{plan.parameters.size} records"
+    each = f", with {view.records_per_person:.3g} records each on average" if view.records_per_person > 1 else ""
     return (
-        f"{plan.users:,} people like those of {view.like}: {plan.groups.opt_in:,} opt in ({share(plan.opt_in)}), "
+        f"{plan.users:,} people like those of {view.like}{each}: {plan.groups.opt_in:,} opt in ({share(plan.opt_in)}), "
         f"{plan.groups.client:,} clients; promise {plan.parameters.budget} to every person; list of {size}"
     )
 
@@ -43,6 +44,7 @@ def figures(view: Overview) -> list[FigureLine]:
         return FigureLine(name, tuple(values), under)
 
     lines = [
+        line("the list is made of", [_made_of(plan) for plan in plans]),
         line("pass the threshold", [f"{plan.candidates:,.1f} records" for plan in plans]),
         line("on the list", [f"{plan.records:,.1f} records" for plan in plans]),
         line("of so many queries", [f"{plan.queries:,.1f}" for plan in plans], under=True),
@@ -58,6 +60,10 @@ def figures(view: Overview) -> list[FigureLine]:
             lines.append(line("error as a share", [_off(plan, rank) for plan in plans], under=True))
     lines.append(line("one opt-in user is worth", [_worth(plan) for plan in plans]))
     return lines
+
+
+def _made_of(plan: Plan) -> str:
+    return "all records" if plan.many_records else "one record each"
 
 
 def _at(plan: Plan, rank: int) -> str:
@@ -115,6 +121,8 @@ def advice(view: Overview) -> list[str]:
     said = []
     if len(view.plans) > 1:
         said.append(f"Take method {chosen.method}: {_why(view, best)}.")
+    if view.other is not None:
+        said.append(_ways(view.plans["blendp"], view.other))
     if best.records < 0.5:
         said.append("Next to nothing will be listed: find more people, or more who opt in, or raise ε.")
     elif chosen.size is not None and best.records < 0.95 * chosen.size:
@@ -135,6 +143,19 @@ def advice(view: Overview) -> list[str]:
         )
     said.append("Check the plan on a log of your own: blendp evaluate LOG --repeat 20.")
     return said
+
+
+def _ways(chosen: Plan, other: Plan) -> str:
+    """How the two ways to make the list compare: with many records of each person, or with one."""
+    many, one = (chosen, other) if chosen.many_records else (other, chosen)
+    better = many if many.candidates > one.candidates else one
+    lengths = (
+        f"with all records of each opt-in person {many.candidates:,.0f} records pass, with one of each "
+        f"{one.candidates:,.0f}"
+    )
+    if better is chosen or better.candidates < 1.05 * chosen.candidates:
+        return f"Leave --opt-in-records at {chosen.parameters.opt_in_records}: {lengths}."
+    return f"Say --opt-in-records {better.parameters.opt_in_records}: {lengths}."
 
 
 def _steps(records: float) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 
 from blendp.client import Ledger, Policy
 from blendp.client.explanation import records_asked
@@ -50,13 +49,13 @@ def _cautions_of_records(terms: Terms) -> list[str]:
             f"asked for more than is used: leave it out."
         ]
     if parameters.many_records is None:
-        spent = Fraction(terms.epsilon) - Fraction(parameters.list_budget.epsilon)
-        deviation = math.sqrt(mean_noise(spent).variance) / terms.min_opt_in
+        deviation = math.sqrt(mean_noise(parameters.mean_epsilon).variance) / terms.min_opt_in
         if deviation <= _VAGUE_MEAN:
             return []
         return [
             f"records_per_person is not given: with {terms.min_opt_in} opt-in people the noisy mean that stands for "
-            f"it is known to ± {deviation:.2g} alone. Give it, if you know it."
+            f"it is known to ± {deviation:.2g} alone, so one record of each is taken unless it is far above. Give it, "
+            f"if you know it."
         ]
     return [] if parameters.better_otherwise is None else [parameters.better_otherwise]
 

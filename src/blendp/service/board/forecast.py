@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from blendp.client import Policy
 from blendp.errors import ParameterError
-from blendp.evaluation.planner import HeadLaw, RankError, forecast_list, plan
+from blendp.evaluation.planner import RankError, assumed_law, forecast_list, plan
 from blendp.render.plan.forecast import forecast_caution, forecast_words
 from blendp.service.campaigns import find, terms_of
 from blendp.service.new_terms import parameters_of
@@ -29,11 +29,12 @@ def forecast_of(terms: Terms, people: int, like: str = LIKE) -> ListForecast:
 def planned_errors(terms: Terms, people: int, clients: int, like: str = LIKE) -> tuple[RankError, ...]:
     """How well the record at each place of the list will be known, with so many people of both groups.
 
-    Empty where no plan tells: with several records of a person, or where no record is listed.
+    Empty where no plan tells: with several records of a person in the published method, or where no record is listed.
     """
-    law = HeadLaw.of_population(like, terms.levels)
+    parameters = parameters_of(terms)
+    law = assumed_law(parameters, like, terms.levels)
     try:
-        return plan(law, people + clients, people / (people + clients), parameters_of(terms)).errors
+        return plan(law, people + clients, people / (people + clients), parameters).errors
     except ParameterError:
         return ()
 

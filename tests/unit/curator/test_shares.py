@@ -1,0 +1,164 @@
+"""Shares on two scales as numbers of people: no bias for people with habits, and honest variances."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from blendp.curator import counts_of_shares
+from blendp.curator.by_weight import people_by_weight
+from blendp.curator.mean_records import MAX_COUNTED, mean_noise, noisy_mean_records
+from blendp.curator.shares import with_excess
+from blendp.estimate.opt_in import counts_estimate
+from blendp.headlist import HeadList
+from blendp.mechanisms import FilteredUnion, Holdings
+from blendp.mechanisms.filtered_union.filtered_union import GRID
+from blendp.methods.parameters import Parameters
+from blendp.privacy import Budget
+from blendp.randomness import SimulationRandom
+from tests.support import KnownKey
+
+UNION = FilteredUnion(Budget(50, 1e-5))
+
+
+def holdings_of(people: list[dict[int, int]]) -> Holdings:
+    rows = [(i, record, times) for i, one in enumerate(people) for record, times in sorted(one.items())]
+    owner, record, occurrences = (np.array(column, dtype=np.int64) for column in zip(*rows, strict=True))
+    return Holdings(len(people), owner, record, occurrences, np.ones(len(rows), dtype=bool))
+
+
+def test_people_count_by_their_shares() -> None:
+    """Two thousand people: half with one record alone, half with a quarter of theirs in each of four cells."""
+    head_list = HeadList.of_records([("a", "1"), ("a", "2"), ("c", "1")])
+    holdings = holdings_of([{0: 3}, {0: 2, 1: 2, 3: 2, 5: 2}] * 1_000)
+    cell_of_row = np.array([0, 1, 2, 3, 4, 5])[holdings.record]
+    random = SimulationRandom(2)
+    released = UNION.counts.draw(holdings, cell_of_row, head_list.query_of_cell, random)
+    weights = np.array([900, 500, 500]) * GRID
+    counts = counts_of_shares(head_list, holdings.people, released, weights, UNION)
+    assert counts.people == pytest.approx([1_250, 250, 0, 250, 0, 250], abs=8)
+    assert counts.people.sum() == pytest.approx(2_000)
+    assert (counts.noise_variance > 0).all()
+    assert counts.dispersion == pytest.approx((1 + 3 / 16) / 1.75, abs=0.02)
+    assert counts.query_dispersion == pytest.approx((1 + 5 / 16) / 1.75, abs=0.02)
+    assert counts.selected_above is None
+    assert counts.prediction is not None
+    assert np.flatnonzero(np.isnan(counts.prediction.people)).tolist() == [2, 4, 5]
+
+
+def test_large_cells_have_their_own_ratio_and_small_ones_that_of_all() -> None:
+    z, x = np.array([1000.0, 1000.0, 0.5, 0.5]), np.array([100.0, 500.0, 0.15, 4.0])
+    people, variance = with_excess(z, x, 1.0, 4.0)
+    assert people[:2] == pytest.approx(z[:2] + x[:2], rel=0.02)
+    assert people[2:] == pytest.approx([0.65, 0.7], abs=0.12)
+    assert (variance >= 1.0).all()
+    alike, narrow = with_excess(np.full(30, 50.0), np.full(30, 10.0), 1.0, 4.0)
+    assert alike == pytest.approx(np.full(30, 60.0))
+    assert (narrow < 1.2**2 + 4).all()
+
+
+@given(st.lists(st.tuples(st.floats(-5, 2000), st.floats(-5, 2000)), max_size=12), st.floats(1e-6, 100))
+def test_whatever_comes_out_of_noise_is_a_number(cells: list[tuple[float, float]], noise: float) -> None:
+    z, x = (np.array(column) for column in zip(*cells, strict=True)) if cells else (np.zeros(0), np.zeros(0))
+    people, variance = with_excess(z, x, noise, 2 * noise)
+    assert np.isfinite(people).all()
+    assert (np.isfinite(variance) & (variance > 0)).all()
+
+
+@pytest.mark.statistical
+def test_noise_and_habits_are_in_the_variance() -> None:
+    """Cells that differ in what is clipped: the sums are hit without a bias, and the stated noise covers them."""
+    generator = np.random.default_rng(3)
+    size = np.concatenate([generator.uniform(20, 400, 60), generator.uniform(1, 8, 140)])
+    errors, stated = [], []
+    for _ in range(300):
+        ratio = np.abs(generator.normal(0.4, 0.15, len(size)))
+        z, x = size / (1 + ratio), size * ratio / (1 + ratio)
+        people, variance = with_excess(
+            z + generator.normal(0, 1.5, len(size)), x + generator.normal(0, 2.5, len(size)), 1.5**2, 2.5**2
+        )
+        errors.append(people - size)
+        stated.append(variance)
+    error, variance = np.array(errors), np.array(stated)
+    assert np.abs(error.mean(axis=0))[:60].max() < 0.6
+    assert np.abs(error.mean(axis=0))[60:].max() < 0.5
+    held = np.abs(error) < 1.96 * np.sqrt(variance)
+    assert 0.93 < held[:, :60].mean() < 0.98
+    assert 0.93 < held[:, 60:].mean() < 0.99
+
+
+@pytest.mark.statistical
+def test_the_variance_with_many_records_of_a_person_is_the_stated_one() -> None:
+    """People with records that are alike: the claimed variance of a count is that of simulation, also of queries.
+
+    phi p (1 - p) is a little more than the exact p (phi - p), which one phi for all cells could make negative.
+    """
+    head_list = HeadList.of_records([("a", "1"), ("a", "2"), ("b", "1"), ("c", "1")])
+    m, users, random, generator = 3, 2_000, SimulationRandom(4), np.random.default_rng(4)
+    union = FilteredUnion(Budget(8, 1e-5))
+    taste = np.array([0.1, 0.05, 0.02, 0.03, 0.01, 0.04, 0.02, 0.73])
+    owner, weights = np.repeat(np.arange(users), m), np.full(4, 100 * GRID)
+    cells, queries, claimed, claimed_queries = [], [], [], []
+    for _ in range(400):
+        first, others = generator.choice(8, users, p=taste), generator.choice(8, (users, m), p=taste)
+        rows = np.where(generator.random((users, m)) < 0.5, first[:, None], others).ravel()
+        pairs, times = np.unique(owner * 8 + rows, return_counts=True)
+        kept = np.ones(len(pairs), dtype=bool)
+        holdings = Holdings(users, pairs // 8, pairs % 8, times.astype(np.int64), kept)
+        released = union.counts.draw(holdings, holdings.record, head_list.query_of_cell, random)
+        estimate = counts_estimate(counts_of_shares(head_list, users, released, weights, union))
+        cells.append(estimate.cells.probability)
+        queries.append(estimate.queries.probability)
+        claimed.append(estimate.cells.variance)
+        claimed_queries.append(estimate.queries.variance)
+    truth = np.bincount(head_list.query_of_cell, weights=taste)
+    for drawn, said, true in ((cells, claimed, taste), (queries, claimed_queries, truth)):
+        spread = np.var(drawn, axis=0)
+        bias = np.abs(np.mean(drawn, axis=0) - true) / np.sqrt(spread)
+        assert bias.max() < 0.3, "of a standard deviation"
+        ratio = np.mean(said, axis=0)[:-1] / spread[:-1]
+        assert 0.75 < ratio.min() < ratio.max() < 1.5
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("heterogeneity", [0.1, 0.6])
+def test_weights_predict_as_well_as_they_say(heterogeneity: float) -> None:
+    """How far records are from what their weight predicts is learnt from the list, whether that is near or far."""
+    generator = np.random.default_rng(5)
+    gaps, spreads = [], []
+    for _ in range(60):
+        people = 3 * generator.pareto(1.2, 150) + 3
+        rate = 0.08 * np.exp(generator.normal(0, heterogeneity, 150))
+        holders = generator.poisson(people / rate)
+        weights = 0.7 * holders + generator.normal(0, 3.0, 150)
+        z = people + generator.normal(0, np.sqrt(0.4 * people + 4))
+        listed = weights > 15
+        alike = np.ones(listed.sum())
+        prediction = people_by_weight(z[listed], 4 * alike, 0.4, weights[listed], 3.0, alike)
+        gaps.append(np.log(people[listed] / prediction.people))
+        spreads.append(prediction.spread)
+    gap, spread = np.concatenate(gaps), np.concatenate(spreads)
+    assert abs(gap.mean()) < 0.15
+    ratio = gap.std() / np.sqrt((spread**2).mean())
+    assert 0.3 < ratio < 1.0
+    assert np.median(spread) < 2.5 * heterogeneity + 0.3
+
+
+@pytest.mark.parametrize("records", [0, 1, 5])
+def test_short_lists_learn_nothing(records: int) -> None:
+    people = np.linspace(2, 9, records)
+    prediction = people_by_weight(people, np.ones(records), 0.5, 10 * people, 3.0, np.ones(records))
+    assert all(len(each) == records for each in prediction)
+    assert np.isfinite(prediction.people).all()
+    assert (prediction.spread > 0.3).all()
+
+
+def test_the_mean_counts_a_bounded_part_of_everybody() -> None:
+    epsilon = Parameters().mean_epsilon
+    assert float(epsilon) == pytest.approx(0.08)
+    assert float(mean_noise(epsilon).rate * MAX_COUNTED) == pytest.approx(0.08)
+    records = np.array([0, 1, 5, 20, 21, 10**9] * 50_000)
+    assert noisy_mean_records(records, epsilon, KnownKey(1)) == pytest.approx((0 + 1 + 5 + 20 * 3) / 6, abs=0.02)
+    drawn = [noisy_mean_records(records[:6], epsilon, KnownKey(i)) * 6 - 66 for i in range(300)]
+    assert np.std(drawn) == pytest.approx(np.sqrt(mean_noise(epsilon).variance), rel=0.25)
+    assert noisy_mean_records(records[:0], epsilon, KnownKey(1)) != 0
