@@ -4,7 +4,7 @@ import { ParameterError } from "./errors.ts";
 export type Bytes = Uint8Array<ArrayBuffer>;
 
 /** A surrogate that is half of nothing. */
-export const LONE = /[\ud800-\udfff]/u;
+export const LONE = /\p{Cs}/u;
 
 /** Lower-case hexadecimal digits. */
 export const hex = (bytes: Uint8Array): string => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");

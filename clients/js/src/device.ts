@@ -5,7 +5,7 @@
 // verifying, hashing) comes before that step, and the draw is in it. Records are never written down, but for those that
 // an opt-in person agreed to send, until they have arrived.
 import { type Bytes, hex } from "./bytes.ts";
-import { collectorOf, isSamePayload, type Campaign, type CollectorOptions, type Offer } from "./collector.ts";
+import { collectorOf, isSamePayload, type Campaign, type Collector, type CollectorOptions, type Offer } from "./collector.ts";
 import { dayOf } from "./days.ts";
 import { mediaType, readEnvelope } from "./envelope.ts";
 import { type Budget, EquivocationError, ParameterError, RefusedError } from "./errors.ts";
@@ -13,7 +13,6 @@ import { shareCoin } from "./exact.ts";
 import type { DrawnReport } from "./explanation.ts";
 import type { Fetch } from "./http.ts";
 import { deletionKey, pseudonym } from "./install.ts";
-import type { Trust } from "./keys.ts";
 import { CAP, daysPassed, Ledger, YEARLY } from "./ledger.ts";
 import { readList } from "./list.ts";
 import { readManifest } from "./manifest.ts";
@@ -124,16 +123,13 @@ export const Device = {
     };
 
     /** What the collector shows, remembered; if it contradicts what was seen before or by others, the proof is. */
-    const visited = async <T extends Offer>(
-      campaign: string,
-      visit: (campaign: string, day: string, known: Trust | undefined) => Promise<T>,
-    ): Promise<T> => {
+    const visited = async <T extends "terms" | "look">(campaign: string, what: T): Promise<Awaited<ReturnType<Collector[T]>>> => {
       const server = await store.read(async (work) => {
         await requireHonest(work, campaign);
         return work.get("servers", chosen().url);
       });
       try {
-        const seen = await visit(campaign, today(), server?.keys);
+        const seen: any = await chosen()[what](campaign, today(), server?.keys);
         await store.whole((work) => remember(work, seen));
         return seen;
       } catch (error) {
@@ -162,7 +158,7 @@ export const Device = {
       store.whole(async (work) => {
         const install = await work.install();
         const day = today();
-        if (install.lastDay === null || install.lastDay < day) {
+        if ((install.lastDay ?? "") < day) {
           install.counted += daysPassed(install.lastDay, day);
           install.lastDay = day;
           work.put("install", install);
@@ -264,9 +260,8 @@ export const Device = {
 
       evidence: async (campaign) => (await store.read((work) => work.get("evidence", campaign)))?.envelopes ?? [],
 
-      terms: async (campaign) => visited(campaign, chosen().terms),
-
-      look: async (campaign) => visited(campaign, chosen().look),
+      terms: (campaign) => visited(campaign, "terms"),
+      look: (campaign) => visited(campaign, "look"),
 
       takePart: (campaign, records) =>
         once(campaign, "client", async () => {

@@ -19,9 +19,11 @@ export interface Envelope {
 /** The digits of a key; throws at points that anybody can sign for, and at second spellings. */
 export function requireKey(parameter: string, digits: any): string {
   const field = 2n ** 255n - 19n;
-  const order8 = 0x05fc536d880238b13933c6d305acdfd5f098eff289f4c345b027b2c28f95e826n;
   const y = BigInt.asUintN(255, BigInt(`0x${hex(unhex(digits, parameter, 32).reverse())}`));
-  if (y >= field || [0n, 1n, field - 1n, order8, field - order8].includes(y)) {
+  const square = y * y;
+  // the orders 4; 1 and 2; 8, where the double has y = 0: -x^2 + y^2 = 1 + dx^2y^2 with x^2 = -y^2, d = -121665/121666
+  const weak = y * (square - 1n) * (121_665n * square ** 2n - 243_332n * square + 121_666n);
+  if (y >= field || !(weak % field)) {
     throw new ParameterError(parameter, digits, "a sound Ed25519 key");
   }
   return digits;

@@ -35,7 +35,7 @@ export class OverspentError extends ParameterError {
 
 /** How many days count between the latest day that was ever seen and today. */
 export const daysPassed = (last: string | null, today: string): number =>
-  last === null ? 0 : Math.min(Math.max(0, dayNumber(today) - dayNumber(last)), 90) || 0;
+  Math.min(Math.max(0, dayNumber(today) - dayNumber(last ?? today)), 90) || 0;
 
 const PARTS = ["epsilon", "delta"] as const;
 

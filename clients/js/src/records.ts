@@ -1,5 +1,5 @@
 /** A person's own records, brought to the form of a campaign. */
-import { LONE, utf8 } from "./bytes.ts";
+import { utf8 } from "./bytes.ts";
 import { ParameterError } from "./errors.ts";
 import { normalQuery, normalUrl } from "./normal.ts";
 import type { TermsFields } from "./terms.ts";
@@ -25,4 +25,4 @@ export function campaignRecords(records: any, { levels, normalise }: Pick<TermsF
 
 /** Whether this is a text that a collector takes; what is empty never becomes one. */
 const isUsable = (text: unknown): text is string =>
-  typeof text === "string" && text !== "" && !LONE.test(text) && !text.includes("\0") && utf8(text).length <= 8192;
+  typeof text === "string" && /^[^\0\p{Cs}]+$/u.test(text) && utf8(text).length <= 8192;

@@ -3,12 +3,9 @@ import { checked, type Fields, readDocument } from "./canonical.ts";
 import { afterDays, requireDay } from "./days.ts";
 import { type Budget, ParameterError, requireDelta, requireEpsilon, requireNumber } from "./errors.ts";
 
-/** The 25 code points with the Unicode property White_Space, as part of a class. */
-export const WHITE = "\\t-\\r \\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
-
 /** Characters that no text for people may have: controls, marks of direction, invisible ones. */
 export const HIDDEN =
-  /[\0-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}\ud800-\udfff]/u;
+  /[\p{Cc}\p{Cs}\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/u;
 
 /** The fields of terms, as the document names them. */
 export interface TermsFields extends Budget {

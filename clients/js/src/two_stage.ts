@@ -24,8 +24,8 @@ export function twoStage(budget: Budget, queryShare: number, cellsPerQuery: read
   };
   const rows = cellsPerQuery.flatMap((cells, row) => Array<number>(cells).fill(row));
   const hit = truth(rows.length > queries ? queryShare : 1, queries);
-  const coins = new Map([...new Set(cellsPerQuery)].map((cells) => [cells, truth(1 - queryShare, cells)]));
-  const urlCoins = cellsPerQuery.map((cells) => coins.get(cells)!);
+  const coins: bigint[] = [];
+  const urlCoins = cellsPerQuery.map((cells) => (coins[cells] ??= truth(1 - queryShare, cells)));
   /** The number of an item among all, from its number among those that are left without one. */
   const skipping = (own: number, drawn: number): number => drawn + +(drawn >= own);
   return {
@@ -41,8 +41,7 @@ export function twoStage(budget: Budget, queryShare: number, cellsPerQuery: read
           const other = skipping(row, chooser.below(queries - 1));
           cell = rows.indexOf(other) + chooser.below(cellsPerQuery[other]!);
         } else if (!chooser.coin(urlCoins[row]!)) {
-          const start = rows.indexOf(row);
-          cell = start + skipping(cell - start, chooser.below(cellsPerQuery[row]! - 1));
+          cell = skipping(cell, rows.indexOf(row) + chooser.below(cellsPerQuery[row]! - 1));
         }
       }
       return BigInt(cell);
