@@ -46,7 +46,7 @@ from blendp.render.svg import COLOURS, house_style
 
 EPSILONS = (4.0, 2.0, 1.0)
 EXACT_SIZES = (10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000)
-OPT_IN_RECORDS, LIST_BUDGET = 20, 0.9
+LONG = {"opt_in_records": "many", "objective": "long-list"}
 """What gives long lists of logs with several records a person."""
 
 _MEASURED = re.compile(r"(<!-- search value -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -162,9 +162,7 @@ def measure(setting: Setting, repeat: int, seed: int) -> Measured:
     log = log_of_table(population(setting.name, setting.users, setting.records_per_user, seed).table())
     released = {}
     for epsilon in EPSILONS:
-        parameters = Parameters(
-            epsilon=epsilon, delta=setting.delta, size=None, opt_in_records=OPT_IN_RECORDS, list_budget=LIST_BUDGET
-        )
+        parameters = Parameters(epsilon=epsilon, delta=setting.delta, size=None, **LONG)  # type: ignore[arg-type]
         released[epsilon] = search_value(log, parameters, opt_in=setting.opt_in, repeat=repeat, seed=seed)
     return Measured(setting, repeat, seed, released, _exact(log, seed))
 

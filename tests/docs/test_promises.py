@@ -16,7 +16,7 @@ from blendp.cli.app import app
 from blendp.mechanisms import TwoStage
 from blendp.methods.parameters import Parameters
 from blendp.privacy import Budget
-from blendp.reports import RANDOMISERS
+from blendp.reports import ORACLES, RANDOMISERS
 from blendp.wire import campaign
 
 ROOT = Path(__file__).parents[2]
@@ -66,8 +66,8 @@ def test_delta_is_told_as_what_it_is() -> None:
 @pytest.mark.parametrize("randomiser", RANDOMISERS)
 def test_clients_are_promised_delta_0_only_where_that_is_so(randomiser: str) -> None:
     row = row_of(
-        f"| clients (`--randomiser {randomiser}`"
-        if randomiser == "split"
+        "| clients (`--randomiser auto`, `split` or `apart`"
+        if randomiser in ORACLES
         else f"| clients with `--randomiser {randomiser}`"
     )
     parameters = Parameters(randomiser=randomiser, delta=1e-2)

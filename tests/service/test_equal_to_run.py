@@ -89,6 +89,33 @@ def test_release_equals_run_on_the_same_inputs(
     require_same_files(release, signed, tmp_path)
 
 
+def test_a_campaign_whose_clients_report_with_the_wildcard_apart(
+    collector: CollectorService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is chosen when the list is published, stands in the signed manifest, and holds for the release."""
+    monkeypatch.setattr("blendp.methods.listed.best_oracle", lambda *_: "apart")
+    terms = _terms({"epsilon": 2.0})
+    collector.lifecycle.create(terms.__dict__)
+    rows = _opt_in(collector, terms)
+    manifest = collector.lifecycle.publish("c")
+    assert manifest.client_randomiser == "apart"
+    assert b'"format":"blendp/manifest/2"' in manifest.to_bytes()
+    monkeypatch.setattr("blendp.methods.listed.best_oracle", lambda *_: "split")  # another version of blendp, say
+    _, reports = _report(collector, manifest, tmp_path / "spool.parquet")
+    _, release = collector.lifecycle.release("c")
+    assert release.parameters.randomiser == "apart"
+    assert "wildcard apart" in release.guarantee.client_mechanism
+
+    monkeypatch.setattr(LogPeople, "reports", lambda *_: reports)
+    everybody = rows + [(f"client {i}", "a query of clients alone", "http://clients.example") for i in range(CLIENTS)]
+    columns = dict(zip(("user", "query", "url"), zip(*everybody, strict=True), strict=True))
+    log = blendp.log_of_table(pa.table({name: list(values) for name, values in columns.items()}))
+    marks = _opted_in({row[0] for row in rows}, everybody)
+    ran = blendp.run(log, replace(parameters_of(terms), randomiser="apart"), opt_in=marks, random=KnownKey(7))
+    assert release_card(ran) == release_card(release)
+    assert rows_for_json(ran.records()) == rows_for_json(release.records())
+
+
 def require_same_files(release: blendp.Release, signed: dict[str, Any], folder: Path) -> None:
     """What is made of the signed document is what ``blendp run`` writes of the release."""
     write_release(release, folder / "run")
@@ -166,7 +193,9 @@ def _report(
     stored = []
     for report_id in ids:
         records = [_record(generator, terms.levels)]
-        if terms.method == "published":
+        if manifest.client_randomiser == "apart":
+            report = manifest.scheme(head_list).randomise(records, random)
+        elif terms.method == "published":
             (report,) = make_reports(records, head_list, Budget(terms.epsilon, terms.delta), random)
         else:
             report = make_report(records, head_list, terms.epsilon, manifest.query_share, random)
@@ -174,6 +203,8 @@ def _report(
         stored.append((report_id, keyed(report_id, key), QUESTION_NUMBER[report.question], report.data))
     with collector.store.writing() as connection:
         assert set(keep_rows(connection, 1, stored)) == {"accepted"}
+    if manifest.client_randomiser == "apart":
+        return head_list, manifest.scheme(head_list).count(reports)
     form = ListQuestions(head_list, terms.epsilon)
     write_spool(spool, spool_of_reports(zip(ids, reports, strict=True), form))
     counted = count_reports([spool], form)

@@ -73,9 +73,9 @@ class Job:
             "said). published: f_C, share of the client budget for the query (0.85)."
         ),
     ] = Parameters.query_share
-    randomiser: Annotated[str, method(help="blendp: how clients report: split, two-stage or two-stage-tight.")] = (
-        Parameters.randomiser
-    )
+    randomiser: Annotated[
+        str, method(help="blendp: how clients report: auto, split, apart, two-stage or two-stage-tight.")
+    ] = Parameters.randomiser
     prior: Annotated[str, method(help="blendp: what is assumed of listed records: power-law or none.")] = (
         Parameters.prior
     )

@@ -32,7 +32,7 @@ from blendp.mechanisms import TwoStage
 from blendp.mechanisms.subset_selection.ranks import Ranks
 from blendp.normalise import normalise_query, normalise_url
 from blendp.privacy import Budget
-from blendp.reports import QUESTION_NUMBER, subset_randomiser, two_stage_randomiser
+from blendp.reports import QUESTION_NUMBER, apart_randomiser, subset_randomiser, two_stage_randomiser
 from blendp.search import SearchIndex, build_index
 from blendp.wire import Envelope, Manifest, Terms, UploadedReport, VerifyKey
 from blendp.wire.addresses import of_report
@@ -155,6 +155,18 @@ def _subset(given: Mapping[str, Value]) -> Value:
     return {"size": randomiser.size, "coin": str(randomiser.coin), "report_bytes": randomiser.report_bytes}
 
 
+def _apart(given: Mapping[str, Value]) -> Value:
+    randomiser = apart_randomiser(given["epsilon"], given["items"])
+    among = randomiser.among.coin if randomiser.listed else 0
+    return {
+        "size": randomiser.size,
+        "own": str(randomiser.own_coin),
+        "other": str(randomiser.other_coin),
+        "among": str(among),
+        "report_bytes": randomiser.report_bytes,
+    }
+
+
 def _two_stage_of(given: Mapping[str, Value]) -> TwoStage:
     cells = np.array(given["cells_per_query"])
     return two_stage_randomiser(Budget(given["epsilon"], given["delta"]), cells, given["query_share"])
@@ -171,6 +183,18 @@ def _channel_subset(given: Mapping[str, Value]) -> Value:
     items = range(given["items"])
     sets = combinations(items, randomiser.size)
     return {randomiser.encode(some).hex(): [inside if item in some else outside for item in items] for some in sets}
+
+
+def _channel_apart(given: Mapping[str, Value]) -> Value:
+    randomiser = apart_randomiser(given["epsilon"], given["items"])
+    own, other, inside, outside, unlisted = (_text(probability) for probability in randomiser.cell_probabilities())
+    listed = range(randomiser.listed)
+    sets = combinations(listed, randomiser.size) if randomiser.listed else ()
+    of_sets = {
+        randomiser.encode(some).hex(): [*(inside if item in some else outside for item in listed), unlisted]
+        for some in sets
+    }
+    return {**of_sets, randomiser.encode([randomiser.listed]).hex(): [*(other for _ in listed), own]}
 
 
 def _channel_two_stage(given: Mapping[str, Value]) -> Value:
@@ -190,6 +214,12 @@ def _channel_two_stage(given: Mapping[str, Value]) -> Value:
 
 def _draw_subset(given: Mapping[str, Value]) -> Value:
     randomiser, tape = subset_randomiser(given["epsilon"], given["items"]), Tape(bytes.fromhex(given["tape"]))
+    members = randomiser.release([given["item"]], tape)[0].nonzero()[0].tolist()
+    return {"members": members, "data": randomiser.encode(members).hex(), "used": tape.used}
+
+
+def _draw_apart(given: Mapping[str, Value]) -> Value:
+    randomiser, tape = apart_randomiser(given["epsilon"], given["items"]), Tape(bytes.fromhex(given["tape"]))
     members = randomiser.release([given["item"]], tape)[0].nonzero()[0].tolist()
     return {"members": members, "data": randomiser.encode(members).hex(), "used": tape.used}
 
@@ -332,10 +362,13 @@ CALLS: Mapping[str, Callable[[Mapping[str, Value]], Value]] = {
     "records": _records,
     "cell": _cell,
     "subset": _subset,
+    "apart": _apart,
     "two-stage": _two_stage,
     "channel-subset": _channel_subset,
+    "channel-apart": _channel_apart,
     "channel-two-stage": _channel_two_stage,
     "draw-subset": _draw_subset,
+    "draw-apart": _draw_apart,
     "draw-two-stage": _draw_two_stage,
     "rank": _rank,
     "unrank": _unrank,

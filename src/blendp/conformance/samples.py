@@ -36,7 +36,7 @@ def signing_key(number: int) -> SigningKey:
     return SigningKey.of_raw(hashlib.sha256(b"blendp vectors, key %d" % number).digest())
 
 
-def manifest_of(head_list: HeadList, query_share: float = 0.4, **terms: Any) -> Manifest:
+def manifest_of(head_list: HeadList, query_share: float = 0.4, randomiser: str = "", **terms: Any) -> Manifest:
     """The manifest of a list, with other terms than usual where they are given."""
     terms_of_list = replace(TERMS, levels=head_list.levels, **terms)
-    return Manifest(terms_of_list, head_list.sha256, head_list.records, 250, query_share, "2026-11-12")
+    return Manifest(terms_of_list, head_list.sha256, head_list.records, 250, query_share, "2026-11-12", randomiser)

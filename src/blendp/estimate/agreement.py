@@ -116,8 +116,9 @@ def cross_check(posterior: Posterior, split: Split, generator: np.random.Generat
 
     levels = generator.random((DRAWS, len(rows)))
     true = posterior.quantile(levels)
-    drawn_x = true + _noise(split.cells, v, DRAWS, generator)
-    drawn_y = np.add.reduceat(true, starts, axis=-1) + _noise(split.queries, v_y, DRAWS, generator)
+    of_query = np.add.reduceat(expected, starts)
+    drawn_x = true + _noise(split.cells, expected, v, DRAWS, generator)
+    drawn_y = np.add.reduceat(true, starts, axis=-1) + _noise(split.queries, of_query, v_y, DRAWS, generator)
     drawn, _, _, _ = reconcile(
         drawn_x, np.broadcast_to(v, drawn_x.shape), drawn_y, np.broadcast_to(v_y, drawn_y.shape), rows
     )
@@ -145,14 +146,23 @@ def _middle(difference: Array, variance: Array) -> Array:
     return np.asarray(np.median(apart**2 / variance, axis=-1))
 
 
-def _noise(arm: Arm, variance: Array, draws: int, generator: np.random.Generator) -> Array:
-    """Normal errors of an arm's estimates, which sum to 0 over all items, <*,*> included."""
+def _noise(arm: Arm, expected: Array, variance: Array, draws: int, generator: np.random.Generator) -> Array:
+    """Normal errors of an arm's estimates of all items but <*,*>; all of them together sum to 0.
+
+        common + own,    the own ones sum to 0,    Var(common) = v/L^2
+
+    where:
+        v  is the variance of the estimate of <*,*>, and L the number of the other items.
+    """
     if not arm.users:
         return np.zeros((draws, len(variance)))
-    items = len(variance) + 1
-    noise = generator.standard_normal((draws, items))
-    noise -= noise.mean(axis=1, keepdims=True)
-    return np.asarray(noise[:, :-1] * np.sqrt(variance * items / (items - 1)))
+    listed = len(variance)
+    common = min(arm.rest_variance(expected) / listed**2, float(variance.min()))
+    own = generator.standard_normal((draws, listed))
+    own -= own.mean(axis=1, keepdims=True)
+    wider = listed / max(listed - 1, 1)
+    together = generator.standard_normal((draws, 1)) * math.sqrt(common)
+    return np.asarray(own * np.sqrt((variance - common) * wider) + together)
 
 
 def _kappa(difference: Array, variance: Array, expected: Array) -> float:

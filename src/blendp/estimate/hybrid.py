@@ -132,17 +132,18 @@ class Influence:
 def influence(posterior: Posterior, split: Split, guard: InfluenceGuard, share: float) -> Influence:
     """The maximal gain of a targeted attack (Cao, Jia and Gong, 2021): every liar names one record and its query.
 
-    client gain = beta [(1 - q)/(p - q) - f],     f about 0
+    client gain = beta (g - f),     f about 0
+
+    where:
+        g  is what one report adds to n times the estimate of an item that it names (``gain`` of the oracle),
+        f  is the item's frequency.
 
     The blend is computed twice, with clients who say what the opt-in group says, and with the gain added to that.
     """
     if len(split.query_of_cell) == 1 or not split.users:
         return Influence(share, 0.0, 0.0, 0.0)
     parts = _Parts.of(posterior, split, guard)
-    dx, dy = (
-        share * (1 - arm.randomiser.stray) / (arm.randomiser.hit - arm.randomiser.stray) if arm.users else 0.0
-        for arm in (split.cells, split.queries)
-    )
+    dx, dy = (share * arm.randomiser.gain if arm.users else 0.0 for arm in (split.cells, split.queries))
     return Influence(share, float(max(dx, dy)), parts.rise(dx, dy, None), parts.rise(dx, dy, guard.cap))
 
 

@@ -1,7 +1,7 @@
 """Probabilities from clients of whom some report the query and the others the record, each with the full epsilon.
 
-    x_j = (s_j/n - q)/(p - q)          every cell j, from the clients who report the record
-    y   = (s/n - q)/(p - q)            every query, from the clients who report the query
+    x_j    every cell j, from the clients who report the record
+    y      every query, from the clients who report the query
 
 and a query is the sum of its cells, so the two are put together by least squares:
 
@@ -9,8 +9,8 @@ and a query is the sum of its cells, so the two are put together by least square
     Var(x_j) = v_j (1 - (v_j/S) g),    Var(query) = S v_y/(S + v_y)
 
 where:
-    s       is how many reports contain the item, of n; p, q as in :class:`~blendp.mechanisms.SubsetSelection`,
-    v_j, v_y are the variances of the two estimates.
+    x_j, y    are the estimates of the :class:`~blendp.mechanisms.FrequencyOracle` by which clients report,
+    v_j, v_y  are the variances of the two estimates.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from blendp.arrays import Array
 from blendp.errors import ParameterError
 from blendp.estimate.group import GroupEstimate, Level, nothing
 from blendp.headlist import HeadList
-from blendp.mechanisms import SubsetSelection
+from blendp.mechanisms import FrequencyOracle
 from blendp.reports import ReportSums
 
 
@@ -33,7 +33,7 @@ from blendp.reports import ReportSums
 class Arm:
     """The reports of the clients who answer one of the two questions, added up."""
 
-    randomiser: SubsetSelection
+    randomiser: FrequencyOracle
     users: int
     supports: NDArray[np.int64]
     """How many of the reports contain each item."""
@@ -52,14 +52,22 @@ class Arm:
         if not self.users:
             return nothing(self.randomiser.items)
         p = self.randomiser.estimate(self.supports, self.users)
-        floor = np.full(len(p), self.randomiser.noise / self.users)
-        return Level(p, self.randomiser.variance(np.clip(p, 0.0, 1.0), self.users), floor)
+        inside = np.clip(p, 0.0, 1.0)
+        listed, rest = inside[:-1], inside[-1]
+        oracle, users = self.randomiser, self.users
+        variance = np.append(oracle.variance(listed, users, rest), oracle.rest_variance(rest, users))
+        floor = np.append(oracle.variance(np.zeros_like(listed), users, rest), oracle.rest_variance(0.0, users))
+        return Level(p, variance, floor)
+
+    def rest_variance(self, expected: Array) -> float:
+        """The variance of the estimate of the last item, if the others are as expected."""
+        return float(self.randomiser.rest_variance(_rest(expected), self.users))
 
     def observe(self, expected: Array) -> tuple[Array, Array]:
         """Estimates of every item but the last, <*,*>, and their variances if the truth is as expected."""
         if not self.users:
             return np.zeros(len(expected)), np.full(len(expected), np.inf)
-        variance = self.randomiser.variance(np.clip(expected, 0.0, 1.0), self.users)
+        variance = self.randomiser.variance(np.clip(expected, 0.0, 1.0), self.users, _rest(expected))
         return self.randomiser.estimate(self.supports, self.users)[:-1], variance
 
 
@@ -73,7 +81,7 @@ class Split:
 
     @classmethod
     def of_sums(cls, sums: ReportSums, head_list: HeadList) -> Self:
-        """The arms of the reports by subset selection about this list, added up."""
+        """The arms of the reports about this list that name sets, added up."""
         sums.require(head_list.sha256, sums.questions)
         return cls(_arm(sums, "query"), _arm(sums, "record"), head_list.query_of_cell)
 
@@ -83,11 +91,16 @@ class Split:
         return self.queries.users + self.cells.users
 
 
+def _rest(expected: Array) -> float:
+    """The frequency of *, if the listed items are as expected."""
+    return min(max(1.0 - float(expected.sum()), 0.0), 1.0)
+
+
 def _arm(sums: ReportSums, question: str) -> Arm:
     asked = sums.questions.get(question)
     randomiser = None if asked is None else asked.answers[0]
-    if not isinstance(randomiser, SubsetSelection):
-        legal = f"by subset selection about the {question}"
+    if not isinstance(randomiser, FrequencyOracle):
+        legal = f"by sets about the {question}"
         raise ParameterError("reports", sorted(sums.questions), legal, "A Tally is made of reports that name a cell.")
     return Arm(randomiser, sums.reports[question], sums.supports[question])
 

@@ -11,17 +11,19 @@ if TYPE_CHECKING:
     from blendp.mechanisms.discrete_laplace import DiscreteLaplace
     from blendp.mechanisms.filtered_union import FilteredUnion, Holdings
     from blendp.mechanisms.hidden_sampling import HiddenSampling
-    from blendp.mechanisms.protocol import LocalRandomiser, Mechanism, NoiseLaw, PartitionSelection
+    from blendp.mechanisms.protocol import FrequencyOracle, LocalRandomiser, Mechanism, NoiseLaw, PartitionSelection
     from blendp.mechanisms.rounded_gaussian import RoundedGaussian
     from blendp.mechanisms.subset_selection import SubsetSelection
     from blendp.mechanisms.threshold import ThresholdList
     from blendp.mechanisms.two_stage import TwoStage
+    from blendp.mechanisms.wildcard_apart import WildcardApart
 
 __all__ = [
     "AsymmetricLaplace",
     "AsymmetricList",
     "DiscreteLaplace",
     "FilteredUnion",
+    "FrequencyOracle",
     "HiddenSampling",
     "Holdings",
     "LocalRandomiser",
@@ -32,6 +34,7 @@ __all__ = [
     "SubsetSelection",
     "ThresholdList",
     "TwoStage",
+    "WildcardApart",
 ]
 
 _HOMES = {
@@ -40,11 +43,12 @@ _HOMES = {
     "blendp.mechanisms.discrete_laplace": ("DiscreteLaplace",),
     "blendp.mechanisms.filtered_union": ("FilteredUnion", "Holdings"),
     "blendp.mechanisms.hidden_sampling": ("HiddenSampling",),
-    "blendp.mechanisms.protocol": ("LocalRandomiser", "Mechanism", "NoiseLaw", "PartitionSelection"),
+    "blendp.mechanisms.protocol": ("FrequencyOracle", "LocalRandomiser", "Mechanism", "NoiseLaw", "PartitionSelection"),
     "blendp.mechanisms.rounded_gaussian": ("RoundedGaussian",),
     "blendp.mechanisms.subset_selection": ("SubsetSelection",),
     "blendp.mechanisms.threshold": ("ThresholdList",),
     "blendp.mechanisms.two_stage": ("TwoStage",),
+    "blendp.mechanisms.wildcard_apart": ("WildcardApart",),
 }
 """Where each name lives: a device loads the mechanisms that it uses (PEP 562)."""
 

@@ -7,6 +7,8 @@ selection. Each folder beside this file satisfies :class:`Mechanism` and one of 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from fractions import Fraction
 from typing import Protocol, TypeVar, runtime_checkable
 
 import numpy as np
@@ -83,8 +85,86 @@ class LocalRandomiser(Mechanism[ArrayLike, NDArray[np.generic]], Protocol):
         """The matrix of P(report | what is held): a row for everything that can be held, a column for every report."""
 
 
-class PartitionSelection(Mechanism[Ids, Output], Protocol[Output]):
-    """Which of the records that occur are listed (partition selection); ``data`` holds a total for every record.
+@runtime_checkable
+class FrequencyOracle(LocalRandomiser, Protocol):
+    """A local randomiser that names items of a list; the last item, *, is all that is not listed.
+
+    What clients report, how it is counted and what is made of it depend on these alone, not on which oracle it is.
+    """
+
+    @property
+    def items(self) -> int:
+        """k, how many items there are, * among them."""
+
+    @property
+    def size(self) -> int:
+        """w, how many items a report names (but for one that names * alone, where there is such)."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+
+    def naming(self, items: str) -> str:
+        """What a report names, in words; ``items`` is what they are called."""
+
+    @property
+    def coins(self) -> tuple[int, ...]:
+        """Every coin that a report is drawn with, over 2^53."""
+
+    @property
+    def subsets(self) -> int:
+        """How many different reports there are."""
+
+    @property
+    def limit(self) -> str:
+        """That number, in the form of a formula."""
+
+    @property
+    def report_bytes(self) -> int:
+        """How many bytes every report takes."""
+
+    @property
+    def gain(self) -> float:
+        """By how much one report raises n times the estimate of a listed item, at most: the reach of a liar."""
+
+    def encode(self, subset: Sequence[int]) -> bytes:
+        """The bytes that name these items."""
+
+    def decode(self, data: bytes) -> tuple[int, ...]:
+        """The items that these bytes name."""
+
+    def supports(self, own_items: ArrayLike, random: Random, /) -> Ids:
+        """How many of the reports contain each item, one report for every held item."""
+
+    def supports_of_counts(self, counts: ArrayLike, generator: np.random.Generator, /) -> Ids:
+        """The same for so many holders of each item, all at once: for experiments only."""
+
+    def supports_of_reports(self, data: NDArray[np.uint8], /) -> Ids:
+        """How many of many encoded reports, a row of bytes each, contain each item."""
+
+    def adds_up(self, supports: Ids, reports: int) -> bool:
+        """Whether so many reports can have these supports."""
+
+    def estimate(self, supports: ArrayLike, users: int) -> Array:
+        """The frequency of every item, without bias."""
+
+    def variance(self, frequency: ArrayLike, users: int, rest: ArrayLike = ...) -> Array:
+        """The variance of the estimate of a listed item of this frequency, where ``rest`` is the frequency of *."""
+
+    def rest_variance(self, rest: ArrayLike, users: int) -> Array:
+        """The variance of the estimate of *, where ``rest`` is its frequency."""
+
+    def likelihoods(self, subset: Sequence[int]) -> tuple[tuple[str, Ids, Fraction], ...]:
+        """How likely a report that names these items is, for groups of items: a word for the group, the items, and
+        the exact probability. The words are ``named``, ``unnamed``, ``unlisted`` (*) and ``listed`` (all but *).
+        """
+
+    def ratio(self) -> Fraction:
+        """The largest ratio of two probabilities of one report, exactly."""
+
+
+class PartitionSelection(Mechanism[Data, Output], Protocol[Data, Output]):
+    """Which of the records that occur are listed (partition selection).
 
     It is private at user level: for the replacement of all records of one person.
     """
@@ -100,6 +180,10 @@ class PartitionSelection(Mechanism[Ids, Output], Protocol[Output]):
     @property
     def min_people(self) -> float:
         """The threshold as a number of people, noise included."""
+
+
+class SelectionByTotal(PartitionSelection[Ids, Output], Protocol[Output]):
+    """Partition selection that looks at nothing but the total of every record, each by itself; ``data`` are these."""
 
     @property
     def count_noise(self) -> NoiseLaw:

@@ -105,7 +105,7 @@ def _require_simulation(random: object) -> None:
 
 def _method(kind: type[Kind], people: People, parameters: Parameters, random: Random, progress: Progress) -> Kind:
     """Both phases, with the clients' reports in between."""
-    listed = _publish(people, parameters, random, progress)
+    listed = _publish(people, parameters, random, progress).settled()
     progress("randomising the clients' records")
     share, reports = _ask(people, listed, random)
     progress("blending")
@@ -126,6 +126,7 @@ def _conclude(kind: type[Kind], listed: Listed, reports: ReportSums, query_share
     given: object = reports
     if not isinstance(given, ReportSums):
         raise _misfit(type(given).__name__, "sums of reports")
+    listed = listed.settled()
     reports.require(listed.head_list.sha256, listed.questions)
     if reports.users and reports.per_user != listed.parameters.client_records:
         raise _misfit(f"{reports.per_user} a client", f"{listed.parameters.client_records} of each client")

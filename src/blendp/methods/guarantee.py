@@ -10,8 +10,8 @@ from blendp.mechanisms import (
     AsymmetricList,
     DiscreteLaplace,
     FilteredUnion,
+    FrequencyOracle,
     NoiseLaw,
-    SubsetSelection,
     ThresholdList,
     TwoStage,
 )
@@ -71,15 +71,14 @@ class Guarantee:
 
     @classmethod
     def of_split(
-        cls, parameters: Parameters, list_maker: ListMaker, queries: SubsetSelection, cells: SubsetSelection
+        cls, parameters: Parameters, list_maker: ListMaker, queries: FrequencyOracle, cells: FrequencyOracle
     ) -> Self:
-        """What the list maker and subset selection promise together; which question a client answers is public."""
+        """What the list maker and a frequency oracle promise together; which question a client answers is public."""
         return cls(
             parameters.epsilon,
             parameters.delta,
             **_list_facts(list_maker, parameters),
-            client_mechanism=f"subset selection: {queries.size} of {queries.items} queries, or {cells.size} of "
-            f"{cells.items} cells",
+            client_mechanism=f"{queries.name}: {queries.naming('queries')}, or {cells.naming('cells')}",
             client_epsilon_exact=max(queries.loss(), cells.loss()),
             client_delta=max(queries.delta_at(parameters.epsilon), cells.delta_at(parameters.epsilon)),
             client_report_bytes=max(queries.report_bytes, cells.report_bytes),

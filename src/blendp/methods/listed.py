@@ -26,15 +26,16 @@ from blendp.mechanisms import (
     AsymmetricList,
     DiscreteLaplace,
     FilteredUnion,
-    SubsetSelection,
+    FrequencyOracle,
     ThresholdList,
     TwoStage,
 )
 from blendp.mechanisms.filtered_union.two_scale import SHARE_GRID
 from blendp.methods.groups import GroupSizes
-from blendp.methods.parameters import Parameters
-from blendp.methods.query_share import best_query_share
-from blendp.reports import ListScheme, Question, TwoStageScheme, report_scheme, subset_randomisers
+from blendp.methods.objectives import sharpest
+from blendp.methods.parameters import AUTO, Parameters
+from blendp.methods.query_share import best_oracle, best_query_share
+from blendp.reports import ListScheme, Question, TwoStageScheme, frequency_oracles, report_scheme
 
 FORMAT = "blendp/listed/2"
 
@@ -193,9 +194,21 @@ class Listed:
             legal = "given by subset selection, None with a two-stage randomiser"
             raise ParameterError("query_share", query_share, legal, "Take query_share_for if clients report by split.")
         share = parameters.client_query_share if query_share is None else query_share
-        return report_scheme(
-            self.head_list, parameters.client_randomiser, parameters.budget, share, parameters.client_records
-        )
+        return report_scheme(self.head_list, self.randomiser, parameters.budget, share, parameters.client_records)
+
+    @cached_property
+    def randomiser(self) -> str:
+        """How clients report: as said, or what promises the smaller errors. That depends on released counts alone."""
+        said = self.parameters.client_randomiser
+        if said != AUTO:
+            return said
+        return best_oracle(self.posterior, self.parameters.epsilon, self.head_list)
+
+    def settled(self) -> Self:
+        """The same, with how clients report as if it had been said: for whoever keeps this while they do."""
+        if self.parameters.client_randomiser != AUTO:
+            return self
+        return replace(self, parameters=replace(self.parameters, randomiser=self.randomiser))
 
     @cached_property
     def questions(self) -> Mapping[str, Question]:
@@ -203,12 +216,12 @@ class Listed:
         return self.scheme(0.0 if self.parameters.reports_split else None).questions
 
     @cached_property
-    def split(self) -> tuple[SubsetSelection, SubsetSelection]:
-        """How clients report queries, and cells, by subset selection."""
+    def split(self) -> tuple[FrequencyOracle, FrequencyOracle]:
+        """How clients report queries, and cells, by sets."""
         if not self.parameters.reports_split:
             how = self.parameters.client_randomiser
-            raise ParameterError("randomiser", how, "split", "Only then do some clients report the query.")
-        return subset_randomisers(self.parameters.epsilon, self.head_list)
+            raise ParameterError("randomiser", how, "split or apart", "Only then do some clients report the query.")
+        return frequency_oracles(self.randomiser, self.parameters.epsilon, self.head_list)
 
     @cached_property
     def two_stage(self) -> TwoStage:
@@ -224,11 +237,15 @@ class Listed:
 
         Clients are told it with the list, so it is fixed before they are counted.
         """
-        queries, cells = self.split
+        oracles = self.split
         require_count("clients", clients, min_value=0, remedy="Say how many clients are expected to report.")
         if self.parameters.query_share is not None:
             return self.parameters.query_share
-        return best_query_share(self.posterior, queries, cells, self.head_list, clients)
+        known = None
+        if self.randomiser == "apart":
+            known = frequency_oracles("split", self.parameters.epsilon, self.head_list)
+        aim = sharpest(self.parameters.objective)
+        return best_query_share(self.posterior, *oracles, self.head_list, clients, aim, no_worse_than=known)
 
     def sizes(self, clients: int) -> GroupSizes:
         """The groups, once so many clients have reported."""

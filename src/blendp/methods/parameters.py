@@ -16,17 +16,20 @@ from blendp.estimate.posterior import PRIORS
 from blendp.mechanisms import AsymmetricList, FilteredUnion, ThresholdList
 from blendp.methods.objectives import OBJECTIVES, list_shares, many_are_better
 from blendp.privacy import Budget
-from blendp.reports import METHODS, PUBLISHED_QUERY_SHARE, RANDOMISER_OF_METHOD, RANDOMISERS
+from blendp.reports import METHODS, ORACLES, PUBLISHED_QUERY_SHARE, RANDOMISER_OF_METHOD, RANDOMISERS
 
 PUBLISHED_LIST_SHARE = 0.95
 
-_ONLY_PUBLISHED = ("variance", "wildcard")
-_ONLY_BLENDP = ("randomiser", "prior", "influence_cap", "records_per_person", "objective")
+AUTO = "auto"
+"""Leaves it to public or released numbers: how many records of an opt-in person count, and how clients report."""
 
-AUTO, MANY = "auto", "many"
+MANY = "many"
 
 MEAN_SHARE = 0.02
 """The part of epsilon for the mean number of records a person, where it decides and nobody has said it."""
+
+_ONLY_PUBLISHED = ("variance", "wildcard")
+_ONLY_BLENDP = ("randomiser", "prior", "influence_cap", "records_per_person", "objective")
 
 
 @dataclass(frozen=True)
@@ -72,8 +75,9 @@ class Parameters:
     """blendp: the share of the clients who report the query, the others report the record; by default what promises
     the smallest errors for the list at hand. published: f_C, the share of a client's budget for the query, 0.85."""
 
-    randomiser: str = "split"
-    """How clients report (blendp method): split, two-stage or two-stage-tight."""
+    randomiser: str = "auto"
+    """How clients report (blendp method): split, apart, two-stage or two-stage-tight; auto takes split or apart,
+    whichever promises the smaller errors for the list at hand."""
 
     prior: str = "power-law"
     """What is assumed of listed records before their counts are seen (blendp method): power-law, or none."""
@@ -115,7 +119,7 @@ class Parameters:
         require_count("client_records", self.client_records, min_value=1, remedy="1 is the published choice.")
         require_choice("variance", self.variance, VARIANCES)
         require_choice("wildcard", self.wildcard, WILDCARDS)
-        require_choice("randomiser", self.randomiser, RANDOMISERS)
+        require_choice("randomiser", self.randomiser, (AUTO, *RANDOMISERS))
         require_choice("prior", self.prior, PRIORS)
         if self.influence_cap is not None:
             require_number(
@@ -206,14 +210,15 @@ class Parameters:
             return False
         return None if self.records_per_person is None else many_are_better(self.records_per_person, self.objective)
 
-    def uses_many(self, mean_records: float | None, people: int) -> bool:
+    def uses_many(self, mean_records: float | None, people: int | None = None) -> bool:
         """Whether the list is made of many records of each person, once the mean is known where it decides.
 
-        A noisy mean of few people says little: it has to be two standard errors above what it takes.
+        A noisy mean of few ``people`` says little: it has to be two standard errors above what it takes. None where
+        the mean has no noise, as in a plan.
         """
         if self.many_records is not None or mean_records is None:
             return bool(self.many_records)
-        error = math.sqrt(mean_noise(self.mean_epsilon).variance) / max(people, 1)
+        error = 0.0 if people is None else math.sqrt(mean_noise(self.mean_epsilon).variance) / max(people, 1)
         return many_are_better(mean_records - 2 * error, self.objective)
 
     @property
@@ -259,12 +264,12 @@ class Parameters:
 
     @property
     def reports_split(self) -> bool:
-        """Whether clients report by subset selection, some the query and others the record."""
-        return self.client_randomiser == "split"
+        """Whether clients report sets, some of queries and others of records."""
+        return self.client_randomiser in (AUTO, *ORACLES)
 
     @property
     def client_randomiser(self) -> str:
-        """How clients report: as said in the blendp method, as published in the other."""
+        """How clients report: as said in the blendp method (auto leaves it to the list), as published in the other."""
         return self.randomiser if self.method == "blendp" else RANDOMISER_OF_METHOD[self.method]
 
     @property

@@ -67,7 +67,7 @@ class LogPeople:
     drawn: DrawnContributions
     groups: Groups
     parameters: Parameters
-    key: int
+    key: int = 0
     """Which records of people with very many may weigh in the list."""
 
     @classmethod

@@ -12,14 +12,15 @@ from blendp.headlist import HeadList
 from blendp.privacy import Budget
 from blendp.reports.list_scheme import ListScheme
 from blendp.reports.question import Question
-from blendp.reports.subset import SubsetScheme, subset_questions
+from blendp.reports.subset import ORACLES, SubsetScheme, subset_questions
 from blendp.reports.two_stage import TwoStageScheme, cell_questions
 
-RANDOMISERS = ("split", "two-stage", "two-stage-tight")
+RANDOMISERS = ("split", "apart", "two-stage", "two-stage-tight")
 """How clients report.
 
-``split``: subset selection with the whole epsilon, about the query or about the record. ``two-stage``: the published
-LocalAlg. ``two-stage-tight``: the same with its URL stage raised until the whole epsilon is spent.
+``split``: subset selection with the whole epsilon, about the query or about the record. ``apart``: the same, with the
+wildcard in a report of its own. ``two-stage``: the published LocalAlg. ``two-stage-tight``: the same with its URL stage
+raised until the whole epsilon is spent.
 """
 
 RANDOMISER_OF_METHOD: Mapping[str, str] = MappingProxyType({"blendp": "split", "published": "two-stage"})
@@ -43,15 +44,16 @@ def report_scheme(
     where:
         randomiser        is one of :data:`RANDOMISERS`,
         budget            is what each person is promised,
-        query_share       is the share of the clients who report the query (split), or of a client's budget that
+        query_share       is the share of the clients who report the query (split, apart), or of a client's budget that
                           protects it (two-stage),
         records_per_user  is how many reports a client sends (two-stage).
     """
     own = client_budget(randomiser, budget)
-    if randomiser == "split":
+    if randomiser in ORACLES:
         if records_per_user != 1:
-            raise ParameterError("records_per_user", records_per_user, "1 with split", "A client sends one report.")
-        return SubsetScheme(head_list, own.epsilon, query_share)
+            legal = f"1 with {randomiser}"
+            raise ParameterError("records_per_user", records_per_user, legal, "A client sends one report.")
+        return SubsetScheme(head_list, own.epsilon, query_share, randomiser)
     return TwoStageScheme(head_list, own, query_share, randomiser == "two-stage-tight", records_per_user)
 
 

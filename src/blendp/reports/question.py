@@ -17,9 +17,9 @@ _DROP = "It was made for another list or epsilon, or is damaged: drop it."
 
 
 class AnswerFormat(Protocol):
-    """One answer, a set of ``size`` of ``items`` items, as a number below ``subsets`` in ``report_bytes`` bytes.
+    """One answer, a set of some of ``items`` items, as a number below ``subsets`` in ``report_bytes`` bytes.
 
-    The most significant byte comes first. :class:`~blendp.mechanisms.SubsetSelection` is one, :class:`SingleItem` is
+    The most significant byte comes first. A :class:`~blendp.mechanisms.FrequencyOracle` is one, :class:`SingleItem` is
     another.
     """
 
@@ -29,11 +29,15 @@ class AnswerFormat(Protocol):
 
     @property
     def size(self) -> int:
-        """How many of them every answer names."""
+        """How many of them every answer names (but for one that names the last alone, where there is such)."""
 
     @property
     def subsets(self) -> int:
         """How many different answers there are."""
+
+    @property
+    def limit(self) -> str:
+        """That number, in the form of a formula."""
 
     @property
     def report_bytes(self) -> int:
@@ -47,6 +51,9 @@ class AnswerFormat(Protocol):
 
     def supports_of_reports(self, data: NDArray[np.uint8]) -> Counts:
         """How many of many answers, a row of bytes each, name each item."""
+
+    def adds_up(self, supports: Counts, reports: int) -> bool:
+        """Whether so many answers can name each item so often."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +78,11 @@ class SingleItem:
         return self.items
 
     @property
+    def limit(self) -> str:
+        """As many answers as items."""
+        return f"C({self.items}, 1)"
+
+    @property
     def report_bytes(self) -> int:
         """As many bytes as the largest number takes, at least 1."""
         return max(1, ((self.items - 1).bit_length() + 7) // 8)
@@ -90,6 +102,10 @@ class SingleItem:
     def supports_of_reports(self, data: NDArray[np.uint8]) -> Counts:
         """How often each item is named."""
         return np.bincount(self.numbers(data), minlength=self.items)
+
+    def adds_up(self, supports: Counts, reports: int) -> bool:
+        """Whether each names one."""
+        return int(supports.sum()) == reports
 
     def numbers(self, data: NDArray[np.uint8]) -> Counts:
         """The item that each of many answers names, a row of bytes each."""
@@ -139,6 +155,12 @@ class Question:
         """How many items every report names, over all answers."""
         return sum(answer.size for answer in self.answers)
 
+    def adds_up(self, supports: Counts, reports: int) -> bool:
+        """Whether so many reports can name each item so often."""
+        ends = np.cumsum([answer.items for answer in self.answers])[:-1]
+        parts = zip(self.answers, np.split(supports, ends), strict=True)
+        return all(answer.adds_up(part, reports) for answer, part in parts)
+
     @property
     def possible_reports(self) -> int:
         """How many different reports there are."""
@@ -158,7 +180,7 @@ class Question:
     @property
     def expectation(self) -> str:
         """What a report about this looks like, in words."""
-        limits = [f"C({answer.items}, {answer.size})" for answer in self.answers]
+        limits = [answer.limit for answer in self.answers]
         what = "the rank of a set, a number" if len(limits) == 1 else "ranks of sets, numbers"
         return (
             f"A report about the {self.name} has {self.report_bytes} bytes: {what} below {', '.join(limits)}, "

@@ -1,4 +1,4 @@
-"""The blendp method's reports: subset selection with the whole epsilon, about the query or about the record.
+"""The blendp method's reports: a set of items with the whole epsilon, about the query or about the record.
 
     P(report | cell) = P(question) P(S | item)
 
@@ -18,17 +18,20 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from blendp.errors import require_number
+from blendp.errors import require_choice, require_number
 from blendp.headlist import HeadList
-from blendp.mechanisms import SubsetSelection
+from blendp.mechanisms import FrequencyOracle, SubsetSelection, WildcardApart
 from blendp.privacy import Budget
 from blendp.randomness import Random
 from blendp.randomness.random import COIN_BITS
 from blendp.reports.list_scheme import ListScheme
 from blendp.reports.question import Question
 from blendp.reports.report import Report
-from blendp.reports.scheme import Likelihood, likeliest_first, worst_ratio
+from blendp.reports.scheme import Likelihood, likeliest_first
 from blendp.reports.sums import ReportSums
+
+ORACLES = ("split", "apart")
+"""Randomisers that name sets: subset selection among all items, or with the wildcard in a report of its own."""
 
 _NOUNS = {"query": ("query", "queries"), "record": ("record", "records")}
 
@@ -39,29 +42,53 @@ def subset_randomiser(epsilon: float, items: int, width: int | None = None) -> S
     return SubsetSelection(epsilon, items, width)
 
 
+@lru_cache(maxsize=16)
+def apart_randomiser(epsilon: float, items: int) -> WildcardApart:
+    """Wildcard apart among so many items, derived once."""
+    return WildcardApart(epsilon, items)
+
+
+def frequency_oracle(oracle: str, epsilon: float, items: int) -> FrequencyOracle:
+    """One of :data:`ORACLES` among so many items."""
+    require_choice("randomiser", oracle, ORACLES)
+    return subset_randomiser(epsilon, items) if oracle == "split" else apart_randomiser(epsilon, items)
+
+
 def subset_randomisers(epsilon: float, head_list: HeadList) -> tuple[SubsetSelection, SubsetSelection]:
-    """How clients report the queries of a list, and its cells."""
+    """How clients report the queries of a list, and its cells, by subset selection."""
     return subset_randomiser(epsilon, head_list.queries + 1), subset_randomiser(epsilon, head_list.cells)
 
 
-def subset_questions(epsilon: float, head_list: HeadList) -> Mapping[str, Question]:
+def frequency_oracles(oracle: str, epsilon: float, head_list: HeadList) -> tuple[FrequencyOracle, FrequencyOracle]:
+    """How clients report the queries of a list, and its cells."""
+    queries, cells = head_list.queries + 1, head_list.cells
+    return frequency_oracle(oracle, epsilon, queries), frequency_oracle(oracle, epsilon, cells)
+
+
+def subset_questions(epsilon: float, head_list: HeadList, oracle: str = "split") -> Mapping[str, Question]:
     """What the blendp method asks about a list."""
-    return _questions(epsilon, head_list.queries + 1, head_list.cells)
+    return _questions(oracle, epsilon, head_list.queries + 1, head_list.cells)
 
 
 @lru_cache(maxsize=16)
-def _questions(epsilon: float, queries: int, cells: int) -> Mapping[str, Question]:
+def _questions(oracle: str, epsilon: float, queries: int, cells: int) -> Mapping[str, Question]:
     items = {"query": queries, "record": cells}
-    return MappingProxyType({name: Question(name, (subset_randomiser(epsilon, n),)) for name, n in items.items()})
+    return MappingProxyType(
+        {name: Question(name, (frequency_oracle(oracle, epsilon, n),)) for name, n in items.items()}
+    )
 
 
 @dataclass(frozen=True)
 class SubsetScheme(ListScheme):
-    """One report with the whole epsilon: with probability ``query_share`` about the query, else about the record."""
+    """One report with the whole epsilon: with probability ``query_share`` about the query, else about the record.
+
+    Both are answered by ``oracle``, one of :data:`ORACLES`.
+    """
 
     head_list: HeadList
     epsilon: float
     query_share: float
+    oracle: str = "split"
 
     def __post_init__(self) -> None:
         """Refuse what no randomiser takes."""
@@ -79,12 +106,13 @@ class SubsetScheme(ListScheme):
     @cached_property
     def questions(self) -> Mapping[str, Question]:
         """The query of a record, and the record."""
-        return subset_questions(self.epsilon, self.head_list)
+        return subset_questions(self.epsilon, self.head_list, self.oracle)
 
     @cached_property
-    def randomisers(self) -> Mapping[str, SubsetSelection]:
+    def randomisers(self) -> Mapping[str, FrequencyOracle]:
         """What answers each question."""
-        return dict(zip(("query", "record"), subset_randomisers(self.epsilon, self.head_list), strict=True))
+        both = frequency_oracles(self.oracle, self.epsilon, self.head_list)
+        return dict(zip(("query", "record"), both, strict=True))
 
     @property
     def _coin(self) -> int:
@@ -106,32 +134,34 @@ class SubsetScheme(ListScheme):
         return randomiser.encode(np.flatnonzero(randomiser.draw([item], random)[0]).tolist())
 
     def numbers(self) -> Iterator[str]:
-        """For each question its name, its chance, k, w and the coin; chance and coin over 2^53."""
+        """For each question its name, its chance, k, w and the coins; chance and coins over 2^53."""
         for name, randomiser in self.randomisers.items():
             chance = int(self.chance(name) * (1 << COIN_BITS))
-            yield f"{name} {chance} {randomiser.items} {randomiser.size} {randomiser.coin}"
+            yield " ".join(map(str, (name, chance, randomiser.items, randomiser.size, *randomiser.coins)))
 
     def _item_of_cell(self, question: str) -> NDArray[np.int64]:
         return self.head_list.query_of_cell if question == "query" else np.arange(self.head_list.cells)
 
     def likelihoods(self, report: Report) -> tuple[Likelihood, ...]:
-        """Two numbers: for cells whose item the report names, and for all others."""
+        """Two or three numbers: for cells whose item the report names, for others, and for <*,*> where it is apart."""
         self.require(report)
         randomiser, chance = self.randomisers[report.question], self.chance(report.question)
-        inside = np.isin(self._item_of_cell(report.question), np.array(randomiser.decode(report.data)))
-        own, other = randomiser.cell_probabilities()
+        item_of_cell = self._item_of_cell(report.question)
         one, several = _NOUNS[report.question]
+        which = {
+            "named": f"one of the {several} that it names",
+            "unnamed": f"a {one} that it does not name",
+            "unlisted": "no listed query",
+            "listed": "a listed query",
+        }
         return likeliest_first(
-            [
-                Likelihood(f"one of the {several} that it names", np.flatnonzero(inside), chance * own),
-                Likelihood(f"a {one} that it does not name", np.flatnonzero(~inside), chance * other),
-            ]
+            Likelihood(which[word], np.flatnonzero(np.isin(item_of_cell, items)), chance * probability)
+            for word, items, probability in randomiser.likelihoods(randomiser.decode(report.data))
         )
 
     def ratio(self) -> Fraction:
         """That of the question with the larger one, of those that are asked."""
-        asked = [randomiser for name, randomiser in self.randomisers.items() if self.chance(name)]
-        return worst_ratio(randomiser.cell_probabilities() for randomiser in asked)
+        return max(randomiser.ratio() for name, randomiser in self.randomisers.items() if self.chance(name))
 
     def loss(self) -> float:
         """The exact pure epsilon, never above epsilon itself."""

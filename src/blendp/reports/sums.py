@@ -84,9 +84,8 @@ class ReportSums:
             raise ParameterError("reports", sorted(self.reports), f"about {sorted(self.questions)}", _REMEDY)
         for name, question in self.questions.items():
             reports, supports = self.reports[name], self.supports[name]
-            due = (question.items,), question.size * reports
-            fine = reports >= 0 and (supports.shape, int(supports.sum())) == due and supports.min() >= 0
-            if not fine or supports.max() > reports:
+            fine = reports >= 0 and supports.shape == (question.items,) and supports.min() >= 0
+            if not fine or supports.max() > reports or not question.adds_up(supports, reports):
                 legal = f"{question.size} items in each of {reports} reports about the {name}"
                 raise ParameterError("supports", int(supports.sum()), legal, _REMEDY)
             supports.setflags(write=False)

@@ -228,7 +228,7 @@ class Lifecycle:
         random = self.random(self.opt_in.noise_key(current.name), "list", terms.to_bytes(), bytes_of_people(people))
         marks = np.ones(len(people), dtype=np.bool_)
         whole = make_list(log_of_people(people, terms), parameters_of(terms), opt_in=marks, random=random)
-        listed = whole.without(self.never_list.texts(terms.normalise))
+        listed = whole.without(self.never_list.texts(terms.normalise)).settled()
         left_out = whole.candidates - listed.candidates
         manifest = self._manifest(terms, listed)
         with self.store.writing() as connection:
@@ -430,6 +430,7 @@ class Lifecycle:
             opt_in_people=listed.sizes(0).opt_in,
             query_share=query_share(terms, listed),
             published=self.clock().isoformat(),
+            randomiser="apart" if listed.randomiser == "apart" else "",
         )
 
     def _release_document(self, manifest: Manifest, release: Release) -> bytes:

@@ -30,6 +30,8 @@ from blendp.wire.reports import Binding
 from blendp.wire.text_forms import require_day
 
 TERMS_FORMAT, MANIFEST_FORMAT = "blendp/terms/1", "blendp/manifest/1"
+MANIFEST_FORMAT_2 = "blendp/manifest/2"
+"""Of manifests that say how clients report, because it is not as the method has it in the first format."""
 
 
 CAMPAIGN_PATTERN = "^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$"
@@ -257,9 +259,9 @@ class Terms:
         """What a client's one report costs: delta is spent by the published two-stage randomiser, not by subsets."""
         return client_budget(RANDOMISER_OF_METHOD[self.method], self.budget)
 
-    def scheme(self, head_list: HeadList, query_share: float) -> ListScheme:
-        """How clients report about a list under these terms."""
-        return report_scheme(head_list, RANDOMISER_OF_METHOD[self.method], self.budget, query_share)
+    def scheme(self, head_list: HeadList, query_share: float, randomiser: str | None = None) -> ListScheme:
+        """How clients report about a list under these terms; by the method's own randomiser unless another is said."""
+        return report_scheme(head_list, randomiser or RANDOMISER_OF_METHOD[self.method], self.budget, query_share)
 
     def to_bytes(self) -> bytes:
         """The canonical bytes, which are signed."""
@@ -310,8 +312,12 @@ class Manifest:
     published: str
     """The day on which the list was published."""
 
+    randomiser: str = ""
+    """How clients report, if it is not as the method's usually do (split, two-stage): apart, in the blendp method."""
+
     def __post_init__(self) -> None:
         """Refuse a manifest that does not keep its own terms."""
+        require_choice("randomiser", self.randomiser, ("", "apart") if self.terms.method == "blendp" else ("",))
         if not is_sha256(self.list_sha256):
             raise ParameterError("list_sha256", self.list_sha256, "64 hexadecimal digits", "Publish the list anew.")
         require_count("records", self.records, min_value=0, remedy="Publish the list anew.")
@@ -326,18 +332,36 @@ class Manifest:
         )
         require_day("published", self.published)
 
+    @property
+    def client_randomiser(self) -> str:
+        """How clients report, by name."""
+        return self.randomiser or RANDOMISER_OF_METHOD[self.terms.method]
+
     def to_bytes(self) -> bytes:
-        """The canonical bytes, which are signed."""
-        return canonical_json({"format": MANIFEST_FORMAT, **asdict(self), "terms": self.terms.to_plain()})
+        """The canonical bytes, which are signed: in the first format, or in the second if clients report otherwise than
+        they did when there was only that.
+        """
+        value = {**asdict(self), "terms": self.terms.to_plain()}
+        if not self.randomiser:
+            del value["randomiser"]
+            return canonical_json({"format": MANIFEST_FORMAT, **value})
+        return canonical_json({"format": MANIFEST_FORMAT_2, **value})
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
         """From canonical bytes; refuses any other form."""
-        value = read_canonical(data, "manifest", MANIFEST_FORMAT)
-        terms = value.get("terms")
+        value = read_canonical(data, "manifest", MANIFEST_FORMAT, MANIFEST_FORMAT_2)
+        second, terms = value["format"] == MANIFEST_FORMAT_2, value.get("terms")
         if not isinstance(terms, dict) or "format" in terms:
             raise ParameterError("terms", terms, "an object of the fields of terms alone", "Fetch the manifest again.")
-        return cls(**exact_fields(cls, {**value, "terms": Terms.of_plain(terms)}, "manifest"))
+        if second == ("randomiser" not in value):
+            legal = "a member of the second format, and of no other"
+            raise ParameterError("manifest", value.get("randomiser"), legal, "Fetch the manifest again.")
+        whole = {"randomiser": "", **value, "terms": Terms.of_plain(terms)}
+        manifest = cls(**exact_fields(cls, whole, "manifest"))
+        if second and not manifest.randomiser:
+            raise ParameterError("randomiser", "", "apart in the second format", "Fetch the manifest again.")
+        return manifest
 
     @property
     def sha256(self) -> str:
@@ -347,7 +371,7 @@ class Manifest:
     def scheme(self, head_list: HeadList) -> ListScheme:
         """How clients report; raises unless this is the list of this manifest, and clients can report about it."""
         self.require_list(head_list)
-        return self.terms.scheme(head_list, self.query_share)
+        return self.terms.scheme(head_list, self.query_share, self.client_randomiser)
 
     def binding(self, head_list: HeadList) -> Binding:
         """What clients' reports are bound to: this manifest, and the way in which it has them drawn."""

@@ -139,8 +139,15 @@ unrank_parts = lambda a, b, w, r: unrank_both(a, b, w, r, *last_start(a, b, w, r
 both = lambda a, b, w, j, r, t: unrank(a, w - j, r) + [a + c for c in unrank(b, j, t)]
 unrank_both = lambda a, b, w, r, j, begin: both(a, b, w, j, *divmod(r - begin, comb(b, j)))
 width = lambda n: max(1, ((n - 1).bit_length() + 7) // 8)
+sets_of = lambda k, w: comb(k - 1, w)
+encode_apart = lambda k, w, s: (
+    (sets_of(k, w) if s == [k - 1] else rank(k - 1, s)).to_bytes(apart_width(k, w), "big").hex()
+)
+apart_width = lambda k, w: width(sets_of(k, w) + 1)
 encode = lambda k, members: rank(k, members).to_bytes(width(comb(k, len(members))), "big").hex()
 right = lambda n, data: like(f"([0-9a-f]{{2}}){{{width(n)}}}")(data) and int(data, 16) < n
+read_apart = lambda k, w, r: [k - 1] if r == sets_of(k, w) else unrank(k - 1, w, r)
+decode_apart = lambda k, w, data: need(right(sets_of(k, w) + 1, data), "report") and read_apart(k, w, int(data, 16))
 decode = lambda k, w, data: need(right(comb(k, w), data), "report") and unrank(k, w, int(data, 16))
 row_of = lambda rows, cell: bisect.bisect_right([*itertools.accumulate(rows)], cell)
 near = lambda source, rows, coins, q, y: sum(rows[:q]) + (y if coin(source, coins[1][q]) else other(source, rows[q], y))
@@ -251,10 +258,18 @@ def check(kind, doc):
 
 
 def document(kind, data):
-    """The document in these bytes (B1, B5), without its format."""
+    """The document in these bytes (B1, B5), without its format; a manifest may have the second one (D4)."""
     doc, form = attempt(load, data), f"blendp/{FORMATS.get(kind, kind)}/1"
-    fine = attempt(lambda: canon(doc).encode() == data and doc.pop("format") == form)
-    return check(kind, doc if fine else None)
+    second = kind == "manifest" and isinstance(doc, dict) and doc.get("format") == "blendp/manifest/2"
+    fine = attempt(
+        lambda: canon(doc).encode() == data and doc.pop("format") == ("blendp/manifest/2" if second else form)
+    )
+    if not (fine and second):
+        return check(kind, doc if fine else None)
+    how = need("randomiser" in doc and [doc.pop("randomiser")], "manifest")[0]
+    check(kind, doc)
+    need(how == "apart" and doc.terms.method == "blendp", "randomiser")
+    return Doc(doc, randomiser=how)
 
 
 def shown(kind, data):
@@ -374,6 +389,43 @@ def subset(epsilon, k):
     return min(need(able, "epsilon"))[1:]
 
 
+def apart(epsilon, k):
+    """The size w and the coins own, other and among of wildcard apart (R14, R15)."""
+    need(number(2**-40, 50)(epsilon), "epsilon") and need(whole(1, 10**6)(k), "items")
+    if k == 1:
+        return 1, ONE, 0, 0
+    listed, power = k - 1, Decimal(epsilon).exp()
+    x = math.floor(ONE / power)
+    value = lambda w: Fraction((w * ONE + listed * x) * (10 * listed * x + w * (ONE - x)), w * (listed - w))
+    low, high = 1, max(1, listed - 1)
+    while low < high:
+        low, high = (low, m) if value(m := (low + high) // 2) <= value(m + 1) else (m + 1, high)
+    own, other = (math.floor(ONE * low * top / (low * power + listed)) for top in (power, 1))
+    return low, own, other + 1, ONE if k == 2 else coin_of(epsilon, low, 0, listed - low)
+
+
+def draw_apart(source, k, w, own, other, among, x):
+    if coin(source, own if x == k - 1 else other):
+        return [k - 1]
+    return draw_set(source, k - 1, w, among, below(source, k - 1) if x == k - 1 else x)
+
+
+def apart_shown(k, w, *coins):
+    return {"size": w, **named("own other among", map(str, coins)), "report_bytes": apart_width(k, w)}
+
+
+def channel_apart(k, w, *coins):
+    own, other, inside, outside, unlisted = map(fraction, map(Fraction, apart_odds(k, w, *coins)))
+    sets = itertools.combinations(range(k - 1), w)
+    rows = {encode_apart(k, w, [*s]): [inside if x in s else outside for x in range(k - 1)] + [unlisted] for s in sets}
+    return rows | {encode_apart(k, w, [k - 1]): [other] * (k - 1) + [own]}
+
+
+def drawn_apart(i, source, k, w, *coins):
+    members = draw_apart(source, k, w, *coins, i.item)
+    return {"members": members, "data": encode_apart(k, w, members), "used": used(i, source)}
+
+
 def two_stage(epsilon, delta, f, rows):
     """The query coin, and the URL coin of every row (R8, R9)."""
     need(number(TINY, 50)(epsilon), "epsilon") and need(number(0, BELOW_1)(delta), "delta")
@@ -392,7 +444,9 @@ def campaign_of(manifest, heads):
     c.rows, n, (epsilon, delta) = rows_of(c.heads), round(c.query_share * ONE), cost(c.terms)
     c.coins = c.terms.method == "published" and two_stage(epsilon, delta, c.query_share, c.rows)
     asked = {} if c.coins else {"query": (n, len(c.rows)), "record": (ONE - n, sum(c.rows))}
-    c.asked = {question: (n, k, *subset(epsilon, k)) for question, (n, k) in asked.items()}
+    c.apart = "randomiser" in c
+    sized = apart if c.apart else subset
+    c.asked = {question: (n, k, *sized(epsilon, k)) for question, (n, k) in asked.items()}
     c.asked |= {"cell": (ONE, sum(c.rows), 1, c.coins[0])} if c.coins else {}
     return c
 
@@ -400,7 +454,9 @@ def campaign_of(manifest, heads):
 def answer(c, source, records):
     question = "cell" if c.coins else "query" if coin(source, c.asked["query"][0]) else "record"
     cell, row = cell_and_row(c.heads, *(records[below(source, len(records))] if records else (None, None)))
-    k, item = c.asked[question][1], row if question == "query" else cell
+    (_, k, w, *_), item = c.asked[question], row if question == "query" else cell
+    if c.apart:
+        return question, encode_apart(k, w, draw_apart(source, *c.asked[question][1:], item))
     drawn = [draw_cell(source, c.rows, c.coins, cell)] if c.coins else draw_set(source, *c.asked[question][1:], item)
     return question, encode(k, drawn)
 
@@ -425,7 +481,28 @@ def enrolment(terms, terms_sha, source, records, nonce, max_bytes=2**20):
     return canon(body)
 
 
+def apart_odds(k, w, own, other, among):
+    """P({L} | L), P({L} | listed), and P(set | item in it), P(set | another listed item), P(set | L) (R13)."""
+    a, c, listed = Fraction(own, ONE), Fraction(other, ONE), k - 1
+    inside, outside = set_odds(listed, w, among) if listed else (0, 0)
+    return a, c, (1 - c) * inside, (1 - c) * outside, (1 - a) / comb(listed, w) if listed else 0
+
+
+def groups_apart(c, question, data):
+    chance, k, w, *coins = c.asked[question]
+    members, cells = need(chance, "report") and decode_apart(k, w, data), sum(c.rows)
+    own, other, *of_set = (x * chance / ONE for x in apart_odds(k, w, *coins))
+    n = sum(c.rows[i] for i in members) if question == "query" else len(members)
+    names = (*GROUPS[question], "no listed query")
+    groups = [*zip(names, (n, cells - 1 - n, 1), of_set, strict=True)]
+    if members == [k - 1]:
+        groups = [("no listed query", 1, own), ("a listed query", cells - 1, other)]
+    return sorted((g for g in groups if g[1]), key=lambda g: -g[2])
+
+
 def groups_of(c, question, data):
+    if need(c.asked.get(question), "question") and c.apart:
+        return groups_apart(c, question, data)
     chance, k, w, p = need(c.asked.get(question), "question")
     members, cells = need(chance, "report") and decode(k, w, data), sum(c.rows)
     n, q = sum(c.rows[i] for i in members) if question == "query" else w, row_of(c.rows, members[0])
@@ -452,6 +529,10 @@ def odds(manifest, heads):
     if heads is None:
         return belief("your part in this", Decimal(epsilon).exp()) + slack(delta)
     c = campaign_of(manifest.encode(), heads.encode())
+    if c.apart:
+        laws = [apart_odds(*rest) for chance, *rest in c.asked.values() if chance]
+        pairs = [ps for own, other, *of_set in laws for ps in ((own, other), of_set) if any(ps)]
+        return belief("your report", max(max(ps) / min(p for p in ps if p) for ps in pairs))
     sets = [set_odds(*rest) for chance, *rest in c.asked.values() if chance]
     rows = c.coins and [cell_odds(c.rows, c.coins, q) for q in range(len(c.rows))]
     return belief("your report", max(max(ps) / min(p for p in ps if p) for ps in rows or sets))
@@ -669,6 +750,9 @@ CALLS = {
     "records": lambda i: {"records": usable(i.records, i)},
     "cell": lambda i: named("cell row", cell_and_row(document("list", i.list.encode()), i.query, i.url)),
     "subset": lambda i: named("size coin report_bytes", sized(i["items"], *size_of(i))),
+    "apart": lambda i: apart_shown(i["items"], *apart(i.epsilon, i["items"])),
+    "channel-apart": lambda i: channel_apart(i["items"], *apart(i.epsilon, i["items"])),
+    "draw-apart": lambda i: drawn_apart(i, tape(i.tape), i["items"], *apart(i.epsilon, i["items"])),
     "two-stage": lambda i: {"query_coin": str((c := coins_of(i))[0]), "url_coins": [*map(str, c[1])]},
     "channel-subset": lambda i: channel(i["items"], *size_of(i)),
     "channel-two-stage": lambda i: channel_two_stage(i.cells_per_query, coins_of(i)),

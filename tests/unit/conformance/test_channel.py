@@ -15,7 +15,7 @@ from blendp.conformance.vectors import GOOD, Vector, own_vectors, read_vectors
 from blendp.mechanisms import TwoStage
 from blendp.privacy import Budget
 from blendp.randomness import Random
-from blendp.reports import subset_randomiser, two_stage_randomiser
+from blendp.reports import apart_randomiser, subset_randomiser, two_stage_randomiser
 from tests.support import branches
 
 
@@ -43,13 +43,24 @@ def require(table: Mapping[str, list[str]], inputs: int, number_of: Callable[[st
 
 
 def test_all_numbers_of_items_up_to_seven_are_there() -> None:
-    assert {vector.input["items"] for vector in vectors("channel-subset")} == set(range(1, 8))
+    for kind in ("channel-subset", "channel-apart"):
+        assert {vector.input["items"] for vector in vectors(kind)} == set(range(1, 8))
     assert max(sum(vector.input["cells_per_query"]) for vector in vectors("channel-two-stage")) == 7
 
 
 @pytest.mark.parametrize("vector", vectors("channel-subset"), ids=lambda vector: vector.name)
 def test_subset_selection(vector: Vector) -> None:
     randomiser = subset_randomiser(vector.input["epsilon"], vector.input["items"])
+
+    def draw(carried: int, random: Random) -> int:
+        return int.from_bytes(randomiser.encode(randomiser.draw([carried], random)[0].nonzero()[0].tolist()), "big")
+
+    require(vector.expected, vector.input["items"], lambda report: int(report, 16), draw)
+
+
+@pytest.mark.parametrize("vector", vectors("channel-apart"), ids=lambda vector: vector.name)
+def test_wildcard_apart(vector: Vector) -> None:
+    randomiser = apart_randomiser(vector.input["epsilon"], vector.input["items"])
 
     def draw(carried: int, random: Random) -> int:
         return int.from_bytes(randomiser.encode(randomiser.draw([carried], random)[0].nonzero()[0].tolist()), "big")

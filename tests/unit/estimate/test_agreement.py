@@ -10,6 +10,7 @@ from blendp.estimate import Arm, CrossCheck, Posterior, Split, cross_check, opt_
 from blendp.estimate.agreement import SIGNIFICANT
 from blendp.headlist import HeadList
 from blendp.mechanisms import SubsetSelection
+from blendp.reports import frequency_oracle
 
 LIST = HeadList.of_records((f"q{i:02}", f"u{j}") for i in range(12) for j in range(i % 3 + 1))
 ROWS = LIST.query_of_cell
@@ -24,18 +25,30 @@ def posterior_of(p: Array, generator: np.random.Generator, users: int = USERS) -
     return opt_in_posterior(counts, counts, "none")
 
 
-def arm(items: int, users: int, law: Array, generator: np.random.Generator, liars: int = 0, target: int = 0) -> Arm:
-    randomiser = SubsetSelection(4.0, items)
+def arm(
+    items: int,
+    users: int,
+    law: Array,
+    generator: np.random.Generator,
+    liars: int = 0,
+    target: int = 0,
+    oracle: str = "split",
+) -> Arm:
+    randomiser = frequency_oracle(oracle, 4.0, items)
     supports = randomiser.supports_of_counts(generator.multinomial(users - liars, law), generator)
     supports[target] += liars
     return Arm(randomiser, users, supports)
 
 
-def clients_of(p: Array, generator: np.random.Generator, users: int = CLIENTS, share: float = 0.5) -> Split:
+def clients_of(
+    p: Array, generator: np.random.Generator, users: int = CLIENTS, share: float = 0.5, oracle: str = "split"
+) -> Split:
     asked = round(share * users)
     of_queries = np.asarray(np.bincount(ROWS, weights=p), dtype=np.float64)
     return Split(
-        arm(LIST.queries + 1, asked, of_queries, generator), arm(LIST.cells, users - asked, p, generator), ROWS
+        arm(LIST.queries + 1, asked, of_queries, generator, oracle=oracle),
+        arm(LIST.cells, users - asked, p, generator, oracle=oracle),
+        ROWS,
     )
 
 
@@ -47,12 +60,13 @@ def other_people(kappa: float, generator: np.random.Generator) -> Array:
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("share", [0.0, 0.6])
-def test_false_alarms_are_as_rare_as_said(share: float) -> None:
+@pytest.mark.parametrize(("share", "oracle"), [(0.0, "split"), (0.6, "split"), (0.0, "apart"), (0.6, "apart")])
+def test_false_alarms_are_as_rare_as_said(share: float, oracle: str) -> None:
     generator = np.random.default_rng(1)
     runs = 200
     checks = [
-        cross_check(posterior_of(P, generator), clients_of(P, generator, share=share), generator) for _ in range(runs)
+        cross_check(posterior_of(P, generator), clients_of(P, generator, share=share, oracle=oracle), generator)
+        for _ in range(runs)
     ]
     p_values = np.array([one.p_value for one in checks], dtype=np.float64)
     for level in (0.05, 0.2, 0.5):

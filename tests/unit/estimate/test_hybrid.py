@@ -22,6 +22,7 @@ from blendp.estimate import (
 from blendp.estimate.hybrid import capped
 from blendp.headlist import HeadList
 from blendp.mechanisms import SubsetSelection
+from blendp.reports import frequency_oracle
 
 LIST = HeadList.of_records([("a", "1"), ("a", "2"), ("b", "1"), ("c", "1"), ("c", "2"), ("c", "3")])
 ROWS = LIST.query_of_cell
@@ -285,3 +286,23 @@ def test_groups_that_differ_much_are_still_weighed() -> None:
     cells, _ = hybrid_blend(posterior, split, InfluenceGuard(3.0, 0.5))
     assert cells.probability[:-1] == pytest.approx(theirs[:-1], rel=0.05)
     assert (cells.weight_opt_in[:-1] < 0.1).all()
+
+
+def test_liars_reach_less_far_where_the_wildcard_is_apart() -> None:
+    """A long list, which few hold."""
+    long = HeadList.of_records((f"q{i:02}", "u") for i in range(88))
+    p = np.append(np.full(long.cells - 1, 0.1 / (long.cells - 1)), 0.9)
+    counts = OptInCounts(long, 20_000, p * 20_000, np.full(long.cells, 2.0))
+    posterior = opt_in_posterior(counts, counts, "none")
+    share, users, generator = 0.01, 400_000, np.random.default_rng(6)
+    rises = {}
+    for oracle in ("split", "apart"):
+        randomiser = frequency_oracle(oracle, 4.0, long.cells)
+        nobody = frequency_oracle(oracle, 4.0, long.queries + 1)
+        supports = randomiser.supports_of_counts(np.rint(p * users).astype(np.int64), generator)
+        none_asked = Arm(nobody, 0, np.zeros(nobody.items, dtype=np.int64))
+        split = Split(none_asked, Arm(randomiser, users, supports), long.query_of_cell)
+        rises[oracle] = influence(posterior, split, InfluenceGuard(), share)
+        assert rises[oracle].clients == pytest.approx(share * randomiser.gain)
+    assert rises["apart"].clients < 0.7 * rises["split"].clients
+    assert rises["apart"].blended < 1.1 * rises["split"].blended  # the blend believes sharper clients more

@@ -10,6 +10,7 @@ from blendp.arrays import Array
 from blendp.errors import ParameterError
 from blendp.estimate import Arm, GroupEstimate, Split, reconcile, split_estimate
 from blendp.mechanisms import SubsetSelection
+from blendp.reports import frequency_oracle
 
 CELLS = np.array([3, 2, 5, 2, 1])
 """Cells per query, <*,*> last."""
@@ -81,9 +82,11 @@ def test_many_at_once_are_each_as_alone() -> None:
             assert np.array_equal(whole[i], alone)
 
 
-def drawn(p: Array, clients: int, share: float, epsilon: float, generator: np.random.Generator) -> Split:
+def drawn(
+    p: Array, clients: int, share: float, epsilon: float, generator: np.random.Generator, oracle: str = "split"
+) -> Split:
     """The reports of clients with these probabilities, added up."""
-    queries, cells = SubsetSelection(epsilon, len(CELLS)), SubsetSelection(epsilon, len(ROWS))
+    queries, cells = (frequency_oracle(oracle, epsilon, len(items)) for items in (CELLS, ROWS))
     asked = round(share * clients)
     of_query = generator.multinomial(asked, np.bincount(ROWS, weights=p))
     of_cell = generator.multinomial(clients - asked, p)
@@ -101,12 +104,16 @@ def unbiased(values: list[Array], claimed: list[Array], truth: Array, within: fl
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize(("epsilon", "share"), [(1.0, 0.5), (4.0, 0.8)])
-def test_both_arms_and_their_union_are_unbiased_with_the_stated_variance(epsilon: float, share: float) -> None:
+@pytest.mark.parametrize(
+    ("epsilon", "share", "oracle"), [(1.0, 0.5, "split"), (4.0, 0.8, "split"), (1.0, 0.5, "apart")]
+)
+def test_both_arms_and_their_union_are_unbiased_with_the_stated_variance(
+    epsilon: float, share: float, oracle: str
+) -> None:
     generator = np.random.default_rng(2)
     p = generator.dirichlet(np.full(len(ROWS), 0.7))
     p_q: Array = np.bincount(ROWS, weights=p).astype(np.float64)
-    splits = [drawn(p, 6_000, share, epsilon, generator) for _ in range(1_500)]
+    splits = [drawn(p, 6_000, share, epsilon, generator, oracle) for _ in range(1_500)]
     for name, truth in (("cells", p), ("queries", p_q)):
         levels = [getattr(split, name).level for split in splits]
         unbiased([one.probability for one in levels], [one.variance for one in levels], truth, 0.18)
@@ -114,8 +121,9 @@ def test_both_arms_and_their_union_are_unbiased_with_the_stated_variance(epsilon
         assert np.abs([one.probability.sum() - 1 for one in levels]).max() < 1e-9
         seen = [getattr(split, name).observe(truth[:-1]) for split in splits]
         unbiased([x for x, _ in seen], [v for _, v in seen], truth[:-1], 0.18)
-        noise = getattr(splits[0], name).randomiser.noise / getattr(splits[0], name).users
-        assert levels[0].floor == pytest.approx(np.full(len(truth), noise))
+        arm, rest = getattr(splits[0], name), float(np.clip(levels[0].probability[-1], 0, 1))
+        floor = [*arm.randomiser.variance(np.zeros(len(truth) - 1), arm.users, rest)]
+        assert levels[0].floor == pytest.approx([*floor, arm.randomiser.rest_variance(0.0, arm.users)])
     estimates = [split_estimate(split) for split in splits]
     # arms are taken as independent cell by cell, so the variance of the union is on the wide side by a little
     for name, truth in (("cells", p), ("queries", p_q)):

@@ -21,7 +21,7 @@ from blendp.headlist import HeadList
 from blendp.headlist.head_list import Record
 from blendp.logs import log_of_table
 from blendp.logs.synthetic import population
-from blendp.mechanisms import Holdings, SubsetSelection, TwoStage
+from blendp.mechanisms import Holdings, SubsetSelection, TwoStage, WildcardApart
 from blendp.methods import GroupSizes, LogPeople, Parameters, Simulation, simulate, simulate_people
 from blendp.methods.groups import Groups
 from blendp.methods.log import Log
@@ -150,9 +150,10 @@ def report_law(p: NDArray[np.float64], randomiser: TwoStage) -> Law:
     return {tuple(row): float(q) for row, q in zip(np.eye(len(p), dtype=int), p @ randomiser.channel(), strict=True)}
 
 
-def split_law(
-    p: NDArray[np.float64], p_q: NDArray[np.float64], queries: SubsetSelection, cells: SubsetSelection, share: float
-) -> Law:
+Oracle = SubsetSelection | WildcardApart
+
+
+def split_law(p: NDArray[np.float64], p_q: NDArray[np.float64], queries: Oracle, cells: Oracle, share: float) -> Law:
     """One client's report: whether the query was asked, the set of queries, the set of cells."""
     law: Law = {}
     nothing_q, nothing = [0] * queries.items, [0] * cells.items
@@ -240,12 +241,14 @@ def test_joint_law_of_the_tally(tiny: tuple[RecordLaw, HeadList], ask: Ask) -> N
 
 @both_ways
 @pytest.mark.statistical
-def test_joint_law_of_the_supports(tiny: tuple[RecordLaw, HeadList], ask: Ask) -> None:
+@pytest.mark.parametrize("oracle", ["split", "apart"])
+def test_joint_law_of_the_supports(tiny: tuple[RecordLaw, HeadList], ask: Ask, oracle: str) -> None:
     law, head_list = tiny
-    queries, cells = SubsetSelection(0.6, head_list.queries + 1), SubsetSelection(0.6, head_list.cells)
-    assert (queries.size, cells.size) == (1, 2)
+    kind: type[Oracle] = SubsetSelection if oracle == "split" else WildcardApart
+    queries, cells = kind(0.6, head_list.queries + 1), kind(0.6, head_list.cells)
+    assert (queries.size, cells.size) == (1, 2) or oracle == "apart"
     clients, share, random = 2, 0.3, SimulationRandom(12)
-    scheme = SubsetScheme(head_list, 0.6, share)
+    scheme = SubsetScheme(head_list, 0.6, share, oracle)
     seen = [sums_of(ask(law, clients, random).reports(scheme, random)) for _ in range(RUNS)]
     p = law.cells(head_list)
     p_q = np.bincount(head_list.query_of_cell, weights=p).astype(np.float64)

@@ -111,7 +111,7 @@ def test_how_many_records_people_have_is_assumed_where_nobody_says() -> None:
     assert auto.expected > 1.5 * one.expected
     assert auto.records_per_person == many.records_per_person == ASSUMED_RECORDS
     assert auto.with_one_record == pytest.approx(one.expected, rel=0.05)
-    assert auto.with_one_record < one.expected, "the noisy mean costs something"
+    assert (auto.with_one_record or 0) < one.expected, "the noisy mean costs something"
     assert many.with_one_record is None
     assert (few.records_per_person, few.expected) == (None, one.expected)
     assert "people like those of aol make a list" in forecast_words(few)

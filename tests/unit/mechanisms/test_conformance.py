@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
 from itertools import permutations, product
 from pathlib import Path
 from typing import Any
@@ -26,22 +26,26 @@ from blendp.mechanisms import (
     AsymmetricLaplace,
     AsymmetricList,
     DiscreteLaplace,
+    FilteredUnion,
     HiddenSampling,
+    Holdings,
     LocalRandomiser,
     Mechanism,
     NoiseLaw,
-    PartitionSelection,
     RoundedGaussian,
     SubsetSelection,
     ThresholdList,
     TwoStage,
-    WeightedUnion,
+    WildcardApart,
 )
+from blendp.mechanisms.filtered_union.filtered_union import GRID
+from blendp.mechanisms.protocol import SelectionByTotal
 from blendp.privacy import Budget, hockey_stick, worst_log_ratio
 from blendp.randomness import Random, SimulationRandom
 from tests.support import KnownKey, branches
-from tests.unit.mechanisms import test_asymmetric_list, test_set_union, test_threshold
+from tests.unit.mechanisms import test_asymmetric_list, test_threshold
 from tests.unit.mechanisms.exact_law import CountingRandom, LawOfDraw
+from tests.unit.mechanisms.filtered_law import Others, Rule, divergence
 
 Law = dict[Hashable, float]
 Refused = tuple[str, Callable[[], object]]
@@ -203,9 +207,9 @@ class Local(Entry):
 
 @dataclass(frozen=True)
 class Selection(Entry):
-    """A mechanism of partition selection; a record by itself decides the law, as records are listed independently."""
+    """Partition selection by totals; a record by itself decides the law, as records are listed independently."""
 
-    selection: PartitionSelection[Any]
+    selection: SelectionByTotal[Any]
     min_total: int
     worst: Callable[[Any, float], float]
     """The exact delta of the whole release at an epsilon, by enumeration over neighbours."""
@@ -214,7 +218,7 @@ class Selection(Entry):
     """What an output says of the only record: None if it is not listed."""
 
     @property
-    def mechanism(self) -> PartitionSelection[Any]:
+    def mechanism(self) -> SelectionByTotal[Any]:
         return self.selection
 
     @property
@@ -251,6 +255,59 @@ class Selection(Entry):
         return self.worst(self.selection, epsilon)
 
 
+@dataclass(frozen=True)
+class Union(Entry):
+    """Partition selection in two rounds; its law is that of a record whose holders have no other."""
+
+    union: FilteredUnion
+
+    @property
+    def mechanism(self) -> FilteredUnion:
+        return self.union
+
+    @property
+    def promised(self) -> Budget:
+        return self.union.budget
+
+    @property
+    def many(self) -> tuple[Holdings, int]:
+        """Popular and rare records, in two rounds; one in ten of the rare ones passes the first."""
+        popular = math.ceil(self.union.min_people) + 5
+        return Holdings.one_each(np.append(np.repeat(np.arange(100), popular), np.arange(100, 5_000))), 5_000
+
+    @property
+    def _steps(self) -> NDArray[np.int64]:
+        """Noisy weights are told apart by these."""
+        return self.union.min_total + np.round(np.arange(3) * float(self.union.list_noise.sigma)).astype(np.int64)
+
+    def laws(self) -> Iterator[tuple[Law, Law]]:
+        union = self.union
+        passing, listing = union.passing_total // GRID, union.min_total // GRID
+        for holders in (1, passing + 1, listing, listing + 2):
+            total = holders * GRID
+            passed = float(union.filter_noise.at_least(union.passing_total - total))
+            reached = passed * np.append(union.list_noise.at_least(self._steps - total), 0)
+            stated: Law = {None: 1 - reached[0], **dict(enumerate(-np.diff(reached)))}
+            rows = Holdings.one_each(np.zeros(holders, dtype=np.int64))
+            with pytest.MonkeyPatch.context() as patch:  # edges are asked for again and again
+                patch.setattr(RoundedGaussian, "tail_bits", cache(RoundedGaussian.tail_bits))
+                yield stated, drawn_law(partial(self._outcome, rows))
+
+    def _outcome(self, rows: Holdings, random: Random) -> Hashable:
+        totals = self.union.draw(rows, random).totals
+        return int(np.searchsorted(self._steps, totals[0], side="right")) - 1 if len(totals) else None
+
+    def exact_loss(self) -> float:
+        """A record that nobody else holds cannot be listed without its holder."""
+        return math.inf
+
+    def exact_delta(self, epsilon: float) -> float:
+        """One record comes or goes, of nobody else or of as many as are listed half of the time."""
+        rule = dataclasses.replace(Rule.of(self.union), epsilon=epsilon)
+        others: list[Others] = [{}, {((0,), 0): self.union.min_total // GRID}]
+        return max(divergence(rule, each, (0,), ()) for each in others)
+
+
 def drawn_law(draw: Callable[[Random], Hashable]) -> Law:
     """The law of what the code draws, but for words on an edge, which are a handful of 2^64."""
     law = LawOfDraw(draw)
@@ -266,19 +323,12 @@ def worst_threshold(mechanism: ThresholdList, epsilon: float) -> float:
     return float(test_threshold.divergences(mechanism, others + one, others + other, epsilon).max())
 
 
-def worst_union(mechanism: WeightedUnion, epsilon: float) -> float:
-    """List and counts together, and the list alone; stated for the budget's epsilon."""
-    assert epsilon == mechanism.budget.epsilon
-    joint = max(test_set_union.joint_divergence(mechanism, *case) for case in test_set_union.joint_cases(mechanism))
-    return max(joint, test_set_union.worst_list(mechanism))
-
-
 def entries() -> list[Entry]:
     asymmetric = AsymmetricList(Budget(5.0, 1e-2), falling_share=0.5)
     threshold = ThresholdList(Budget(4.0, 1e-3))
-    union = WeightedUnion(Budget(4.0, 1e-3), 1)
     gaussian = RoundedGaussian(Fraction(3, 2))
     subset = SubsetSelection(0.5, 5)
+    apart = WildcardApart(0.5, 6)
     hidden = HiddenSampling(1.2, (2, 3))
     records = tuple(product(range(2), range(3)))
     two_stage = TwoStage(Budget(1.5, 1e-3), np.array([2, 3, 1]))
@@ -324,6 +374,18 @@ def entries() -> list[Entry]:
             DiscreteLaplace(Fraction(7, 4)),
             1.75,
         ),
+        Union(
+            "filtered_union",
+            (
+                ("delta", lambda: FilteredUnion(Budget(4))),
+                ("filter share", lambda: FilteredUnion(Budget(4, 1e-5), 0.0)),
+                ("list share", lambda: FilteredUnion(Budget(4, 1e-5), 0.2, 1.1)),
+                ("list share", lambda: FilteredUnion(Budget(4, 1e-5), 0.6, 0.4)),
+                ("epsilon", lambda: FilteredUnion(Budget(1e-3, 1e-5))),
+            ),
+            1.5,
+            FilteredUnion(Budget(4.0, 1e-3)),
+        ),
         Local(
             "hidden_sampling",
             tuple(
@@ -354,22 +416,6 @@ def entries() -> list[Entry]:
             gaussian,
             2.0,
             gaussian.delta_at(2.0),
-        ),
-        Selection(
-            "set_union",
-            (
-                ("delta", lambda: WeightedUnion(Budget(4), 1)),
-                ("records per user", lambda: WeightedUnion(Budget(4, 1e-5), 0)),
-                ("records per user", lambda: WeightedUnion(Budget(4, 1e-5), 5_000)),
-                ("list share", lambda: WeightedUnion(Budget(4, 1e-5), 1, 0.0)),
-                ("list share", lambda: WeightedUnion(Budget(4, 1e-5), 1, 1.1)),
-                ("epsilon", lambda: WeightedUnion(Budget(1e-3, 1e-5), 1)),
-            ),
-            25,
-            union,
-            union.min_total,
-            worst_union,
-            lambda output: True if len(output) else None,
         ),
         Local(
             "subset_selection",
@@ -421,6 +467,26 @@ def entries() -> list[Entry]:
             Budget(1.5, 1e-3),
             tuple(range(6)),
             int,
+        ),
+        Local(
+            "wildcard_apart",
+            tuple(
+                (name, partial(WildcardApart, epsilon, items, width))
+                for name, epsilon, items, width in [
+                    ("epsilon", 0.0, 5, None),
+                    ("epsilon", math.inf, 5, None),
+                    ("epsilon", 1e-13, 5, None),
+                    ("items", 1.0, 0, None),
+                    ("items", 1.0, 1_000_001, None),
+                    ("width", 1.0, 5, 0),
+                    ("width", 1.0, 5, 4),
+                ]
+            ),
+            3,
+            apart,
+            Budget(0.5),
+            tuple(range(6)),
+            lambda report: int.from_bytes(apart.encode(np.flatnonzero(report).tolist()), "big"),
         ),
     ]
 

@@ -59,6 +59,8 @@ def test_one_record_each(records: list[int]) -> None:
         ({"record": [3, 1, 7, 0, 7]}, "twice the same of one person"),
         ({"record": [3, 3, 1, 2, 7]}, "twice the same of one person"),
         ({"occurrences": [1, 2, 0, 1, 1]}, "occurrences = 0"),
+        ({"occurrences": [1, 2, 1 << 50, 1, 1]}, "occurrences = .* 2\\^50 or fewer"),
+        ({"occurrences": [1, 2, (1 << 63) - 1, (1 << 63) - 1, 1]}, "occurrences = .* 2\\^50 or fewer"),
         ({"kept": [True] * 4}, "kept .* as long as owner"),
         ({"kept": np.ones(5, dtype=np.int64)}, "kept .* column of bool"),
         ({"record": np.ones((5, 1), dtype=np.int64)}, "record .* as long as owner"),

@@ -137,8 +137,9 @@ def test_reaching_has_the_probability_of_the_tail() -> None:
     thresholds = np.array([1, 2, 5, 20, 25, 30, 25, 36, 44, 25, 1000])
     repeats = 40_000
     p = noise.at_least(thresholds)
-    positions = noise.draw_reaching(np.tile(thresholds, repeats), KnownKey(6))
+    positions, values = noise.draw_reaching(np.tile(thresholds, repeats), KnownKey(6))
     assert (np.diff(positions) > 0).all()
+    assert (values >= np.tile(thresholds, repeats)[positions]).all()
     reached = np.zeros(repeats * len(thresholds), dtype=bool)
     reached[positions] = True
     hits = reached.reshape(repeats, len(thresholds)).astype(np.float64)
@@ -155,11 +156,41 @@ def test_how_many_reach_is_binomial(threshold: int) -> None:
     size, repeats = 60, 2_500
     p = float(noise.at_least(threshold))
     sizes = np.bincount(
-        [len(noise.draw_reaching(np.full(size, threshold), random)) for _ in range(repeats)], minlength=61
+        [len(noise.draw_reaching(np.full(size, threshold), random)[0]) for _ in range(repeats)], minlength=61
     )
     assert goodness(sizes, stats.binom.pmf(np.arange(size + 1), size, p)) > 1e-4
     for wrong in (0.7, 1.3):
         assert goodness(sizes, stats.binom.pmf(np.arange(size + 1), size, p * wrong)) < 1e-8
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("source", [KnownKey, SimulationRandom])
+@pytest.mark.parametrize("threshold", [1, 9, 25, 40])
+def test_what_reaches_has_the_law_of_noise_that_does(source: Callable[[int], Random], threshold: int) -> None:
+    """Below, at and above the zeros from which positions are thinned; no other scale has this law."""
+    noise, wanted = RoundedGaussian(Fraction(12)), 6_000
+    draws = math.ceil(wanted / float(noise.at_least(threshold)))
+    positions, values = noise.draw_reaching(np.full(draws, threshold), source(threshold))
+    assert abs(len(positions) - wanted) < 5 * math.sqrt(wanted)
+    reach = 60
+    counts = np.bincount(np.minimum(values, reach) - threshold, minlength=reach - threshold + 1)
+
+    def law(sigma: Fraction) -> np.ndarray:
+        x, other = np.arange(threshold, reach), RoundedGaussian(sigma)
+        return np.append(other.probability(x), other.at_least(reach)) / other.at_least(threshold)
+
+    assert goodness(counts, law(Fraction(12))) > 1e-4
+    for wrong in (Fraction(7, 10), Fraction(13, 10)):
+        assert goodness(counts, law(12 * wrong)) < 1e-8
+
+
+def test_what_reaches_is_the_inverse_of_one_uniform_number() -> None:
+    """Without thinning, the same words give the same noise."""
+    noise = RoundedGaussian(Fraction(12))
+    everything = noise.draw(500, KnownKey(5))
+    positions, values = noise.draw_reaching(np.full(500, 3), KnownKey(5))
+    assert positions.tolist() == np.flatnonzero(everything >= 3).tolist()
+    assert values.tolist() == everything[everything >= 3].tolist()
 
 
 def test_a_survivor_on_the_edge_is_settled_by_further_bits() -> None:
@@ -168,19 +199,42 @@ def test_a_survivor_on_the_edge_is_settled_by_further_bits() -> None:
     edge = noise.tail_bits(x, 64)
     zeros = 64 - edge.bit_length()
     assert zeros >= 4
-    following = noise.tail_bits(x, 128) & WORD
+    following, third = noise.tail_bits(x, 128) & WORD, noise.tail_bits(x, 192) & WORD
     heads = [1 << 63] * (zeros - 1)  # one coin each: its bit survives
-    for last, reached in ((following - 1, [0]), (following + 1, [])):
+
+    def reached(word: int, *more: int) -> list[list[int]]:
         # the last zero is the first bit of a whole word; then one word makes the choice of one among one
-        script = Script([*heads, 0, 0, edge << zeros, last])
-        assert noise.draw_reaching(np.array([x]), script).tolist() == reached
+        script = Script([*heads, 0, 0, word << zeros, *more])
+        return [each.tolist() for each in noise.draw_reaching(np.array([x]), script)]
+
+    assert reached(edge - 1) == [[0], [x]]
+    assert reached(edge + 1) == [[], []]
+    assert reached(edge, following - 1) == [[0], [x]]
+    assert reached(edge, following + 1) == [[], []]
+    assert reached(edge, following, third - 1) == [[0], [x]]
+    assert reached(edge, following, third + 1) == [[], []]
+    above = noise.tail_bits(x + 3, 64)
+    assert reached(above, noise.tail_bits(x + 3, 128) - (above << 64) - 1) == [[0], [x + 3]]
+    assert reached(above, noise.tail_bits(x + 3, 128) - (above << 64) + 1) == [[0], [x + 2]]
+
+
+def test_beyond_the_table_only_64_zeros_reach() -> None:
+    noise = RoundedGaussian(Fraction(3, 2))
+    x = len(noise._tail.edges) + 2
+    edge = noise.tail_bits(x, 128)
+    assert 0 < edge < 1 << 64
+    heads = [1 << 63] * 63
+    for word, reached in ((edge - 1, [[0], [x]]), (edge + 1, [[], []])):
+        answer = noise.draw_reaching(np.array([x]), Script([*heads, 0, 0, 0, word]))
+        assert [each.tolist() for each in answer] == reached
+    assert [len(each) for each in noise.draw_reaching(np.zeros(0, dtype=np.int64), KnownKey(1))] == [0, 0]
 
 
 def test_rare_events_cost_two_bits() -> None:
     random = CountingRandom(1)
     noise = RoundedGaussian(Fraction(50))
     thresholds = np.tile(np.arange(190, 290), 10_000)
-    positions = noise.draw_reaching(thresholds, random)
+    positions, _ = noise.draw_reaching(thresholds, random)
     assert random.drawn < len(thresholds) / 25
     expected = float(noise.at_least(thresholds).sum())
     assert abs(len(positions) - expected) < 5 * math.sqrt(expected)

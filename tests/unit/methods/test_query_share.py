@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from blendp.curator import OptInCounts
+from blendp.errors import ParameterError
 from blendp.estimate import Arm, InfluenceGuard, Posterior, Split, hybrid_blend, opt_in_posterior
 from blendp.headlist import HeadList
 from blendp.mechanisms import SubsetSelection
-from blendp.methods.query_share import SHARES, best_query_share, predicted_error
+from blendp.methods.query_share import SHARES, best_oracle, best_query_share, predicted_error
 
 MANY_URLS = HeadList.of_records((f"q{i}", f"u{j:02}") for i in range(4) for j in range(12))
 ONE_URL = HeadList.of_records((f"q{i:02}", "u") for i in range(30))
@@ -122,3 +123,39 @@ def test_expected_probabilities_above_one_are_borne(epsilon: float) -> None:
     queries, cells = randomisers(head_list, epsilon)
     for share in SHARES:
         assert predicted_error(share, posterior, queries, cells, head_list, 1_000) > 0
+
+
+def test_the_share_can_serve_queries_or_records_alone() -> None:
+    posterior, (queries, cells) = posterior_of(MANY_URLS, 2_000), randomisers(MANY_URLS, 4.0)
+    chosen = {
+        sharpest: best_query_share(posterior, queries, cells, MANY_URLS, 100_000, sharpest)
+        for sharpest in ("queries", "both", "records")
+    }
+    assert chosen["queries"] == max(SHARES) > chosen["both"] > chosen["records"]
+
+    def error(share: float, sharpest: str) -> float:
+        return predicted_error(share, posterior, queries, cells, MANY_URLS, 100_000, sharpest)
+
+    for share in (0.0, 0.4):
+        assert error(share, "queries") + error(share, "records") == pytest.approx(error(share, "both"))
+    for sharpest, share in chosen.items():
+        assert error(share, sharpest) == min(error(one, sharpest) for one in SHARES)
+    with pytest.raises(ParameterError, match="sharpest"):
+        error(0.0, "neither")
+
+
+def test_the_wildcard_is_apart_where_that_promises_smaller_errors() -> None:
+    """On long lists that few hold it does; where most hold something listed, or a list is short, it does not."""
+    long = HeadList.of_records((f"q{i:03}", "u") for i in range(200))
+    short = HeadList.of_records([("a", "u"), ("b", "u")])
+    assert best_oracle(posterior_of(long, 5_000, mass=0.1), 4.0, long) == "apart"
+    assert best_oracle(posterior_of(long, 5_000, mass=0.95), 4.0, long) == "split"
+    assert best_oracle(posterior_of(short, 5_000), 4.0, short) == "split"
+    assert best_oracle(posterior_of(long, 5_000, mass=0.1), 2.0**-41, long) == "split"
+    empty = HeadList(())
+    assert best_oracle(opt_in_posterior_of_nothing(), 4.0, empty) == "split"
+
+
+def opt_in_posterior_of_nothing() -> Posterior:
+    counts = OptInCounts(HeadList(()), 10, np.array([10.0]), np.array([2.0]))
+    return opt_in_posterior(counts, counts, "none")

@@ -35,6 +35,8 @@ KINDS: dict[str, dict[str, Any]] = {
     "held out": {"head_list_share": 0.6},
     "held out, as said": {"head_list_share": 0.6, "opt_in_records": 1, "epsilon": 3},
     "share as said": {"query_share": 0.3},
+    "apart": {"randomiser": "apart"},
+    "apart, share as said": {"randomiser": "apart", "query_share": 0.3, "size": 3},
     "two-stage": {"randomiser": "two-stage", "query_share": 0.7},
     "tight": {"randomiser": "two-stage-tight", "opt_in_records": "many"},
     "published": {"method": "published"},

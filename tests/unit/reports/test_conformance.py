@@ -17,7 +17,7 @@ from blendp.errors import ParameterError, RandomnessError
 from blendp.headlist import HeadList
 from blendp.privacy import Budget
 from blendp.randomness import Random, SimulationRandom
-from blendp.reports import Report, ReportScheme, ReportSums, SubsetScheme, TwoStageScheme, report_scheme
+from blendp.reports import ORACLES, Report, ReportScheme, ReportSums, SubsetScheme, TwoStageScheme, report_scheme
 from blendp.survey.choose import Promise
 from blendp.survey.designs import design
 from blendp.survey.models.any_law import AnyLaw
@@ -52,7 +52,9 @@ def list_cases() -> Iterator[tuple[str, Case]]:
     for name, head_list in {"two levels": SMALL, "one level": FLAT, "empty": EMPTY}.items():
         own = holdings_of(head_list)
         for share, epsilon in ((0.3, 1.0), (0.0, 4.0), (1.0, 0.1)):
-            yield f"subset, {name}, {share}", Case(SubsetScheme(head_list, epsilon, share), own, epsilon)
+            for oracle in ORACLES:
+                scheme = SubsetScheme(head_list, epsilon, share, oracle)
+                yield f"{oracle}, {name}, {share}", Case(scheme, own, epsilon)
         for delta in (0.0, 1e-3):
             two_stage = TwoStageScheme(head_list, Budget(2.0, delta), 0.7)
             yield f"two-stage, {name}, {delta}", Case(two_stage, own, 2.0, delta)
@@ -76,6 +78,7 @@ def survey_cases() -> Iterator[tuple[str, Case]]:
 CASES = dict(list_cases()) | dict(survey_cases())
 LARGE = {
     "subset": SubsetScheme(LONG, 1.0, 0.4),
+    "apart": SubsetScheme(LONG, 1.0, 0.4, "apart"),
     "two-stage": TwoStageScheme(LONG, Budget(4.0, 1e-6)),
     "tight": TwoStageScheme(LONG, Budget(4.0), tight=True),
 }
@@ -93,6 +96,7 @@ def no_release(monkeypatch: pytest.MonkeyPatch) -> None:
         "reports.scheme",
         "reports.list_scheme",
         "mechanisms.subset_selection.subset_selection",
+        "mechanisms.wildcard_apart.wildcard_apart",
         "mechanisms.two_stage.two_stage",
         "mechanisms.hidden_sampling.hidden_sampling",
     ):

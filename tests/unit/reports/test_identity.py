@@ -23,7 +23,11 @@ NAME, NEXT = "ab" * 32, "cd" * 32
 
 
 def schemes() -> dict[str, ListScheme]:
-    return {"subset": SubsetScheme(LIST, 1.0, 0.4), "two-stage": TwoStageScheme(LIST, Budget(1.0, 1e-5), 0.85)}
+    return {
+        "subset": SubsetScheme(LIST, 1.0, 0.4),
+        "apart": SubsetScheme(LIST, 1.0, 0.4, "apart"),
+        "two-stage": TwoStageScheme(LIST, Budget(1.0, 1e-5), 0.85),
+    }
 
 
 def test_known_words_are_those_of_splitmix64() -> None:
@@ -34,7 +38,7 @@ def test_known_words_are_those_of_splitmix64() -> None:
     assert KnownWords((1 << 64) - 1).words(1).tolist() != KnownWords(0).words(1).tolist()
 
 
-@pytest.mark.parametrize("name", ["subset", "two-stage"])
+@pytest.mark.parametrize("name", ["subset", "apart", "two-stage"])
 def test_it_is_the_same_again_and_depends_on_all_that_is_public(name: str) -> None:
     scheme = schemes()[name]
     identity = scheme.identity(NAME)

@@ -37,6 +37,33 @@ TERMS_BYTES = (
     b'"reports_until":"2026-11-30","size":50,"title":"What people search"}'
 )
 
+
+def test_a_manifest_says_in_a_second_format_that_the_wildcard_is_apart() -> None:
+    """One value has one spelling, and what was valid is as it was."""
+    apart = replace(MANIFEST, randomiser="apart")
+    assert b'"format":"blendp/manifest/1"' in MANIFEST.to_bytes()
+    assert b"randomiser" not in MANIFEST.to_bytes()
+    assert b'"format":"blendp/manifest/2"' in apart.to_bytes()
+    assert b'"randomiser":"apart"' in apart.to_bytes()
+    assert (Manifest.from_bytes(apart.to_bytes()), MANIFEST.client_randomiser) == (apart, "split")
+    assert apart.sha256 != MANIFEST.sha256
+    assert apart.scheme(LIST).numbers() != MANIFEST.scheme(LIST).numbers()
+    assert apart.binding(LIST).scheme != MANIFEST.binding(LIST).scheme
+    for wrong, name in (
+        (apart.to_bytes().replace(b'"apart"', b'"split"'), "randomiser"),
+        (apart.to_bytes().replace(b'"apart"', b'"auto"'), "randomiser"),
+        (apart.to_bytes().replace(b'"apart"', b"[]"), "randomiser"),
+        (apart.to_bytes().replace(b"manifest/2", b"manifest/1"), "manifest"),
+        (apart.to_bytes().replace(b"manifest/2", b"manifest/3"), "manifest"),
+        (MANIFEST.to_bytes().replace(b"manifest/1", b"manifest/2"), "manifest"),
+    ):
+        with pytest.raises(ParameterError) as caught:
+            Manifest.from_bytes(wrong)
+        assert caught.value.parameter == name
+    with pytest.raises(ParameterError, match="randomiser"):
+        replace(MANIFEST, terms=replace(TERMS, method="published"), randomiser="apart")
+
+
 days = st.dates().map(lambda day: day.isoformat())
 printable = st.characters(exclude_categories=["C", "Z"], include_characters=" ")
 short_text = st.text(printable, min_size=1, max_size=200).filter(str.strip)
@@ -128,6 +155,7 @@ WRONG_MANIFEST: dict[str, list[Any]] = {
     "opt_in_people": [99, 0, 100.0, True, None],
     "query_share": [-0.1, 1.1, float("nan"), 10**400, None, "0.5", True],
     "published": ["", "2026-02-30", None],
+    "randomiser": ["auto", "split", "two-stage", "Apart", 1, ["apart"]],
 }
 
 

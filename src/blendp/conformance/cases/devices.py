@@ -103,6 +103,8 @@ def _devices() -> Iterator[tuple[str, Any]]:
     yield "drawn once", _usual().case(_LOCAL, _TAKE_PART, _TAKE_PART, _SEND, _SEND)
     yield "silent", _usual(participation=0.5).case(_LOCAL, _TAKE_PART, _SEND, tape=tape("silent", w0=(1 << 64) - 1))
     yield "published", _usual(method="published").case(_LOCAL, _TAKE_PART, _SEND)
+    apart = manifest_of(LIST, randomiser="apart")
+    yield "wildcard apart", _Served(apart, LIST).case(_LOCAL, _TAKE_PART, _SEND)
     yield "one level", _Served(manifest_of(QUERIES), QUERIES).case(_LOCAL, _TAKE_PART, _SEND)
     yield (
         "tried again",

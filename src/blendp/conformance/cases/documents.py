@@ -15,7 +15,7 @@ from blendp.conformance.vectors import VectorFile
 from blendp.headlist import HeadList
 from blendp.headlist.head_list import FORMAT as LIST_FORMAT
 from blendp.wire import Envelope, SigningKey, Terms
-from blendp.wire.campaign import MANIFEST_FORMAT, TERMS_FORMAT
+from blendp.wire.campaign import MANIFEST_FORMAT, MANIFEST_FORMAT_2, TERMS_FORMAT
 from blendp.wire.keys import KEY_FORMAT, KeyStatement
 from blendp.wire.media_types import KEY_TYPE, MANIFEST_TYPE, TERMS_TYPE
 from blendp.wire.releases import RELEASE_FORMAT
@@ -243,17 +243,20 @@ def _bad_terms() -> Iterator[tuple[str, tuple[str, Any]]]:
     yield "not canonical", ("terms", _read("terms", TERMS.to_bytes() + b" "))
 
 
-_MANIFESTS: Mapping[str, tuple[HeadList, float]] = {
+_MANIFESTS: Mapping[str, tuple[Any, ...]] = {
     "as usual": (LIST, 0.4),
     "everybody is asked for the record": (LIST, 0.0),
     "everybody is asked for the query": (LIST, 1.0),
     "one level": (QUERIES, 0.25),
+    "wildcard apart": (LIST, 0.4, "apart"),
 }
 
 
 def _bad_manifests() -> Iterator[tuple[str, tuple[str, Any]]]:
     manifest = manifest_of(LIST)
-    terms, fields = TERMS.to_plain(), {**asdict(manifest), "terms": manifest.terms.to_plain()}
+    terms = TERMS.to_plain()
+    fields = {**asdict(manifest), "terms": manifest.terms.to_plain()}
+    del fields["randomiser"]
     wrong: dict[str, tuple[str, str, Any]] = {
         "no hash": ("list_sha256", "list_sha256", "ab" * 31),
         "a hash in capitals": ("list_sha256", "list_sha256", "AB" * 32),
@@ -271,6 +274,19 @@ def _bad_manifests() -> Iterator[tuple[str, tuple[str, Any]]]:
         yield name, (reason, _read("manifest", _changed(fields, MANIFEST_FORMAT, **{field: value})))
     yield "a field too many", ("manifest", _read("manifest", _changed(fields, MANIFEST_FORMAT, extra=0)))
     yield "the terms alone", ("manifest", _read("manifest", TERMS.to_bytes()))
+    apart = {**fields, "randomiser": "apart"}
+    published = {**terms, "method": "published"}
+    others: dict[str, tuple[str, str, dict[str, Any]]] = {
+        "a randomiser in the first format": ("manifest", MANIFEST_FORMAT, apart),
+        "no randomiser in the second": ("manifest", MANIFEST_FORMAT_2, fields),
+        "a randomiser that nobody knows": ("randomiser", MANIFEST_FORMAT_2, {**apart, "randomiser": "unary"}),
+        "the usual one in the second format": ("randomiser", MANIFEST_FORMAT_2, {**apart, "randomiser": "split"}),
+        "no text for a randomiser": ("randomiser", MANIFEST_FORMAT_2, {**apart, "randomiser": None}),
+        "a randomiser of the other method": ("randomiser", MANIFEST_FORMAT_2, {**apart, "terms": published}),
+        "a third format": ("manifest", later(MANIFEST_FORMAT_2), apart),
+    }
+    for name, (reason, form, value) in others.items():
+        yield name, (reason, _read("manifest", _changed(value, form)))
 
 
 _LISTS: Mapping[str, HeadList] = {

@@ -11,7 +11,7 @@ from blendp.conformance.cases.case import bad, good, some_bytes, tape
 from blendp.conformance.vectors import VectorFile
 from blendp.mechanisms.subset_selection.ranks import Ranks
 from blendp.privacy import Budget
-from blendp.reports import subset_randomiser, two_stage_randomiser
+from blendp.reports import apart_randomiser, subset_randomiser, two_stage_randomiser
 
 _HIT, _MISS = 0, (1 << 64) - 1
 """Words for which a coin shows its one side, and its other, whatever its probability between 0 and 1."""
@@ -49,6 +49,27 @@ def vector_files() -> Iterator[VectorFile]:
             "too many items": ("items", {"epsilon": 1.0, "items": 1_000_001}),
         },
     )
+    apart = [(4.0, k) for k in (1, 2, 3, 4, 5, 27, 28, 51, 89, 500, 10_001)] + [(1.0, k) for k in (2, 3, 4, 51, 10_001)]
+    apart += [(0.1, 7), (0.5, 20_001), (50.0, 100), (1e-9, 10), (2.0, 40_001), (0.6931471805599453, 9), (4, 51)]
+    apart += [(2.0**-40, 2), (2.0**-40, 4), (2.0**-40, 999), (8.0, 257), (36.5, 1_000_000), (40.0, 1_000_000)]
+    yield good(
+        "apart",
+        "apart",
+        "R14 R15 R17",
+        {f"epsilon {epsilon}, {items} items": {"epsilon": epsilon, "items": items} for epsilon, items in apart},
+    )
+    yield bad(
+        "apart",
+        "apart",
+        "R14",
+        {
+            "no epsilon": ("epsilon", {"epsilon": 0.0, "items": 5}),
+            "an epsilon too large": ("epsilon", {"epsilon": 50.1, "items": 5}),
+            "an epsilon just too small": ("epsilon", {"epsilon": 2.0**-41, "items": 5}),
+            "no items": ("items", {"epsilon": 1.0, "items": 0}),
+            "too many items": ("items", {"epsilon": 1.0, "items": 1_000_001}),
+        },
+    )
     yield good("two-stage", "two-stage", "R8 R9", dict(_two_stages()))
     yield bad(
         "two-stage",
@@ -64,8 +85,10 @@ def vector_files() -> Iterator[VectorFile]:
     )
     channel = {f"epsilon {e}, {k} items": {"epsilon": e, "items": k} for e in (0.1, 1.0, 4.0) for k in range(1, 8)}
     yield good("channel-subset", "channel-subset", "R1 R5", channel)
+    yield good("channel-apart", "channel-apart", "R13 R16", channel)
     yield good("channel-two-stage", "channel-two-stage", "R10", dict(_channels()))
     yield good("draw-subset", "draw-subset", "C1 C2 C3 R5", dict(_subset_draws()))
+    yield good("draw-apart", "draw-apart", "C1 C2 C3 R16 R17", dict(_apart_draws()))
     yield good("draw-two-stage", "draw-two-stage", "C1 C2 C3 R10", dict(_two_stage_draws()))
     yield good("rank", "rank", "R6 R7", dict(_sets()))
     yield good("unrank", "unrank", "R6 R7", dict(_ranks()))
@@ -119,6 +142,31 @@ def _subset_draws() -> Iterator[tuple[str, Any]]:
     for number in range(8):
         yield f"many items, {number}", drawn(1.0, 361, 45 * number, f"many {number}", 140)
     yield "a set of thousands", drawn(1.0, 10_001, 77, "thousands", 2_700)
+
+
+def _apart_draws() -> Iterator[tuple[str, Any]]:
+    def drawn(epsilon: float, items: int, item: int, label: str, count: int = 24, **replaced: int) -> dict[str, Any]:
+        return {"epsilon": epsilon, "items": items, "item": item, "tape": tape(f"apart {label}", count, **replaced)}
+
+    yield "only the wildcard", drawn(4.0, 1, 0, "none", 2)
+    for item, word in ((0, _HIT), (0, _MISS), (1, _HIT), (1, _MISS)):
+        yield f"item {item} of two, {'alone' if word == _HIT else 'not alone'}", drawn(1.0, 2, item, "two", 4, w0=word)
+    for item in (0, 5, 9):
+        yield f"item {item}, the wildcard alone", drawn(1.0, 10, item, f"alone {item}", w0=_HIT)
+    for item in (0, 5, 8):
+        yield f"item {item}, hit", drawn(1.0, 10, item, f"hit {item}", w0=_MISS, w1=_HIT)
+        yield f"item {item}, missed", drawn(1.0, 10, item, f"missed {item}", w0=_MISS, w1=_MISS)
+    yield "the wildcard, a set that its item is in", drawn(1.0, 10, 9, "set", w0=_MISS, w2=_HIT)
+    yield "the wildcard, a set that its item is not in", drawn(1.0, 10, 9, "set", w0=_MISS, w2=_MISS)
+    yield "the wildcard, an item that is drawn again", drawn(1.0, 10, 9, "again", w0=_MISS, w1=0)
+    edges = apart_randomiser(1.0, 10)
+    for name, item, coin in (("listed", 4, edges.other_coin), ("the wildcard", 9, edges.own_coin)):
+        yield f"{name}, the last word that is alone", drawn(1.0, 10, item, "edge", w0=(coin << 11) - 1)
+        yield f"{name}, the first word that is not", drawn(1.0, 10, item, "edge", w0=coin << 11)
+    for number in range(8):
+        yield f"many items, {number}", drawn(1.0, 361, min(52 * number, 360), f"many {number}", 160, w0=_MISS)
+    yield "a rank of one byte more", drawn(8.0, 257, 256, "more", w0=_HIT)
+    yield "a set of thousands", drawn(1.0, 10_001, 77, "thousands", 3_300, w0=_MISS)
 
 
 def _two_stage_draws() -> Iterator[tuple[str, Any]]:

@@ -22,6 +22,11 @@ _CAMPAIGNS: dict[str, tuple[Manifest, HeadList]] = {
     "blendp, only queries": (manifest_of(LIST, 1.0), LIST),
     "blendp, only records": (manifest_of(LIST, 0.0), LIST),
     "blendp, no records": (manifest_of(HeadList(())), HeadList(())),
+    "apart": (manifest_of(LIST, randomiser="apart"), LIST),
+    "apart, one level": (manifest_of(QUERIES, 0.25, "apart"), QUERIES),
+    "apart, epsilon 1, long": (manifest_of(LONG, 0.3, "apart", epsilon=1.0), LONG),
+    "apart, only records": (manifest_of(LIST, 0.0, "apart", epsilon=0.5), LIST),
+    "apart, no records": (manifest_of(HeadList(()), 0.4, "apart"), HeadList(())),
     "published": (manifest_of(LIST, 0.85, method="published"), LIST),
     "published, no delta": (manifest_of(LONG, 0.5, method="published", delta=0.0, epsilon=1.0), LONG),
     "published, one level": (manifest_of(QUERIES, 0.85, method="published"), QUERIES),
@@ -53,6 +58,8 @@ def _reports() -> Iterator[tuple[str, Any]]:
         long = 140 if "long" in name else 24
         yield f"{name}: some records", case(name, _OWN, tape(f"report {name}", long))
         yield f"{name}: no records", case(name, [], tape(f"nothing {name}", long))
+    for number in range(6):
+        yield f"other words {number}, apart", case("apart", _OWN, tape(f"apart {number}"))
     for number in range(6):
         yield f"other words {number}", case("blendp", _OWN, tape(f"other {number}"))
         yield f"other words {number}, published", case("published", _OWN, tape(f"published {number}"))
@@ -112,6 +119,11 @@ def _explanations() -> Iterator[tuple[str, Any]]:
         ("blendp, one level", "record", "00"),
         ("blendp, only queries", "query", "0c"),
         ("blendp, no records", "query", "00"),
+        ("apart", "query", "03"),
+        ("apart", "query", "0c"),
+        ("apart", "record", "19"),
+        ("apart, one level", "query", "0b"),
+        ("apart, no records", "record", "00"),
         ("published", "cell", "04"),
         ("published", "cell", "18"),
         ("published, no delta", "cell", "0100"),
@@ -119,10 +131,12 @@ def _explanations() -> Iterator[tuple[str, Any]]:
         ("published, no records", "cell", "00"),
     ):
         yield f"{name}, {question} {data}", {**_texts(*_CAMPAIGNS[name]), "question": question, "data": data}
-    long = _CAMPAIGNS["blendp, epsilon 1, long"]
-    for question in ("query", "record"):
-        width = long[0].scheme(long[1]).questions[question].report_bytes
-        yield f"a set of many, {question}", {**_texts(*long), "question": question, "data": "00" * (width - 1) + "2a"}
+    for way in ("blendp", "apart"):
+        long = _CAMPAIGNS[f"{way}, epsilon 1, long"]
+        for question in ("query", "record"):
+            width = long[0].scheme(long[1]).questions[question].report_bytes
+            name = f"a set of many, {question}" + (", apart" if way == "apart" else "")
+            yield name, {**_texts(*long), "question": question, "data": "00" * (width - 1) + "2a"}
     for epsilon in (0.1, 2.5, 12.0):
         other = (manifest_of(LIST, epsilon=epsilon), LIST)
         width = other[0].scheme(LIST).questions["record"].report_bytes
@@ -137,6 +151,9 @@ def _bad_explanations() -> Iterator[tuple[str, tuple[str, Any]]]:
     yield "a rank too large", ("report", {**blendp, "question": "query", "data": "ff"})
     yield "a byte too many", ("report", {**blendp, "question": "query", "data": "0000"})
     yield "a cell too large", ("report", {**published, "question": "cell", "data": "1a"})
+    apart = _texts(*_CAMPAIGNS["apart"])
+    yield "a rank too large, apart", ("report", {**apart, "question": "query", "data": "0d"})
+    yield "a byte too many, apart", ("report", {**apart, "question": "query", "data": "000c"})
     only = _texts(*_CAMPAIGNS["blendp, only queries"])
     yield "a question that nobody is asked", ("report", {**only, "question": "record", "data": "00"})
     other = {**blendp, "list": QUERIES.to_bytes().decode()}

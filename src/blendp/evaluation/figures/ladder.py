@@ -22,8 +22,8 @@ RUNGS: tuple[tuple[str, Mapping[str, Any]], ...] = (
     ("+ asymmetric list", {"method": "blendp", "randomiser": "two-stage", "head_list_share": 0.95}),
     ("+ counts of all opt-in users", {"method": "blendp", "randomiser": "two-stage"}),
     ("+ tight two-stage reports", {"method": "blendp", "randomiser": "two-stage-tight"}),
-    ("+ split subset selection", {"method": "blendp", "prior": "none"}),
-    ("+ prior (blendp)", {"method": "blendp"}),
+    ("+ split subset selection", {"method": "blendp", "randomiser": "split", "prior": "none"}),
+    ("+ prior (blendp)", {"method": "blendp", "randomiser": "split"}),
 )
 """Each keeps what those before it brought."""
 

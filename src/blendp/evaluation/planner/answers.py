@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -25,10 +26,10 @@ from blendp.estimate.hybrid import capped
 from blendp.estimate.posterior import WILDCARD_EXPONENT, prior_exponent
 from blendp.evaluation.planner.lists import RECORD, REST, WILD, Lists
 from blendp.headlist import HeadList
-from blendp.mechanisms import AsymmetricLaplace, AsymmetricList, TwoStage
+from blendp.mechanisms import AsymmetricLaplace, AsymmetricList, FrequencyOracle, TwoStage
 from blendp.methods import GroupSizes, Parameters
-from blendp.methods.query_share import SHARES
-from blendp.reports import subset_randomiser, two_stage_randomiser
+from blendp.methods.query_share import SHARES, WORTHWHILE
+from blendp.reports import ORACLES, frequency_oracle, two_stage_randomiser
 
 _SMALL = 128
 """So many totals, from the least that is listed on, have exact likelihoods that are kept from plan to plan."""
@@ -57,7 +58,7 @@ def blendp_answers(
 ) -> ClientAnswers:
     """The blendp method: the opt-in group's posterior, times the clients' two answers.
 
-        x = p + e_x,   e_x ~ Normal(0, variance of subset selection at p), which sum to 0 over a list
+        x = p + e_x,   e_x ~ Normal(0, variance of the randomiser at p), which sum to 0 over a list and <*,*>
 
     The rest is :mod:`blendp.estimate.hybrid`, for all draws at once; groups are alike, so nothing is made of a
     difference between them.
@@ -70,12 +71,24 @@ def blendp_answers(
     among = np.cumsum(~lists.rest_row) - 1
     rows = among[lists.row[cells]]
     row_draw, row_true = lists.row_draw[~lists.rest_row], lists.row_true[~lists.rest_row]
-    of_cells = _Question(parameters.epsilon, np.diff(lists.edges), draw)
-    of_queries = _Question(parameters.epsilon, lists.queries + 1, row_draw)
+    asked_by = [
+        (
+            _Question(oracle, parameters.epsilon, np.diff(lists.edges), draw),
+            _Question(oracle, parameters.epsilon, lists.queries + 1, row_draw),
+        )
+        for oracle in ORACLES
+    ]
+    errors = [
+        _predicted_errors(own, *both, rows, lists.kind[cells] == RECORD, lists.draws, sizes.client) for both in asked_by
+    ]
+    (of_cells, of_queries), (share, least, limits) = asked_by[0], _best_shares(errors[0])
+    if parameters.client_randomiser != "split":
+        other, other_least, _ = _best_shares(errors[1], limits)
+        apart = (other_least < WORTHWHILE * least) | (parameters.client_randomiser == "apart")
+        of_cells, of_queries = (b.where(apart, a) for a, b in zip(*asked_by, strict=True))
+        share = np.where(apart, other, share)
     if parameters.query_share is not None or not (lists.kind == WILD).any():
         share = np.full(lists.draws, parameters.query_share or 0.0)
-    else:
-        share = _query_shares(own, of_cells, of_queries, rows, lists.kind[cells] == RECORD, lists.draws, sizes.client)
     asked = np.rint(share * sizes.client)
     telling = np.maximum(sizes.client - asked, 1)
 
@@ -151,21 +164,38 @@ def _plain_list(records: int) -> HeadList:
 
 
 class _Question:
-    """One of the two things clients are asked: a randomiser for the length of every draw's list."""
+    """One of the two things clients are asked: a randomiser for the length of every draw's list.
 
-    def __init__(self, epsilon: float, items: Ids, draw: Ids) -> None:
+        n Var(item of frequency f) = u + v f + t r - f^2,    n Var(*) = a + b r + c r^2
+
+    where:
+        r     is the frequency of * in the draw,
+        u, v, t and a, b, c  are numbers of the randomiser, one of each for every draw.
+    """
+
+    def __init__(self, oracle: str, epsilon: float, items: Ids, draw: Ids) -> None:
         lengths, which = np.unique(items, return_inverse=True)
-        randomisers = [subset_randomiser(epsilon, int(length)) for length in lengths]
-        self._of_none, self._of_all = (
-            np.array([float(randomiser.variance(f, 1)) for randomiser in randomisers])[which] for f in (0, 1)
-        )
+        numbers = np.array([_unit_variances(frequency_oracle(oracle, epsilon, int(n))) for n in lengths])
+        self.numbers = numbers[which].T
         self._items = items
         self.draw_of_item = draw
 
+    def where(self, chosen: NDArray[np.bool_], other: _Question) -> _Question:
+        """These randomisers in the chosen draws, and those of the other in the rest."""
+        mixed = copy(self)
+        mixed.numbers = np.where(chosen, self.numbers, other.numbers)
+        return mixed
+
     def unit_variance(self, frequency: Array) -> Array:
-        """The variance of the estimate of every item, times the number of reports (see SubsetSelection.variance)."""
+        """The variance of the estimate of every item, times the number of reports."""
         f, draw = np.clip(frequency, 0.0, 1.0), self.draw_of_item
-        return np.asarray((1 - f) * self._of_none[draw] + f * self._of_all[draw] + f * (1 - f))
+        u, v, t = self.numbers[:3]
+        return np.asarray((u + t * self._rest(f))[draw] + v[draw] * f - f**2)
+
+    def _rest(self, frequency: Array) -> Array:
+        """The frequency of * in every draw."""
+        listed = np.bincount(self.draw_of_item, weights=frequency, minlength=len(self._items))
+        return np.asarray(np.clip(1 - listed, 0.0, 1.0))
 
     def variance(self, frequency: Array, users: Array) -> Array:
         """The variance of the estimate of every item, for so many reports in each draw; infinite for none."""
@@ -173,18 +203,44 @@ class _Question:
             return np.asarray(self.unit_variance(frequency) / users[self.draw_of_item])
 
     def draw(self, true: Array, users: Array, generator: np.random.Generator) -> Array:
-        """Estimates of all items but <*,*>, whose errors sum to 0 over every list; 0 where nobody is asked."""
-        draw = self.draw_of_item
-        noise = generator.standard_normal(len(true))
-        sums = np.bincount(draw, weights=noise, minlength=len(users)) + generator.standard_normal(len(users))
-        noise -= (sums / self._items)[draw]
-        wider = (self._items / np.maximum(self._items - 1, 1))[draw]
+        """Estimates of all items but <*,*>, with errors as the cross-check draws them; 0 where nobody is asked."""
+        draw, listed = self.draw_of_item, np.maximum(self._items - 1, 1)
+        own = generator.standard_normal(len(true))
+        own -= (np.bincount(draw, weights=own, minlength=len(users)) / listed)[draw]
         heard = users[draw] > 0
         variance = np.where(heard, self.variance(true, users), 0.0)
-        return np.where(heard, true + noise * np.sqrt(variance * wider), 0.0)
+        a, b, c = self.numbers[3:]
+        rest = self._rest(true)
+        common = ((a + b * rest + c * rest**2) / listed**2 / np.maximum(users, 1))[draw]
+        common = np.minimum(common, variance)
+        wider = (listed / np.maximum(listed - 1, 1))[draw]
+        together = generator.standard_normal(len(users))[draw] * np.sqrt(common)
+        return np.where(heard, true + own * np.sqrt((variance - common) * wider) + together, 0.0)
 
 
-def _query_shares(
+def _unit_variances(oracle: FrequencyOracle) -> tuple[float, ...]:
+    """The numbers of :class:`_Question`, from the variances at a few frequencies."""
+    nobody, everybody, rest = (float(oracle.variance(f, 1, r)) for f, r in ((0, 0), (1, 0), (0, 1)))
+    low, middle, high = (float(oracle.rest_variance(r, 1)) for r in (0, 0.5, 1))
+    bend = 2 * (low + high) - 4 * middle
+    return nobody, everybody - nobody + 1, rest - nobody, low, high - low - bend, bend
+
+
+def _best_shares(errors: Array, limits: Array | None = None) -> tuple[Array, Array, Array]:
+    """Every draw's share of clients who report the query, the sum of its errors, and the errors themselves.
+
+    Shares with an error above the limits are left out, unless all are (see :mod:`blendp.methods.query_share`).
+    """
+    total = errors.sum(axis=0)
+    if limits is not None:
+        able = (errors <= limits[:, None]).all(axis=0)
+        total = np.where(able | ~able.any(axis=0), total, np.inf)
+    best = np.argmin(total, axis=0)
+    draws = np.arange(errors.shape[2])
+    return np.asarray(SHARES)[best], total[best, draws], errors[:, best, draws]
+
+
+def _predicted_errors(
     own: Posterior,
     cells: _Question,
     queries: _Question,
@@ -193,17 +249,17 @@ def _query_shares(
     draws: int,
     clients: int,
 ) -> Array:
-    """Every draw's share of clients who report the query (see :mod:`blendp.methods.query_share`)."""
+    """The sums of the standard errors of queries and of records, for every share and draw."""
     total = _sums(own.mean, rows)
     unit, unit_y = cells.unit_variance(own.mean), queries.unit_variance(total)
-    errors = np.empty((len(SHARES), draws))
+    errors = np.empty((2, len(SHARES), draws))
     for i, share in enumerate(SHARES):
         v = unit / max(round((1 - share) * clients), 1)
         v_y = unit_y / round(share * clients) if round(share * clients) else np.full_like(unit_y, np.inf)
         _, variance, _, of_query = reconcile(own.mean, own.variance * v / (own.variance + v), total, v_y, rows)
-        errors[i] = np.bincount(queries.draw_of_item, weights=np.sqrt(of_query), minlength=draws)
-        errors[i] += np.bincount(cells.draw_of_item[records], weights=np.sqrt(variance[records]), minlength=draws)
-    return np.asarray(np.asarray(SHARES)[np.argmin(errors, axis=0)])
+        errors[0, i] = np.bincount(queries.draw_of_item, weights=np.sqrt(of_query), minlength=draws)
+        errors[1, i] = np.bincount(cells.draw_of_item[records], weights=np.sqrt(variance[records]), minlength=draws)
+    return errors
 
 
 def published_answers(

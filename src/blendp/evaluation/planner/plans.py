@@ -173,7 +173,6 @@ def list_maker(law: HeadLaw, parameters: Parameters) -> ListMaker:
     usual: dict[str, tuple[Any, str]] = {
         "client_records": (1, "How alike the records of one person are is in no plan: run evaluate on a log."),
         "trim_unit": ("record", "Run evaluate on a log."),
-        "randomiser": ("split", "Plan with method published, or run evaluate on a log."),
         "variance": ("mended", "The printed formulas are for reproduction: run evaluate on a log."),
         "wildcard": ("shared", "Figure 4's wildcard is for reproduction: run evaluate on a log."),
     }
@@ -186,6 +185,9 @@ def list_maker(law: HeadLaw, parameters: Parameters) -> ListMaker:
             legal = "1 in a plan of method published"
             raise ParameterError("opt_in_records", parameters.opt_in_records, legal, "Run evaluate on a log.")
         return published_list_maker(parameters)
+    if not parameters.reports_split:
+        legal, remedy = "auto, split or apart in a plan", "Plan with method published, or run evaluate on a log."
+        raise ParameterError("randomiser", parameters.randomiser, legal, remedy)
     if parameters.list_makers != 1:
         raise ParameterError(
             "head_list_share", parameters.head_list_share, "1 in a plan of method blendp", "Leave it out."

@@ -19,15 +19,15 @@ def bounded(owner: Ids, values: Ids, length: int, *, grow: bool = False) -> Ids:
 
     where:
         owner   is whose number each of ``values`` (0 to 2^20) is,
-        |.|     is the root of the sum of an owner's squares, below 2^31.
+        |.|     is the root of the sum of an owner's squares, below 2^26: doubles then add them up exactly.
 
-    Roots are floats, so what they give is checked in whole numbers: f is not too large if f^2 |values|^2 <=
-    values^2 length^2.
+    Roots are floats, so what they give, rounded up, is lowered in whole numbers until it is not too large: f is not if
+    f^2 |values|^2 <= values^2 length^2.
     """
     squares = np.bincount(owner, weights=values * values).astype(np.int64)[owner]
     too_long = squares > 0 if grow else squares > length**2
     v, norm = values[too_long], squares[too_long]
-    cut = np.floor(v * (length / np.sqrt(norm))).astype(np.int64)
+    cut = np.ceil(v * (length / np.sqrt(norm))).astype(np.int64)
     while (high := cut * cut * norm > v * v * length**2).any():
         cut -= high
     result = values.copy()

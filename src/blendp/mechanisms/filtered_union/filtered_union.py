@@ -24,8 +24,8 @@ from blendp.randomness import Random, ReleaseRandom, require_release
 GRID = 512
 """G: the weight of a person on their only record."""
 
-STRAY_ROUNDING = 1e-11
-"""Bounds the relative error of what is computed about strays, many times over."""
+STRAY_ROUNDING = 1e-10
+"""Bounds the relative error of what is computed about strays, down to a delta of 1e-100."""
 
 PASSING = Fraction(3, 2)
 """t: a record passes the first round from so many standard deviations of its noise on."""
@@ -192,26 +192,34 @@ class FilteredUnion:
 
             beta = max over d <= 100 of sum_k Bin(k; d, P(X_1 >= t s_1 - floor(G/sqrt(d)))) (1 - e^(-H_k))
             gamma = 1 - e^(-H_100)
+
+        where:
+            d  is how many records a person has that nobody else has, k how many of them pass.
+        """
+        listed = self._stray_listed(rho)
+        beta, gamma = float((self._passed_strays @ listed).max()), float(listed[-1])
+        return min(1.0, beta * (1 + STRAY_ROUNDING)), min(1.0, gamma * (1 + STRAY_ROUNDING))
+
+    def _stray_listed(self, rho: int) -> Array:
+        """1 - e^(-H_k) for k = 0, ..., 100: a bound on the probability that one of k records of one person is listed.
+
             H_k = min over lambda >= 0 of  lambda G^2 + k max_w (f(w) - lambda w^2),   f(w) = -ln P(X_2 < rho - w)
 
         where:
-            d    is how many records a person has that nobody else has, k how many of them pass,
             H_k  bounds the sum of f over their weights, however they are spread: the squares of k weights add up to
                  G^2 at most. Every lambda gives a bound, so it does not matter which are tried.
         """
-        w = np.arange(GRID + 1)
+        w, k = np.arange(GRID + 1), np.arange(MAX_DIFFERENT + 1)
         tails = self.list_noise.at_least(rho - w)
         if tails[-1] >= 1:
-            return 1.0, 1.0
+            return np.minimum(k, 1.0)
         f, squares = -np.log1p(-tails), (w * w).astype(np.float64)
         steps, chords = np.diff(f) / np.diff(squares), (f[-1] - f[:-1]) / (squares[-1] - squares[:-1])
         slopes = np.concatenate([[0.0], steps[::_SLOPES], chords[::_SLOPES]])
         peaks = (f - np.outer(slopes, squares)).max(axis=1)
-        k = np.arange(MAX_DIFFERENT + 1)
         listed = -np.expm1(-(slopes * GRID**2 + np.outer(k, peaks)).min(axis=1))
         listed[0] = 0.0
-        beta, gamma = float((self._passed_strays @ listed).max()), float(listed[-1])
-        return min(1.0, beta * (1 + STRAY_ROUNDING)), min(1.0, gamma * (1 + STRAY_ROUNDING))
+        return np.asarray(listed)
 
     @property
     def _passed_strays(self) -> Array:

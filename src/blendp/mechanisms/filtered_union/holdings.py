@@ -14,6 +14,9 @@ from blendp.errors import ParameterError, require_count
 MAX_DIFFERENT = 100
 """How many different records of a person may weigh in the list."""
 
+MAX_OCCURRENCES = 1 << 50
+"""How many occurrences all people may have together: shares are computed in 64 bits."""
+
 
 @dataclass(frozen=True, eq=False)
 class Holdings:
@@ -23,7 +26,8 @@ class Holdings:
         people       is how many they are, those without any record included: a public number,
         owner        is whose row it is, from 0 to people - 1, ascending,
         record       is the id of the record, from 0 on; no record of a person has two rows,
-        occurrences  is how often this person has it, at least once; all rows count in the person's shares,
+        occurrences  is how often this person has it, at least once, and 2^50 times at most all rows together; all rows
+                     count in the person's shares,
         kept         marks the rows that may weigh in the list: at most :data:`MAX_DIFFERENT` of a person, a uniformly
                      random choice of their different records, whatever others hold, if they have more.
     """
@@ -57,6 +61,8 @@ class Holdings:
         _require("record", low, low >= 0, "0 or more", "Leave people without records without rows.")
         few = int(self.occurrences.min())
         _require("occurrences", few, few >= 1, "1 or more", "Leave out what a person does not have.")
+        every = float(self.occurrences.sum(dtype=np.float64))
+        _require("occurrences", every, every <= MAX_OCCURRENCES, "2^50 or fewer of all", "Count rows of a real log.")
         if not np.all((step > 0) | (np.diff(self.record) > 0)):
             order = np.lexsort((self.record, self.owner))
             again = (step == 0) & (np.diff(self.record[order]) == 0)

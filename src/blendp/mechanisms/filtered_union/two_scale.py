@@ -93,8 +93,8 @@ class TwoScaleCounts:
         ``cell_of_row`` is the cell of every row of the holdings.
         """
         cells = len(query_of_cell)
-        if cells < 1 or (query_of_cell[:-1] >= query_of_cell[-1]).any():
-            legal = "the query of each cell, with the last query for the last cell alone"
+        if cells < 1 or query_of_cell.min() < 0 or (query_of_cell[:-1] >= query_of_cell[-1]).any():
+            legal = "the query of each cell, from 0 on, with the last query for the last cell alone"
             raise ParameterError("query_of_cell", query_of_cell.shape, legal, "Take it from the head list.")
         if cell_of_row.shape != holdings.owner.shape or (
             cell_of_row.size and not 0 <= int(cell_of_row.min()) <= int(cell_of_row.max()) < cells

@@ -124,9 +124,24 @@ class SubsetSelection:
         """C(k, w), the number of different reports."""
         return self._ranks.binomial(self.items, self.size)
 
+    @property
+    def limit(self) -> str:
+        """The same as a formula."""
+        return f"C({self.items}, {self.size})"
+
     @cached_property
     def _ranks(self) -> Ranks:
         return Ranks()
+
+    @property
+    def coins(self) -> tuple[int, ...]:
+        """The one coin, over 2^53."""
+        return (self.coin,)
+
+    @property
+    def gain(self) -> float:
+        """(1 - q)/(p - q): by how much one report raises n times the estimate of an item that it names."""
+        return (1 - self.stray) / self._contrast
 
     @property
     def report_bits(self) -> int:
@@ -281,7 +296,7 @@ class SubsetSelection:
         _require_users(users)
         return (np.asarray(supports, dtype=np.float64) / users - self.stray) / self._contrast
 
-    def variance(self, frequency: ArrayLike, users: int) -> NDArray[np.float64]:
+    def variance(self, frequency: ArrayLike, users: int, rest: ArrayLike = 0.0) -> NDArray[np.float64]:  # noqa: ARG002
         """The variance of the estimate of an item of this frequency, for people drawn from a population:
 
             [f p(1-p) + (1-f) q(1-q)]/(n (p-q)^2) + f(1-f)/n
@@ -290,12 +305,35 @@ class SubsetSelection:
             f  is the item's frequency in the population,
             n  is the number of reports (``users``).
 
-        The last term is that of drawing the people; without it, it is the variance given who they are.
+        The last term is that of drawing the people; without it, it is the variance given who they are. What the others
+        hold does not matter, nor does ``rest``.
         """
         _require_users(users)
         f = np.asarray(frequency, dtype=np.float64)
         own = self.hit * (1 - self.hit) / self._contrast**2
         return np.asarray((f * own + (1 - f) * self.noise + f * (1 - f)) / users)
+
+    def rest_variance(self, rest: ArrayLike, users: int) -> NDArray[np.float64]:
+        """That of the last item, which is as any other."""
+        return self.variance(rest, users)
+
+    def adds_up(self, supports: NDArray[np.int64], reports: int) -> bool:
+        """Whether so many reports can have these supports: each has w items."""
+        return int(supports.sum()) == self.size * reports
+
+    def likelihoods(self, subset: Sequence[int]) -> tuple[tuple[str, NDArray[np.int64], Fraction], ...]:
+        """How likely a report that names these items is, for whoever holds one of them and for all others."""
+        inside, outside = self.cell_probabilities()
+        named = np.zeros(self.items, dtype=np.bool_)
+        named[list(subset)] = True
+        return ("named", np.flatnonzero(named), inside), ("unnamed", np.flatnonzero(~named), outside)
+
+    def ratio(self) -> Fraction:
+        """The largest ratio of two probabilities of one report, exactly."""
+        if self.items == 1:
+            return Fraction(1)
+        p = self._exact_hit
+        return p * (self.items - self.size) / ((1 - p) * self.size)
 
     def cell_probabilities(self) -> tuple[Fraction, Fraction]:
         """The exact probabilities of one report: holding an item that is in it, and one that is not (0 if k = 1)."""
@@ -330,11 +368,7 @@ class SubsetSelection:
         where:
             p  is that of the coin, an exact fraction; only the logarithm is rounded, never above epsilon.
         """
-        if self.items == 1:
-            return 0.0
-        p = self._exact_hit
-        worst = p * (self.items - self.size) / ((1 - p) * self.size)
-        return min(float(self.epsilon), math.log1p(worst - 1))
+        return min(float(self.epsilon), math.log1p(self.ratio() - 1))
 
     def delta_at(self, epsilon: float) -> float:
         """The exact delta of one report at this epsilon,
@@ -350,9 +384,18 @@ class SubsetSelection:
         return max(0.0, float((p * (k - w) - exact_power(epsilon) * (1 - p) * w) / (k - 1)))
 
     @property
+    def name(self) -> str:
+        """What it is called."""
+        return "subset selection"
+
+    def naming(self, items: str) -> str:
+        """What a report names, in words."""
+        return f"{self.size} of {self.items} {items}"
+
+    @property
     def description(self) -> str:
         """In words."""
-        return f"subset selection: {self.size} of {self.items} items"
+        return f"{self.name}: {self.naming('items')}"
 
     def encode(self, subset: Sequence[int]) -> bytes:
         """A report in ``report_bytes`` bytes: its rank among all C(k, w), the most significant byte first.
