@@ -326,7 +326,8 @@ def test_it_says_what_it_does() -> None:
     union = usual()
     people = f"{union.min_total / GRID:.2f}"
     assert str(union) == (
-        f"(ε = 4, δ = 1e-05): at most 100 different records of each person, listed from the weight of {people} people on"
+        "(ε = 4, δ = 1e-05): at most 100 different records of each person, "
+        f"listed from the weight of {people} people on"
     )
     assert union.records_per_user == 100
     assert union.loss() == math.inf
