@@ -55,6 +55,7 @@ def library_terms(name: str, **more: Any) -> dict[str, Any]:
         "opens": day(-10),
         "opt_in_until": day(5),
         "reports_until": day(20),
+        "opt_in_records": 1,
         "min_opt_in": OPT_IN,
         "min_clients": 100,
     }

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from blendp.headlist import HeadList
+from blendp.render.release.document import release_of_document
 from blendp.service.campaigns import find, overview, payload
 from blendp.service.collector import CollectorService
 from blendp.service.settings import DATABASE_FILE, Settings
@@ -45,7 +46,11 @@ def test_it_continues(request: pytest.FixtureRequest, tmp_path: Path, folder: Pa
         number = find(connection, "running").number
         manifest = Manifest.from_bytes(payload(connection, number, "manifest") or b"")
         head_list = HeadList.from_bytes(payload(connection, number, "list") or b"")
-        assert b'"clients":' in (payload(connection, find(connection, "over").number, "release") or b"")
+        over = find(connection, "over").number
+        result, of_result = (payload(connection, over, kind) or b"" for kind in ("release", "list"))
+    read = release_of_document(json.loads(result), HeadList.from_bytes(of_result))
+    assert read.groups.client == REPORTS
+    assert read.how_listed.startswith("The list was made of one record of each opt-in person.")
     assert set(take(collector, "running", reports(manifest, head_list, NEW))) == {"accepted"}
     _, release = collector.lifecycle.release("running")
     collector.close()

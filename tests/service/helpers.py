@@ -59,6 +59,7 @@ def terms_of(name: str = "c1", **fields: Any) -> dict[str, Any]:
         "opt_in_until": "2026-11-20",
         "reports_until": "2026-11-30",
         "delta": 1e-4,
+        "opt_in_records": 1,
         "min_opt_in": PEOPLE,
         "min_clients": 3,
     }

@@ -25,7 +25,7 @@ from blendp.render.release.files import write_readable, write_release
 from blendp.reports import QUESTION_NUMBER, ListQuestions, Report, ReportSums
 from blendp.service.campaigns import keyed, pseudonym_key
 from blendp.service.collector import CollectorService
-from blendp.service.lifecycle import parameters_of
+from blendp.service.new_terms import parameters_of
 from blendp.service.opt_in import in_order
 from blendp.service.settings import Settings
 from blendp.wire.campaign import Manifest, Terms
@@ -51,6 +51,8 @@ def collector(tmp_path: Path) -> Iterator[CollectorService]:
         {},
         {"levels": 1},
         {"opt_in_records": 3, "epsilon": 6.0},
+        {"opt_in_records": 8, "records_per_person": 8.0, "objective": "long-list"},
+        {"opt_in_records": 8, "epsilon": 6.0},
         {"epsilon": 1.0, "size": None},
         {"method": "published", "delta": 1e-3},
         {"method": "published", "delta": 1e-3, "opt_in_records": 2, "levels": 1},
@@ -158,7 +160,7 @@ def test_an_incomplete_document_is_refused(collector: CollectorService, tmp_path
 def _terms(fields: dict[str, Any]) -> Terms:
     days = {"opens": "2026-11-01", "opt_in_until": "2026-11-20", "reports_until": "2026-11-30"}
     usual = {"delta": 1e-4, "min_opt_in": PEOPLE, "min_clients": CLIENTS, "expected_clients": CLIENTS}
-    return Terms(campaign="c", title="T", **WHO, **{**days, **usual, **fields})
+    return Terms(campaign="c", title="T", **WHO, **{**days, **usual, "opt_in_records": 1, **fields})
 
 
 def _record(generator: np.random.Generator, levels: int) -> tuple[str, str | None]:

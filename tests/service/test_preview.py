@@ -16,7 +16,7 @@ from blendp.reports import QUESTION_NUMBER
 from blendp.service.board.forecast import in_words
 from blendp.service.board.status import StatusBoard
 from blendp.service.collector import CollectorService
-from blendp.service.lifecycle import parameters_of
+from blendp.service.new_terms import parameters_of
 from blendp.wire import Terms, UploadedReport
 from blendp.wire.media_types import BATCH_TYPE
 from blendp.wire.reports import write_batch

@@ -205,7 +205,12 @@ def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     ("fields", "check"),
     [
         ({"min_opt_in": 2000}, lambda plan: [one.rank for one in plan.errors[:3]] == [1, 2, 3]),
-        ({"opt_in_records": 3}, lambda plan: plan.errors == [] and plan.sentence is None),
+        ({"opt_in_records": 3}, lambda plan: (plan.sentence is None) == (not plan.errors)),
+        (
+            {"opt_in_records": 100, "records_per_person": 20.0},
+            lambda plan: (plan.sentence is None) == (not plan.errors),
+        ),
+        ({"opt_in_records": 100}, lambda plan: (plan.sentence is None) == (not plan.errors)),
         (
             {"size": None, "min_opt_in": 10**9, "expected_clients": 10**9},
             lambda plan: plan.list_forecast.high == 20_000,

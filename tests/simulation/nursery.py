@@ -29,7 +29,7 @@ from tests.service.faults import Control, install
 
 
 def main() -> None:
-    blendp_list_maker(Parameters(epsilon=8.0, delta=0.05, size=50, opt_in_records=2), 2)  # those of World
+    blendp_list_maker(Parameters(epsilon=8.0, delta=0.05, size=50, opt_in_records=1), 2, many=False)  # those of World
     pa.array(["slow for the first time"])
     warm_up()
     started: set[int] = set()

@@ -141,6 +141,7 @@ export interface Plan {
   readonly list: Forecast;
   readonly errors: readonly { readonly rank: number; readonly probability: number; readonly std_error: number }[];
   readonly sentence: string | null;
+  readonly statement: string;
 }
 
 export interface Draft {

@@ -191,7 +191,9 @@ const TERMS: readonly (readonly [keyof Terms, string])[] = [
   ["levels", "Levels: 2 for queries with addresses, 1 for queries alone"],
   ["normalise", "Rule of normal text"],
   ["size", "Largest list"],
-  ["opt_in_records", "Records taken of each opt-in person"],
+  ["opt_in_records", "Records taken of each opt-in person, at most"],
+  ["records_per_person", "Records that a person has on average, as was said"],
+  ["objective", "What is to be best"],
   ["min_opt_in", "Fewest opt-in people"],
   ["min_clients", "Fewest clients"],
   ["expected_clients", "Expected clients"],
@@ -203,7 +205,9 @@ function termsTable(terms: Terms): HTMLElement {
     const content = terms[name];
     if (name === "participation") return `${100 * terms.participation} %`;
     return content === null
-      ? "no limit"
+      ? name === "size"
+        ? "no limit"
+        : "not said"
       : typeof content === "number" && content >= 10_000
         ? count(content)
         : visible(String(content));

@@ -65,6 +65,6 @@ function requireSorted(texts: unknown, isEmpty?: boolean): void {
   const isSorted = (one: unknown, i: number, all: string[]): boolean =>
     typeof one === "string" && (!i || isBefore(all[i - 1]!, one));
   if (!Array.isArray(texts) || !texts.every(isSorted) || texts.length > 0 === isEmpty) {
-    throw new ParameterError("list", "order", "sorted, with URLs in two levels");
+    throw new ParameterError("list", "order", "sorted");
   }
 }

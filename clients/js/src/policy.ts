@@ -34,7 +34,7 @@ export function serverUrl(parameter: string, url: string, allowHttp: boolean): s
   const [, scheme, host, port = ""] = /^(https?):\/\/(\[[\da-f:.]+\]|[^\s:/?#@[\]\\]+)(:\d*)?(\/[^?#]*)?$/i.exec(url) ?? [];
   const isPrivate = scheme?.[4] || allowHttp || /^(localhost|127\.0\.0\.1|\[::1\])$/i.test(host!);
   if (!scheme || HIDDEN.test(url) || +port.slice(1) > 65_535 || !isPrivate) {
-    throw new ParameterError(parameter, url, "https://host[:port][/path], or local");
+    throw new ParameterError(parameter, url, "https://..., or local");
   }
   return url.replace(/\/+$/, "");
 }

@@ -27,6 +27,8 @@ export interface TermsFields extends Budget {
   readonly min_clients: number;
   readonly expected_clients: number;
   readonly participation: number;
+  readonly objective: string;
+  readonly records_per_person: number | null;
   /** The last days on which opt-in people's records, and clients' reports, may still be kept. */
   readonly records_kept_until: string;
   readonly reports_kept_until: string;
@@ -75,7 +77,7 @@ const FIELDS: Fields = {
     const kept = (terms.records_kept_until = afterDays(opt_in_until, grace_days));
     terms.reports_kept_until = afterDays(requireDay(name, value), grace_days);
     if (opens > opt_in_until || opt_in_until > kept || kept >= value || value > terms.reports_kept_until) {
-      throw new ParameterError(name, value, `more than ${grace_days} days after opt_in_until, not before opens`);
+      throw new ParameterError(name, value, `${grace_days} days after opt_in_until`);
     }
     return value;
   },
@@ -90,6 +92,9 @@ const FIELDS: Fields = {
   levels: whole(1, 2),
   normalise: choice("blendp-1", "none"),
   participation: (name, value) => requireNumber(name, value, 0, 1, 0),
+  // left out where they are so, and refused if they say it: one value has one spelling
+  objective: (name, value) => (value === undefined ? "balanced" : choice("long-list", "trends")(name, value)),
+  records_per_person: (name, value) => (value === undefined ? null : requireNumber(name, value, 0, 1e9, 0)),
 };
 
 export const readTerms = (bytes: Uint8Array): Promise<Terms> => readDocument(bytes, "terms", { "blendp/terms/1": FIELDS });

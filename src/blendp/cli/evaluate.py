@@ -16,7 +16,7 @@ EXAMPLES = """Examples:
 
 - `blendp evaluate log.csv --epsilon 4 --size 50 --repeat 20`
 - `blendp evaluate log.parquet --opt-in 0.03 --delta 1e-7 --size 500 --repeat 5 --json`
-- `blendp evaluate log.parquet --size 0 --opt-in-records 10 --search`
+- `blendp evaluate log.parquet --size 0 --opt-in-records many --search`
 """
 
 

@@ -123,6 +123,12 @@ def exact_odds(manifest: Manifest, head_list: HeadList) -> Odds:
     return Odds(manifest.terms.client_budget, manifest.scheme(head_list).ratio())
 
 
+def records_asked(terms: Terms, whose: str = "your") -> str:
+    """How many records an opt-in person's device sends."""
+    number = "one" if terms.opt_in_records == 1 else f"at most {terms.opt_in_records:,}"
+    return f"{number} of {whose} records, drawn at random"
+
+
 def opt_in_sentence(terms: Terms) -> str:
     """What an opt-in person's records can tell whom."""
     seen = "The curator sees the records that you send. For everybody else: "

@@ -18,6 +18,7 @@ TERMS = Terms(
     opens="2026-11-01",
     opt_in_until="2026-11-10",
     reports_until="2026-11-30",
+    opt_in_records=1,
 )
 SITES = ("http://a.example", "http://b.example", "https://c.example/x?y=1")
 LIST = HeadList.of_records([(f"query {number}", SITES[number % 3]) for number in range(12)] + [("query 3", SITES[1])])

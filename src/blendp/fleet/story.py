@@ -126,6 +126,8 @@ class StagedCampaign:
             opt_in_until=self.list_day.isoformat(),
             reports_until=self._day(_LAST_DAY).isoformat(),
             grace_days=_GRACE_DAYS,
+            opt_in_records=1,
+            records_per_person=1.0,
             min_opt_in=round(_MIN_SHARE * self._opt_in_people),
             min_clients=round(_MIN_SHARE * len(self.clients)),
             expected_clients=len(self.clients),

@@ -84,6 +84,8 @@ def _conclude_split(kind: type[Kind], listed: Listed, split: Split, query_share:
         query_reporters=query_share,
         check=check,
         influence=tuple(influence(posterior, split, guard, liars) for liars in LIARS),
+        mean_records=listed.mean_records,
+        dispersion=listed.dispersion,
     )
 
 
@@ -101,6 +103,8 @@ def _conclude_two_stage(kind: type[Kind], listed: Listed, tally: Tally) -> Kind:
         client=of_clients,
         cells=blend(of_opt_in.cells, of_clients.cells, users),
         queries=blend(of_opt_in.queries, of_clients.queries, users),
+        mean_records=listed.mean_records,
+        dispersion=listed.dispersion,
     )
 
 

@@ -6,6 +6,7 @@ A service publishes the list now and releases weeks later; what it keeps meanwhi
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Set
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
@@ -29,6 +30,7 @@ from blendp.mechanisms import (
     ThresholdList,
     TwoStage,
 )
+from blendp.mechanisms.filtered_union.two_scale import SHARE_GRID
 from blendp.methods.groups import GroupSizes
 from blendp.methods.objectives import sharpest
 from blendp.methods.parameters import AUTO, Parameters
@@ -36,6 +38,10 @@ from blendp.methods.query_share import best_oracle, best_query_share
 from blendp.reports import ListScheme, Question, TwoStageScheme, frequency_oracles, report_scheme
 
 FORMAT = "blendp/listed/2"
+
+_FORMAT_BEFORE = "blendp/listed/1"
+
+_KNOWN_DISPERSION = 0.05  # the standard deviation up to which a dispersion is taken as known
 
 _REMEDY = "Read what Listed.to_bytes wrote, unchanged, or make the list anew."
 
@@ -124,6 +130,16 @@ class Listed:
     def many_records(self) -> bool:
         """Whether the list was made of many records of each person."""
         return self.parameters.uses_many(self.mean_records, self.list_users)
+
+    @property
+    def dispersion(self) -> float | None:
+        """The released dispersion of people, where it was released and its noise leaves it known; 1 with one record."""
+        maker, released = self.list_maker, self.released
+        if not isinstance(maker, FilteredUnion) or isinstance(released, NoisyCounts):
+            return None
+        listed = released.users - float(released.people[-1])
+        deviation = math.sqrt(maker.counts.dispersion_noise.variance) / SHARE_GRID
+        return released.dispersion if deviation <= _KNOWN_DISPERSION * listed else None
 
     @property
     def list_maker(self) -> ListMaker:
@@ -242,13 +258,19 @@ class Listed:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
-        """Read canonical bytes; refuses any other form. The hash in them is against damage, not against forgery."""
+        """Read canonical bytes; refuses any other form. The hash in them is against damage, not against forgery.
+
+        What was written in the format before is read where the list was made of one record of each person.
+        """
         try:
             value: dict[str, Any] = json.loads(data)
-            if value["format"] != FORMAT:
+            if value["format"] not in (FORMAT, _FORMAT_BEFORE):
                 raise ParameterError("format", value["format"], FORMAT, "It needs another version of blendp.")
             if value.pop("sha256") != _digest(value):
                 raise ParameterError("listed", data[:40], "undamaged", _REMEDY)
+            if value["format"] == _FORMAT_BEFORE:
+                value = _of_one_record(value)
+                data = canonical_json({**value, "sha256": _digest(value)})
             users = value["users"]
             listed = cls(
                 Parameters(**value["parameters"]),
@@ -278,6 +300,24 @@ class Listed:
     def __str__(self) -> str:
         """One line for people."""
         return f"{self.head_list}, by {self.sizes(0).opt_in:,} opt-in users, {self.parameters}"
+
+
+def _of_one_record(value: Mapping[str, Any]) -> dict[str, Any]:
+    """What the format before said, in this one; lists of several records were made by a mechanism that is gone."""
+    parameters, released = dict(value["parameters"]), dict(value["released"])
+    del parameters["list_budget"]
+    if parameters["method"] == "blendp":
+        if parameters["opt_in_records"] != 1:
+            raise ParameterError(
+                "opt_in_records",
+                parameters["opt_in_records"],
+                f"1 in a {_FORMAT_BEFORE} document",
+                "Have the version of blendp release it that made its list.",
+            )
+        released["prediction"] = None
+    later = {"records_per_person": Parameters.records_per_person, "objective": Parameters.objective}
+    changed = {"format": FORMAT, "parameters": {**parameters, **later}, "released": released, "mean_records": None}
+    return {**value, **changed}
 
 
 def _write_counts(counts: OptInCounts | NoisyCounts) -> dict[str, Any]:

@@ -9,11 +9,16 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from blendp.curator.mean_records import MAX_COUNTED
 from blendp.estimate import Blend, CrossCheck, GroupEstimate, Influence, project_on_simplex
 from blendp.headlist import HeadList
+from blendp.mechanisms.filtered_union.holdings import MAX_DIFFERENT
 from blendp.methods.groups import GroupSizes
 from blendp.methods.guarantee import Guarantee
-from blendp.methods.parameters import Parameters
+from blendp.methods.parameters import AUTO, MANY, Parameters
+
+_FEW_RECORDS = 0.7
+"""Dispersion above which people have too few records for many to be better than one: two on average, or fewer."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +59,12 @@ class Outcome:
     influence: tuple[Influence, ...] = ()
     """How far lying clients could move a result (blendp method)."""
 
+    mean_records: float | None = None
+    """The noisy mean number of records an opt-in person has, where it decided how the list was made."""
+
+    dispersion: float | None = None
+    """How much one opt-in person's records resemble each other, where all of them were counted and it is known."""
+
     @cached_property
     def cell_probability(self) -> NDArray[np.float64]:
         """The published probability of every cell: the blend, projected if that was asked for."""
@@ -69,6 +80,29 @@ class Outcome:
     def _published(self, blended: Blend) -> NDArray[np.float64]:
         p = blended.probability
         return project_on_simplex(p) if self.parameters.project and np.isfinite(p).all() else p
+
+    @property
+    def many_records(self) -> bool:
+        """Whether the list was made of many records of each opt-in person (blendp method)."""
+        return self.parameters.uses_many(self.mean_records, self.groups.head_list)
+
+    @property
+    def how_listed(self) -> str:
+        """Of which records the list was made, and why, in words."""
+        parameters, told = self.parameters, self.parameters.records_per_person
+        if parameters.method == "published":
+            most = parameters.max_opt_in_records
+            return f"The list was made of {'one record' if most == 1 else f'{most} records'} of each opt-in person."
+        which = f"all records (at most {MAX_DIFFERENT} different ones)" if self.many_records else "one record"
+        why = ""
+        if self.mean_records is not None:
+            why = (
+                f", since they have about {self.mean_records:.3g} on average (with noise; at most {MAX_COUNTED} of a "
+                f"person counted)"
+            )
+        elif told is not None and parameters.opt_in_records == AUTO:
+            why = f", since they were said to have {told:g} on average"
+        return f"The list was made of {which} of each opt-in person{why}. The objective was {parameters.objective}."
 
     @property
     def identity_gap(self) -> float:
@@ -100,6 +134,13 @@ class Outcome:
             warnings.append(
                 "With wildcard = figure-4 the two groups estimate different things for queries and wildcards, so "
                 "intervals of these do not hold: for reproduction only."
+            )
+        if parameters.better_otherwise is not None:
+            warnings.append(parameters.better_otherwise)
+        elif parameters.opt_in_records == MANY and self.dispersion is not None and self.dispersion > _FEW_RECORDS:
+            warnings.append(
+                f"opt_in_records is many, though people seem to have few records each (dispersion "
+                f"{self.dispersion:.2f}, where 1 is one record): auto may list more."
             )
         if not self.head_list.records:
             remedy = "what helps is more opt-in users, one level (queries alone), or a larger epsilon"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -226,6 +226,20 @@ class Parameters:
     def mean_epsilon(self) -> Fraction:
         """What the noisy mean number of records costs; nothing where it does not decide."""
         return Fraction(self.epsilon) - Fraction(self.list_budget.epsilon)
+
+    @property
+    def better_otherwise(self) -> str | None:
+        """Why another number of records would serve better, by what was said of people; None if it would not."""
+        if self.method == "published" or self.records_per_person is None or self.opt_in_records == AUTO:
+            return None
+        many = replace(self, opt_in_records=AUTO).many_records
+        if many == self.many_records:
+            return None
+        better = "all of them list more than one" if many else "one of each lists more than all of them"
+        return (
+            f"opt_in_records is {self.opt_in_records}, though a person has {self.records_per_person:g} records on "
+            f"average: {better} (opt_in_records auto)."
+        )
 
     @property
     def list_budget(self) -> Budget:

@@ -28,7 +28,7 @@ from sqlalchemy.exc import IntegrityError
 
 from blendp.errors import ParameterError
 from blendp.headlist import HeadList
-from blendp.methods import Listed, Parameters, Release, conclude, make_list
+from blendp.methods import Listed, Release, conclude, make_list
 from blendp.randomness import DerivedRandom, ReleaseRandom
 from blendp.render.release.document import release_document
 from blendp.reports import ListScheme
@@ -52,6 +52,7 @@ from blendp.service.counting import ReportCount
 from blendp.service.journal import tell_failure
 from blendp.service.keyring import KeyRing, KnownKey
 from blendp.service.never_list import NeverList
+from blendp.service.new_terms import new_terms, parameters_of
 from blendp.service.opt_in import OptIn, bytes_of_people, log_of_people
 from blendp.service.private_files import PrivateFiles
 from blendp.service.refusal import Refused
@@ -118,16 +119,7 @@ class Lifecycle:
         return terms
 
     def _new_terms(self, fields: Mapping[str, Any]) -> Terms:
-        unknown = sorted(set(fields) - set(Terms.__dataclass_fields__))
-        if unknown:
-            raise ParameterError(unknown[0], fields[unknown[0]], "left out", "The terms know no such name.")
-        try:
-            terms = Terms(**fields)
-        except TypeError as error:
-            raise ParameterError(
-                "terms", sorted(fields), "complete", f"{error}.".replace("Terms.__init__()", "")
-            ) from None
-        parameters_of(terms)
+        terms = new_terms(fields)
         if past(self.clock, require_day("opt_in_until", terms.opt_in_until)):
             raise ParameterError("opt_in_until", terms.opt_in_until, "today or later", "Give people time.")
         return terms
@@ -465,17 +457,6 @@ class Lifecycle:
     @staticmethod
     def _keep(connection: Connection, number: int, kind: str, data: bytes) -> None:
         connection.execute(document.insert().values(campaign=number, kind=kind, payload=data))
-
-
-def parameters_of(terms: Terms) -> Parameters:
-    """How the library's method is set by these terms; refuses terms for which nothing is proved."""
-    return Parameters(
-        epsilon=terms.epsilon,
-        delta=terms.delta,
-        method=terms.method,
-        size=terms.size,
-        opt_in_records=terms.opt_in_records,
-    )
 
 
 def query_share(terms: Terms, listed: Listed) -> float:

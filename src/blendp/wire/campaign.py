@@ -41,6 +41,9 @@ _ID = re.compile(CAMPAIGN_PATTERN)
 MIN_GRACE_DAYS, MAX_GRACE_DAYS = 3, 90
 """A clock may be three days fast before a collector doubts it: with fewer, it could act before people's last day."""
 
+OBJECTIVES = ("balanced", "long-list", "trends")
+"""What a result can be best at."""
+
 _MAX_PEOPLE = 1_000_000_000
 _SMALL = "Below 100 single people come into sight."
 
@@ -134,8 +137,14 @@ class Terms:
         | None
     ) = 50
     opt_in_records: Annotated[
-        int, _count("The contribution bound: how many records an opt-in person sends at most.", "1 is usual.")
-    ] = 1
+        int,
+        _count(
+            "The contribution bound: how many records an opt-in person sends at most, drawn at random. With more than "
+            "1 the blendp method makes the list of all that were sent, or of one of each person, whichever lists more. "
+            "Left out, it is 100, or 1 where one is all that is used.",
+            "100 is usual; 1 asks for one record of each person.",
+        ),
+    ] = 100
     min_opt_in: Annotated[
         int, _count("No list is published before so many opt-in people have sent their records.", _SMALL)
     ] = 100
@@ -152,6 +161,25 @@ class Terms:
             "not drawn.",
         ),
     ] = 1.0
+    objective: Annotated[
+        str,
+        _choice(
+            OBJECTIVES, "What is to be best: balanced, long-list, or trends: the most frequent queries (blendp method)."
+        ),
+    ] = "balanced"
+    records_per_person: (
+        Annotated[
+            float,
+            Meta(
+                gt=0,
+                le=_MAX_PEOPLE,
+                description="How many records a person has on average, if that is known: it decides whether the list "
+                "is made of one record of each person or of many. If it is null, 2 % of epsilon are spent on a noisy "
+                "mean (blendp method).",
+            ),
+        ]
+        | None
+    ) = None
 
     def __post_init__(self) -> None:
         """Refuse terms that nobody could keep."""
@@ -182,6 +210,16 @@ class Terms:
             legal="above 0 and at most 1",
             remedy="1 asks every client.",
         )
+        require_choice("objective", self.objective, OBJECTIVES)
+        if self.records_per_person is not None:
+            require_number(
+                "records_per_person",
+                self.records_per_person,
+                above=0,
+                max_value=_MAX_PEOPLE,
+                legal=f"above 0 and at most {_MAX_PEOPLE}",
+                remedy="It is a mean; leave it out if it is not known.",
+            )
 
     def _require_grace(self) -> None:
         """Refuse days of grace after which no client could report, or that the calendar does not have."""
@@ -227,17 +265,26 @@ class Terms:
 
     def to_bytes(self) -> bytes:
         """The canonical bytes, which are signed."""
-        return canonical_json({"format": TERMS_FORMAT, **asdict(self)})
+        return canonical_json({"format": TERMS_FORMAT, **self.to_plain()})
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
         """From canonical bytes; refuses any other form."""
         return cls.of_plain(read_canonical(data, "terms", TERMS_FORMAT))
 
+    def to_plain(self) -> dict[str, Any]:
+        """As plain values; what was added to the format is in it only where it is not as usual."""
+        added = _added()
+        return {name: value for name, value in asdict(self).items() if name not in added or value != added[name]}
+
     @classmethod
     def of_plain(cls, value: Mapping[str, Any]) -> Self:
         """From plain values, the format left aside."""
-        return cls(**exact_fields(cls, value, "terms"))
+        added = _added()
+        for name, usual in added.items():
+            if name in value and value[name] == usual:
+                raise ParameterError(name, usual, "left out where it is as usual", "One value has one spelling.")
+        return cls(**exact_fields(cls, {**added, **value}, "terms"))
 
     @property
     def sha256(self) -> str:
@@ -294,7 +341,7 @@ class Manifest:
         """The canonical bytes, which are signed: in the first format, or in the second if clients report otherwise than
         they did when there was only that.
         """
-        value = asdict(self)
+        value = {**asdict(self), "terms": self.terms.to_plain()}
         if not self.randomiser:
             del value["randomiser"]
             return canonical_json({"format": MANIFEST_FORMAT, **value})
@@ -351,6 +398,16 @@ def require_campaign_id(value: object) -> None:
 @cache
 def _forms() -> tuple[FieldForm, ...]:
     return tuple(field_forms(Terms).values())
+
+
+@cache
+def _added() -> Mapping[str, Any]:
+    """Fields that terms of this format did not have at first, and what terms mean that leave them out.
+
+    So terms that were signed before stay what they were, byte for byte, and clients who do not know these fields take
+    part in campaigns that do without.
+    """
+    return {form.name: form.default for form in _forms() if form.name in ("objective", "records_per_person")}
 
 
 def _require_bounds(form: FieldForm, value: Any) -> None:

@@ -83,6 +83,9 @@ class CampaignPlan(Message):
     sentence: str | None
     """How well the most popular record will be known."""
 
+    statement: str
+    """How many records an opt-in person's device sends, and how the list is made of them."""
+
 
 class DraftChecks(Message):
     """What an operator should look at before a campaign of these terms is created; nothing is kept."""

@@ -43,7 +43,7 @@ from tests.unit.cli.test_serve import PATH, Service, blendp
 READABLE = ["estimates.csv", "head_list.json", "release.json", "report.html", "trends.csv"]
 SIGNED = ["index.dsse.json", "manifest.dsse.json", "release.dsse.json", "terms.dsse.json"]
 FILES = sorted([*READABLE, *SIGNED, "index.json"])
-DATES = (*WHO_OPTIONS, "--opt-in-until", "+3d", "--reports-until", "+12d")
+DATES = (*WHO_OPTIONS, "--opt-in-until", "+3d", "--reports-until", "+12d", "--opt-in-records", "1")
 SMALL = ("--min-opt-in", "1", "--min-clients", "1")
 OPT_IN, CLIENTS = 30, 40
 

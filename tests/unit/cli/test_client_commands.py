@@ -212,9 +212,28 @@ def test_whether_a_person_enrols_does_not_depend_on_the_records_in_the_file(pers
     lines, broken, usable = FILES[data]
     person.blendp("consent", "opt-in")
     arguments = ("enrol", CAMPAIGN, *person.where, "--records", str(person.records), "--token-file", str(token))
-    assert person.json(*arguments)["records"] == {"lines": lines, "broken": broken, "usable": usable}
+    assert person.json(*arguments)["records"] == {
+        "lines": lines, "broken": broken, "usable": usable, "queued": usable
+    }  # fmt: skip
     assert person.json("send")["sent"] == 1
     assert len(json.loads(person.fake.opt_in[TOKEN])["records"]) == usable
+
+
+def test_people_are_told_how_many_records_are_sent_and_what_for(person: Person) -> None:
+    token = person.folder / "token"
+    token.write_text(TOKEN)
+    person.records.write_text("".join(f"query {number},http://a\n" for number in range(5)))
+    _, shown, _ = person.blendp("look", CAMPAIGN, *person.where)
+    assert "at most 2 of your records, drawn at random, to make the list of," in " ".join(shown.split())
+    person.blendp("consent", "opt-in")
+    arguments = ("enrol", CAMPAIGN, *person.where, "--records", str(person.records), "--token-file", str(token))
+    code, shown, _ = person.blendp(*arguments)
+    assert code == 0
+    assert "Of 5 lines of records 5 can be used by this campaign" in shown
+    assert "2 of them, drawn at random, are for the curator, who makes the list of such records." in shown
+    code, shown, _ = person.blendp(*arguments)
+    assert code == 0
+    assert "drawn at random" not in shown, "nothing was drawn the second time"
 
 
 def test_records_come_from_standard_input_too(person: Person) -> None:

@@ -216,6 +216,8 @@ TERMS |= dict.fromkeys(("opt_in_records", "min_opt_in", "min_clients", "expected
 TERMS |= {"size": lambda v: v is None or whole(1, 10**9)(v), "normalise": like("blendp-1|none"), "levels": whole(1, 2)}
 TERMS |= {"campaign": like(NAME), "grace_days": whole(3, 90), "participation": number(TINY, 1)}
 TERMS |= {"epsilon": number(TINY, 50), "delta": number(0, BELOW_1)}
+ADDED = {"terms": {"objective": like("long-list|trends"), "records_per_person": number(TINY, 10**9)}}
+TERMS |= ADDED["terms"]
 MEMBERS = {"terms": TERMS, "list": {"levels": whole(1, 2), "queries": heads_fine}}
 MEMBERS["manifest"] = {"terms": bool, "list_sha256": like(HASH), "query_share": number(0, 1), "published": day}
 MEMBERS["manifest"] |= dict.fromkeys(("records", "opt_in_people"), whole(0, math.inf))
@@ -249,9 +251,9 @@ ACROSS["list"] = ("list", lambda d: all(bool(q.urls) == (d.levels == 2) for q in
 def check(kind, doc):
     """Refuse a document, without its format, whose members are not as they should be."""
     name, (reason, fine) = NAMES.get(kind, kind), ACROSS.get(kind, ("", bool))
-    need(isinstance(doc, dict) and doc.keys() == MEMBERS[kind].keys(), name)
+    need(isinstance(doc, dict) and doc.keys() | ADDED.get(kind, {}).keys() == MEMBERS[kind].keys(), name)
     for member, good in MEMBERS[kind].items():
-        need(attempt(good, doc[member]), name if kind in ("list", "release", "index") else member)
+        need(member not in doc or attempt(good, doc[member]), name if kind in ("list", "release", "index") else member)
     return need(kind != "manifest" or check("terms", doc.terms), "") and need(attempt(fine, doc), reason) and doc
 
 

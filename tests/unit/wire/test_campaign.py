@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from blendp.canonical import canonical_json, sha256
 from blendp.errors import ParameterError
 from blendp.headlist import HeadList
+from blendp.methods import objectives as methods_objectives
 from blendp.wire import Manifest, Terms
+from blendp.wire.campaign import OBJECTIVES
 from blendp.wire.text_forms import of_hex
 from tests.support import WHO
 
@@ -30,7 +32,7 @@ MANIFEST = Manifest(TERMS, LIST.sha256, 3, 100, 0.35, "2026-11-20")
 TERMS_BYTES = (
     b'{"campaign":"trends-2026-11","contact":"privacy@example.org","delta":1e-06,"epsilon":4.0,'
     b'"expected_clients":10000,"format":"blendp/terms/1","grace_days":7,"levels":2,"method":"blendp","min_clients":1000,"min_opt_in":100,"normalise":"blendp-1",'
-    b'"opens":"2026-11-01","opt_in_records":1,"opt_in_until":"2026-11-20",'
+    b'"opens":"2026-11-01","opt_in_records":100,"opt_in_until":"2026-11-20",'
     b'"organisation":"Example Search","participation":1.0,"purpose":"A list of popular searches",'
     b'"reports_until":"2026-11-30","size":50,"title":"What people search"}'
 )
@@ -93,6 +95,8 @@ any_terms = st.builds(
     normalise=st.sampled_from(["blendp-1", "none"]),
     size=st.none() | st.integers(1, 10**9),
     opt_in_records=st.integers(1, 10**9),
+    objective=st.sampled_from(["balanced", "long-list", "trends"]),
+    records_per_person=st.none() | st.floats(0, 1e9, exclude_min=True),
     min_opt_in=st.integers(1, 10**9),
     min_clients=st.integers(1, 10**9),
     expected_clients=st.integers(1, 10**9),
@@ -141,6 +145,8 @@ WRONG_TERMS: dict[str, list[Any]] = {
     "min_clients": [0, 1.0, True, None, 10**400],
     "expected_clients": [0, 1.0, True, None, 10**9 + 1, 10**400],
     "participation": [0, 1.01, -1, True, "1", None, 10**400],
+    "objective": ["", "Balanced", "counts", None, [], {}],
+    "records_per_person": [0, -1, 1e9 + 1, float("inf"), float("nan"), True, "20", [], 10**400],
 }
 WRONG_MANIFEST: dict[str, list[Any]] = {
     "terms": [None, [], "terms", 1],
@@ -157,6 +163,33 @@ def test_terms_byte_for_byte() -> None:
     assert TERMS.to_bytes() == TERMS_BYTES
     assert Terms.from_bytes(TERMS_BYTES) == TERMS
     assert TERMS.sha256 == sha256(TERMS_BYTES)
+
+
+ADDED: dict[str, tuple[Any, Any]] = {"objective": ("balanced", "trends"), "records_per_person": (None, 20.0)}
+"""Fields that the format did not have at first: what terms mean that leave them out, and another value."""
+
+
+@pytest.mark.parametrize("name", ADDED)
+def test_what_was_added_is_written_only_where_it_is_not_as_usual(name: str) -> None:
+    """So terms that were signed before it was there stay what they were, and one value has one spelling."""
+    usual, other = ADDED[name]
+    assert getattr(TERMS, name) == usual
+    assert name not in plain(TERMS)
+    terms = replace(TERMS, **{name: other})
+    assert plain(terms) == {**plain(TERMS), name: other}
+    assert Terms.from_bytes(terms.to_bytes()) == terms
+    manifest = replace(MANIFEST, terms=terms)
+    assert Manifest.from_bytes(manifest.to_bytes()) == manifest
+    for spelt in ({**plain(TERMS), name: usual}, {**plain(terms), name: usual}):
+        with pytest.raises(ParameterError, match=rf"^{name} = .* left out"):
+            Terms.from_bytes(canonical_json(spelt))
+        bare = {member: value for member, value in spelt.items() if member != "format"}
+        with pytest.raises(ParameterError, match=rf"^{name} = "):
+            Manifest.from_bytes(canonical_json({**plain(MANIFEST), "terms": bare}))
+
+
+def test_objectives_are_those_of_the_method() -> None:
+    assert OBJECTIVES == methods_objectives.OBJECTIVES
 
 
 @given(any_terms)
@@ -185,7 +218,7 @@ def test_wrong_terms_are_refused(name: str, value: Any) -> None:
         with pytest.raises(ParameterError):
             Terms.from_bytes(canonical_json({**json.loads(TERMS_BYTES), name: value}))
         with pytest.raises(ParameterError):
-            Manifest.from_bytes(canonical_json({**plain(MANIFEST), "terms": {**asdict(TERMS), name: value}}))
+            Manifest.from_bytes(canonical_json({**plain(MANIFEST), "terms": {**TERMS.to_plain(), name: value}}))
 
 
 @pytest.mark.parametrize(("name", "value"), [(name, one) for name, some in WRONG_MANIFEST.items() for one in some])
@@ -219,7 +252,7 @@ def test_terms_within_a_manifest_have_no_format_of_their_own() -> None:
     """Else two documents of different bytes would be one manifest."""
     for form in ("blendp/terms/1", "anything"):
         with pytest.raises(ParameterError):
-            Manifest.from_bytes(canonical_json({**plain(MANIFEST), "terms": {**asdict(TERMS), "format": form}}))
+            Manifest.from_bytes(canonical_json({**plain(MANIFEST), "terms": {**TERMS.to_plain(), "format": form}}))
 
 
 @pytest.mark.parametrize("document", [TERMS, MANIFEST], ids=["terms", "manifest"])

@@ -1,6 +1,7 @@
 """A field of the terms is defined once: what is accepted, what is documented and what can be typed follow from it."""
 
 from dataclasses import MISSING, dataclass, fields
+from types import UnionType
 from typing import Annotated, Any, get_args, get_type_hints
 
 import msgspec
@@ -27,8 +28,8 @@ BOUNDS = {
     "pattern": "pattern",
 }
 JSON_NAMES = {str: "string", int: "integer", float: "number"}
-TYPED = {"opens": (str | None, None), "size": (int, Terms.size)}
-"""What is typed otherwise on the command line: a day may be left out, and 0 stands for no limit."""
+TYPED = {"opens": (str | None, None), "size": (int, Terms.size), "opt_in_records": (int | None, None)}
+"""What is typed otherwise on the command line: a day and a bound that is chosen may be left out, 0 is no limit."""
 
 
 def test_all_views_have_the_same_names() -> None:
@@ -42,8 +43,9 @@ def test_all_views_have_the_same_names() -> None:
 @pytest.mark.parametrize("name", FORMS)
 def test_the_schema_says_type_default_bounds_and_meaning(name: str) -> None:
     form, schema = FORMS[name], SCHEMA["properties"][name]
-    if name == "size":
-        assert schema["anyOf"] == [{"type": "integer"}, {"type": "null"}]
+    if isinstance(form.kind, UnionType):
+        kind, _ = get_args(form.kind)
+        assert schema["anyOf"] == [{"type": JSON_NAMES[kind]}, {"type": "null"}]
     else:
         assert schema["type"] == JSON_NAMES[form.kind]
     assert schema.get("default", MISSING) == form.default

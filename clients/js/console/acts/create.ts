@@ -29,10 +29,13 @@ const LABELS: Readonly<Record<string, string>> = {
   min_opt_in: "Fewest opt-in people",
   min_clients: "Fewest clients",
   size: "Largest list (empty: no limit)",
-  opt_in_records: "Records of an opt-in person",
+  opt_in_records: "Records of an opt-in person (empty: chosen)",
+  records_per_person: "Records a person has on average (empty: not known)",
   normalise: "Rule of normal text",
 };
-/** Of the campaign before, the next one has these. */
+/** What the collector chooses if it is left empty. */
+const CHOSEN = ["opt_in_records"];
+/** Of the campaign before, the next one has not these. */
 const NOT_INHERITED = ["campaign", "opens", "opt_in_until", "reports_until"];
 const OPT_IN_DAYS = 14;
 const REPORT_DAYS = 44;
@@ -55,7 +58,7 @@ function form(window: ActWindow, fields: Readonly<Record<string, Field>>, requir
   const inputs = Object.fromEntries(
     Object.entries(fields).map(([name, field]) => [
       name,
-      inputOf(name, field, values[name] ?? field.default, required.includes(name)),
+      inputOf(name, field, values[name] ?? (CHOSEN.includes(name) ? null : field.default), required.includes(name)),
     ]),
   );
   const part = (names: readonly string[]): Child =>
@@ -125,12 +128,15 @@ const fieldPart = (name: string, { description }: Field, input: HTMLElement): HT
     element("p", { class: "quiet", id: `terms-${name}-hint` }, description),
   );
 
-/** What is sent for what was typed: numbers as numbers, nothing as null where that is allowed. */
+/** What is sent for what was typed: numbers as numbers, nothing as null where that is allowed; no number is left out. */
 function valueOf({ type, anyOf, enum: choices }: Field, text: string): unknown {
   if (choices) return choices.find((one) => String(one) === text);
   if (type === "string") return text.trim();
-  return !text.trim() && anyOf ? null : Number(text);
+  return text.trim() ? Number(text) : anyOf ? null : undefined;
 }
+
+/** What it means that a term is null. */
+const nothing = (name: string): string => (name === "size" ? "no limit" : "not said");
 
 function second(window: ActWindow, { terms, cautions, forecast, sentence, statements }: Draft, back: () => void): void {
   const name = String(terms["campaign"]);
@@ -165,7 +171,7 @@ function second(window: ActWindow, { terms, cautions, forecast, sentence, statem
             "div",
             {},
             element("dt", {}, labelOf(key)),
-            element("dd", {}, element("bdi", {}, value === null ? "no limit" : visible(String(value)))),
+            element("dd", {}, element("bdi", {}, value === null ? nothing(key) : visible(String(value)))),
           ),
         ),
       ),

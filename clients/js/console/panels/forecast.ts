@@ -24,6 +24,7 @@ export const forecast: Panel = {
       listFacts(plan, status),
       plan.list.caution && !status.list && element("p", { class: "bad" }, plan.list.caution),
       element("p", {}, plan.list.sentence, plan.sentence && ` With ${count(plan.clients)} clients ${plan.sentence}`),
+      element("p", {}, plan.statement),
       errors(plan, status, documents?.release ?? null),
       element("p", { class: "quiet" }, assumption(plan, status)),
     ];

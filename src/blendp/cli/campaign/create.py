@@ -18,6 +18,7 @@ from blendp.logs.synthetic import NAMES
 from blendp.render.plan.forecast import error_words, forecast_words
 from blendp.service.board.cautions import cautions_of_terms, statements_of_terms
 from blendp.service.clock import utc_today
+from blendp.service.new_terms import new_terms
 from blendp.wire.campaign import Terms
 from blendp.wire.messages import field_forms
 from blendp.wire.text_forms import require_day
@@ -26,6 +27,9 @@ EXAMPLES = """Examples:
 
 - `blendp campaign create trends-2026-11 --title 'What people search' --organisation 'Example Search' --purpose
   'A list of popular searches on our start page' --contact privacy@example.org --opt-in-until +14d --reports-until +44d`
+- `blendp campaign create words-2026-11 --title 'What people search' --organisation 'Example Search' --purpose
+  'A list of popular searches' --contact privacy@example.org --opt-in-until +14d --reports-until +44d --levels 1
+  --records-per-person 20 --objective long-list`
 """
 
 _RELATIVE = re.compile(r"\+([0-9]{1,4})d")
@@ -54,6 +58,8 @@ def _with_terms(cls: type[_Options]) -> type[_Options]:
             option = Argument(help=form.meta.description, metavar="CAMPAIGN")
         elif form.name == "opens":
             kind, default = str | None, None
+        elif form.name == "opt_in_records":
+            kind, default = int | None, None
         elif form.name == "size":
             kind, default = int, Terms.size or 0
         cls.__annotations__[form.name] = Annotated[kind, option]
@@ -70,9 +76,11 @@ class NewCampaign(CollectorOptions):
     def terms(self, today: datetime.date) -> Terms:
         """The terms in full, refused if nobody could keep them."""
         given: dict[str, Any] = {name: getattr(self, name) for name in field_forms(Terms)}
+        if given["opt_in_records"] is None:
+            del given["opt_in_records"]
         opens = _day("opens", given["opens"] or "+0d", today)
         days = {name: _day(name, given[name], opens).isoformat() for name in ("opt_in_until", "reports_until")}
-        return Terms(**{**given, **days, "opens": opens.isoformat(), "size": given["size"] or None})
+        return new_terms({**given, **days, "opens": opens.isoformat(), "size": given["size"] or None})
 
 
 @takes_job

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +12,9 @@ from blendp.cli.client.sentences import future, remaining_plain, remaining_sente
 from blendp.cli.console import print_json
 from blendp.cli.failures import NoSuchFileError
 from blendp.cli.options import privacy, reading, takes_job
+from blendp.client import Item
 from blendp.errors import LogError
+from blendp.wire.opt_in import OptInRecords
 
 EXAMPLES = """Examples:
 
@@ -30,7 +33,9 @@ def enrol(
     records: Annotated[Path, reading(help="Your records, lines of query,url in CSV; - is standard input.")],
     as_json: AsJson = False,
 ) -> None:
-    """Queue some of your records, drawn at random, for the curator of a campaign that you trust.
+    """Queue some of your records, drawn at random, for the curator of a campaign that you trust, to make its list of.
+
+    How many at most, the campaign's terms say (blendp client look).
 
     Needs consent opt-in. They are sent as they are (blendp client send), and wiped from this device once they arrived.
     Lines that the campaign cannot use are left out and counted for you; without any left an empty list is sent, for
@@ -40,9 +45,9 @@ def enrol(
         before = device.participation(name)
         own = None if before is not None else read_records(records)
         done = device.enrol(name, "" if own is None else _read_token(token_file), [] if own is None else own.records)
-        counts = None if own is None else own.counts(device, name)
         ledger = device.ledger
         items = device.items
+        counts = None if own is None else {**own.counts(device, name), "queued": _queued(items, name)}
     if as_json:
         done_plain = {"campaign": name, "group": done.group, "day": done.day, "records": counts}
         print_json({**done_plain, **remaining_plain(ledger)})
@@ -51,7 +56,14 @@ def enrol(
     tell(f"{name}: enrolled on {when}. {future(items, name, 'opt-in')}")
     if counts is not None:
         tell(counts_sentence(counts))
+        tell(f"{counts['queued']} of them, drawn at random, are for the curator, who makes the list of such records.")
     tell(remaining_sentence(ledger))
+
+
+def _queued(items: Sequence[Item], campaign: str) -> int:
+    """How many records wait to be sent to a campaign's curator."""
+    bodies = [item.body for item in items if item.campaign == campaign and item.kind == "opt-in"]
+    return len(OptInRecords.from_bytes(bodies[-1] or b"").records)
 
 
 def _read_token(path: Path) -> str:

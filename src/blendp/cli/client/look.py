@@ -11,7 +11,7 @@ from blendp.cli.client.sentences import amount_words, plain, print_pairs, remain
 from blendp.cli.console import print_json
 from blendp.cli.options import takes_job
 from blendp.client import Campaign, Device, Ledger, Odds, Offer, RefusedError, exact_odds, promised_odds
-from blendp.client.explanation import opt_in_sentence
+from blendp.client.explanation import opt_in_sentence, records_asked
 from blendp.client.ledger import Amount
 from blendp.wire import Terms
 
@@ -81,7 +81,6 @@ def _plain(seen: Offer, ledger: Ledger) -> dict[str, Any]:
 def _rows(seen: Offer, ledger: Ledger) -> list[tuple[str, str]]:
     terms = seen.terms
     records = "queries and their URLs" if terms.levels == 2 else "queries"
-    own_records = "1 record" if terms.opt_in_records == 1 else f"{terms.opt_in_records} records"
     rows = [
         ("campaign", f"{terms.campaign}: {terms.title}"),
         ("asked by", terms.organisation),
@@ -90,7 +89,10 @@ def _rows(seen: Offer, ledger: Ledger) -> list[tuple[str, str]]:
         ("collector", f"{seen.server}, keys {', '.join(key.id for key, _ in seen.trust.keys)}"),
         ("asks for", f"{records}, method {terms.method}"),
         ("clients", f"{terms.client_budget}: one randomised report until {terms.reports_until}"),
-        ("opt-in", f"{terms.budget}: at most {own_records}, {terms.opens} to {terms.opt_in_until}"),
+        (
+            "opt-in",
+            f"{terms.budget}: {records_asked(terms)}, to make the list of, {terms.opens} to {terms.opt_in_until}",
+        ),
     ]
     rows.append(
         (

@@ -166,6 +166,11 @@ _TERMS: Mapping[str, Terms] = {
     "a long name": replace(TERMS, campaign="a" + "-" * 62 + "9"),
     "new letters of Unicode": replace(TERMS, title="\U0001fae9 \U00016ea0 \ua7cb \ue000 \U00040000"),
     "longest title in code points": replace(TERMS, title="🔍" * 200),
+    "many records": replace(TERMS, opt_in_records=100),
+    "another objective": replace(TERMS, objective="trends"),
+    "records a person": replace(TERMS, objective="long-list", records_per_person=2.5, opt_in_records=100),
+    "records a person, a whole number": replace(TERMS, records_per_person=10**9),
+    "hardly a record a person": replace(TERMS, records_per_person=5e-324),
 }
 
 
@@ -174,7 +179,7 @@ def _changed(source: Mapping[str, Any], form: str, **values: Any) -> bytes:
 
 
 def _bad_terms() -> Iterator[tuple[str, tuple[str, Any]]]:
-    fields = asdict(TERMS)
+    fields = TERMS.to_plain()
     wrong: dict[str, tuple[str, Any]] = {
         "a name in capitals": ("campaign", "Trends"),
         "a hyphen at the end": ("campaign", "trends-"),
@@ -221,6 +226,13 @@ def _bad_terms() -> Iterator[tuple[str, tuple[str, Any]]]:
         "a negative number": ("expected_clients", -5),
         "nobody takes part": ("participation", 0.0),
         "more than everybody takes part": ("participation", 1.5),
+        "another objective": ("objective", "counts"),
+        "the usual objective, which is left out": ("objective", "balanced"),
+        "no objective": ("objective", None),
+        "no records a person": ("records_per_person", 0.0),
+        "records a person in a text": ("records_per_person", "20"),
+        "too many records a person": ("records_per_person", 1e9 + 1),
+        "records a person not said, which is left out": ("records_per_person", None),
     }
     for name, (field, value) in wrong.items():
         yield name, (field, _read("terms", _changed(fields, TERMS_FORMAT, **{field: value})))
@@ -242,7 +254,9 @@ _MANIFESTS: Mapping[str, tuple[Any, ...]] = {
 
 def _bad_manifests() -> Iterator[tuple[str, tuple[str, Any]]]:
     manifest = manifest_of(LIST)
-    fields = {name: value for name, value in asdict(manifest).items() if name != "randomiser"}
+    terms = TERMS.to_plain()
+    fields = {**asdict(manifest), "terms": manifest.terms.to_plain()}
+    del fields["randomiser"]
     wrong: dict[str, tuple[str, str, Any]] = {
         "no hash": ("list_sha256", "list_sha256", "ab" * 31),
         "a hash in capitals": ("list_sha256", "list_sha256", "AB" * 32),
@@ -251,16 +265,17 @@ def _bad_manifests() -> Iterator[tuple[str, tuple[str, Any]]]:
         "a share above one": ("query_share", "query_share", 1.01),
         "no day": ("published", "published", "2026-13-01"),
         "terms that are none": ("terms", "terms", []),
-        "terms with a format": ("terms", "terms", {"format": TERMS_FORMAT, **asdict(TERMS)}),
-        "terms without a field": ("terms", "terms", {k: v for k, v in asdict(TERMS).items() if k != "title"}),
-        "terms with a wrong value": ("epsilon", "terms", {**asdict(TERMS), "epsilon": -1.0}),
+        "terms with a format": ("terms", "terms", {"format": TERMS_FORMAT, **terms}),
+        "terms without a field": ("terms", "terms", {k: v for k, v in terms.items() if k != "title"}),
+        "terms with a wrong value": ("epsilon", "terms", {**terms, "epsilon": -1.0}),
+        "terms with what they leave out": ("objective", "terms", {**terms, "objective": "balanced"}),
     }
     for name, (reason, field, value) in wrong.items():
         yield name, (reason, _read("manifest", _changed(fields, MANIFEST_FORMAT, **{field: value})))
     yield "a field too many", ("manifest", _read("manifest", _changed(fields, MANIFEST_FORMAT, extra=0)))
     yield "the terms alone", ("manifest", _read("manifest", TERMS.to_bytes()))
     apart = {**fields, "randomiser": "apart"}
-    published = {**asdict(TERMS), "method": "published"}
+    published = {**terms, "method": "published"}
     others: dict[str, tuple[str, str, dict[str, Any]]] = {
         "a randomiser in the first format": ("manifest", MANIFEST_FORMAT, apart),
         "no randomiser in the second": ("manifest", MANIFEST_FORMAT_2, fields),

@@ -16,6 +16,7 @@ from blendp.estimate import CONFIDENCE, Blend, CrossCheck, GroupEstimate, Influe
 from blendp.headlist import HeadList
 from blendp.methods import GroupSizes, Outcome, Parameters, Release, Row
 from blendp.methods.guarantee import Guarantee
+from blendp.methods.parameters import MANY
 from blendp.render.release.checks import all_cautions
 from blendp.wire.releases import write_release
 
@@ -41,6 +42,10 @@ def release_card(outcome: Outcome, source: Mapping[str, Any] | None = None) -> d
             "candidate_records": outcome.candidates,
             "records": outcome.head_list.records,
             "queries": outcome.head_list.queries,
+            "many_records": outcome.many_records,
+            "mean_records": outcome.mean_records,
+            "dispersion": outcome.dispersion,
+            "statement": outcome.how_listed,
         },
         "confidence": CONFIDENCE,
         "cautions": all_cautions(outcome),
@@ -104,7 +109,7 @@ def _read(document: Mapping[str, Any], head_list: HeadList) -> Release:
     queries[None] = head_list.queries
     cells = [head_list.cell_of(row["query"], row["url"]) for row in document["estimates"]]
     return ReadRelease(
-        parameters=Parameters(**card["parameters"]),
+        parameters=_parameters(card["parameters"]),
         groups=GroupSizes(people["opt_in_head_list"], people["opt_in_estimate"], people["client"]),
         guarantee=Guarantee(**guarantee),
         candidates=card["head_list"]["candidate_records"],
@@ -116,7 +121,17 @@ def _read(document: Mapping[str, Any], head_list: HeadList) -> Release:
         query_reporters=card["query_reporters"],
         check=None if check is None else _check(check),
         influence=tuple(Influence(**line) for line in card["influence"]),
+        mean_records=card["head_list"].get("mean_records"),
+        dispersion=card["head_list"].get("dispersion"),
     )
+
+
+def _parameters(value: Mapping[str, Any]) -> Parameters:
+    """The parameters of a card; also of one from before a list was made of all records of a person."""
+    given = {name: each for name, each in value.items() if name != "list_budget"}
+    if "list_budget" in value and given["method"] == "blendp" and given["opt_in_records"] != 1:
+        given["opt_in_records"] = MANY
+    return Parameters(**given)
 
 
 def _blend(rows: Sequence[Mapping[str, Any]], at: Sequence[int]) -> Blend:

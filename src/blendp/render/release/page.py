@@ -41,7 +41,7 @@ _MEANING = {
     "size": "M: how many records or queries the list keeps",
     "trim_unit": "what the size counts",
     "opt_in_records": "records taken from each opt-in user (m_O in the published method)",
-    "records_per_person": "mean number of records a person, as told",
+    "records_per_person": "how many records a person has on average, as was said",
     "objective": "what is to be best",
     "client_records": "m_C: records each client reports about",
     "head_list_share": "f_O: the share of the opt-in users who make the list; with 1 all of them also estimate",
@@ -53,6 +53,9 @@ _MEANING = {
     "wildcard": "what an opt-in record with a listed query and an unlisted URL counts for",
     "project": "whether published probabilities are moved to the nearest ones that sum to 1",
 }
+
+_NOTHING = {"query_share": "chosen", "influence_cap": "none", "records_per_person": "not said"}
+"""What it means that nothing was given."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,7 +244,7 @@ def _table(
 
 def _plain(name: str, value: object) -> str:
     if value is None:
-        return "chosen" if name == "query_share" else "none" if name == "influence_cap" else "all"
+        return _NOTHING.get(name, "all")
     if isinstance(value, bool):
         return "yes" if value else "no"
     return text.number(value) if isinstance(value, float) else str(value)

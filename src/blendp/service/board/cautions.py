@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import math
+
 from blendp.client import Ledger, Policy
+from blendp.client.explanation import records_asked
 from blendp.client.ledger import CAP, YEARLY
+from blendp.curator.mean_records import mean_noise
+from blendp.methods.parameters import MEAN_SHARE
 from blendp.render.text import counted
+from blendp.service.new_terms import parameters_of
 from blendp.wire.campaign import Terms
 
 SMALL_GROUP = 100
+
+_VAGUE_MEAN = 2.0
+"""Standard deviation of the mean number of records, from which on it hardly decides how a list is made."""
 
 
 def cautions_of_terms(terms: Terms) -> list[str]:
@@ -26,7 +35,29 @@ def cautions_of_terms(terms: Terms) -> list[str]:
     for name in ("min_opt_in", "min_clients"):
         if getattr(terms, name) < SMALL_GROUP:
             sentences.append(f"{name} {getattr(terms, name)} is below {SMALL_GROUP}: single people come into sight.")
-    return sentences
+    return [*sentences, *_cautions_of_records(terms)]
+
+
+def _cautions_of_records(terms: Terms) -> list[str]:
+    """Whether devices are asked for fewer records than would serve, or for more than are used."""
+    parameters = parameters_of(terms)
+    if terms.method == "published":
+        return []
+    if terms.opt_in_records > 1 and parameters.many_records is False:
+        return [
+            f"opt_in_records {terms.opt_in_records}: the list is made of one record of each person, so devices are "
+            f"asked for more than is used: leave it out."
+        ]
+    if parameters.many_records is None:
+        deviation = math.sqrt(mean_noise(parameters.mean_epsilon).variance) / terms.min_opt_in
+        if deviation <= _VAGUE_MEAN:
+            return []
+        return [
+            f"records_per_person is not given: with {terms.min_opt_in} opt-in people the noisy mean that stands for "
+            f"it is known to ± {deviation:.2g} alone, so one record of each is taken unless it is far above. Give it, "
+            f"if you know it."
+        ]
+    return [] if parameters.better_otherwise is None else [parameters.better_otherwise]
 
 
 def cautions_of_list(records: int, people: int) -> list[str]:
@@ -54,8 +85,28 @@ def statements_of_terms(terms: Terms) -> list[str]:
         f"{terms.campaign}: opt-in from {terms.opens} to {terms.opt_in_until}, reports until {terms.reports_until}.",
         f"By itself, if you do not act before: the list after {terms.records_kept_until}, the result after "
         f"{terms.reports_kept_until}; where people are missing, everything is deleted.",
+        records_statement(terms),
         room(terms),
     ]
+
+
+def records_statement(terms: Terms) -> str:
+    """How many records an opt-in person's device sends, and how the list is made of them."""
+    sent = records_asked(terms, "their")
+    parameters, mean = parameters_of(terms), terms.records_per_person
+    if terms.method == "published":
+        return f"An opt-in person's device sends {sent}; all of them make the list."
+    if parameters.many_records is None:
+        way = (
+            f"the list is made of all of them, or of one of each person, whichever lists more: a noisy mean of their "
+            f"number decides, for {100 * MEAN_SHARE:g} % of epsilon"
+        )
+    elif parameters.many_records:
+        way = f"all of them make the list, as people have {mean:g} on average"
+    else:
+        told = mean is not None and parameters.better_otherwise is None
+        way = "one of each person makes the list" + (f", as people have {mean:g} on average" if told else "")
+    return f"An opt-in person's device sends {sent}; {way}."
 
 
 def room(terms: Terms) -> str:

@@ -9,7 +9,7 @@ from blendp.errors import ParameterError
 from blendp.evaluation.planner import RankError, assumed_law, forecast_list, plan
 from blendp.render.plan.forecast import forecast_caution, forecast_words
 from blendp.service.campaigns import find, terms_of
-from blendp.service.lifecycle import parameters_of
+from blendp.service.new_terms import parameters_of
 from blendp.service.opt_in import OptIn
 from blendp.service.refusal import Refused
 from blendp.service.store.store import Store

@@ -157,6 +157,7 @@ def files_request(release: bytes, head_list: bytes, title: str) -> bytes:
 
 def _plan(request: bytes) -> bytes:
     from blendp.render.plan.forecast import error_words
+    from blendp.service.board.cautions import records_statement
     from blendp.service.board.forecast import forecast_of, in_words, planned_errors
     from blendp.wire.campaign import Terms
     from blendp.wire.forecast import MAX_RANKS, CampaignPlan, PlannedError
@@ -171,6 +172,7 @@ def _plan(request: bytes) -> bytes:
         list_forecast=in_words(forecast_of(terms, people, like)),
         errors=[PlannedError(one.rank, one.probability, one.std_error) for one in errors[:MAX_RANKS]],
         sentence=error_words(errors[0]) if errors else None,
+        statement=records_statement(terms),
     ).to_bytes()
 
 
