@@ -75,7 +75,7 @@ def compare(logs: Sequence[EmbeddedLog], name: str, epsilon: float, repeat: int,
     delta, size, opt_in = PAPER[name]
 
     def trials(method: str) -> list[Trial]:
-        parameters = Parameters(epsilon=epsilon, delta=delta, size=size, method=method)
+        parameters = Parameters(epsilon=epsilon, delta=delta, size=size, method=method, opt_in_records=1)
         runs = [evaluate(log, parameters, opt_in=opt_in, repeat=repeat, seed=seed).trials for log in logs]
         return [trial for some in runs for trial in some]
 

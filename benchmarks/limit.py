@@ -85,7 +85,7 @@ def limit(
     law: RecordLaw, epsilon: float, *, users: int, share: float, repeat: int, seed: int, groups: int = 10
 ) -> Limit:
     """Run blendp, and find the best channel for the list in the middle."""
-    parameters = Parameters(epsilon=epsilon, delta=1e-5, size=50)
+    parameters = Parameters(epsilon=epsilon, delta=1e-5, size=50, opt_in_records=1)
     opt_in = round(share * users)
     clients = users - opt_in
     errors, records, lists = [], [], []

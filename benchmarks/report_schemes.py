@@ -59,7 +59,9 @@ def measured(case: Case, people: FigurePopulation, schemes: list[str], runs: int
     values, records = np.empty((runs, len(schemes), len(MEASURES))), 0
     for run in range(runs):
         for number, scheme in enumerate(schemes):
-            parameters = Parameters(epsilon=case.epsilon, delta=people.setting.delta, size=case.size, randomiser=scheme)
+            parameters = Parameters(
+                case.epsilon, people.setting.delta, size=case.size, randomiser=scheme, opt_in_records=1
+            )
             random = SimulationRandom(seed + run)
             drawn = DrawnPeople.draw(people.law, users, case.opt_in, parameters, random)
             outcome = simulate_people(drawn, parameters, random)

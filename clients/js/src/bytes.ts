@@ -12,7 +12,7 @@ export const hex = (bytes: Uint8Array): string => Array.from(bytes, (byte) => by
 /** The bytes of lower-case hexadecimal digits; throws at every other spelling. */
 export function unhex(text: any, parameter: string, length = text?.length / 2): Bytes {
   if (typeof text !== "string" || text.length !== 2 * length || !/^([0-9a-f]{2})*$/.test(text)) {
-    throw new ParameterError(parameter, text, `${length} bytes in lower-case hex`);
+    throw new ParameterError(parameter, text, `${length} bytes in hex`);
   }
   return Uint8Array.from(text.match(/../g) ?? [], (pair) => parseInt(pair, 16));
 }

@@ -50,16 +50,17 @@ export function readCanonical(bytes: Uint8Array, what: string, formats: readonly
   throw new ParameterError(what, `${bytes.length} bytes`, `canonical ${formats}`);
 }
 
-/** The values of these fields alone, each checked: a check that takes undefined is of a field that may be left out. */
-export function checked(value: any, what: string, fields: Fields): any {
-  for (const name in value) if (!Object.hasOwn(fields, name)) throw new ParameterError(what, name, "one of its fields");
+/** The values of exactly these fields, each checked; those that may be left out are then as `usual`. */
+export function checked(value: any, what: string, fields: Fields, usual: any = {}): any {
+  const sorted = (object: any): string => `${Object.keys(object).sort()}`;
+  if (sorted(fields) !== sorted({ ...usual, ...value })) throw new ParameterError(what, value, "its fields");
   const result: any = {};
-  for (const name in fields) result[name] = fields[name]!(name, value?.[name], result);
+  for (const name in fields) result[name] = name in value ? fields[name]!(name, value[name], result) : usual[name];
   return result;
 }
 
 /** A document by the table of the fields of its format, and its name. */
-export async function readDocument(bytes: Uint8Array, what: string, formats: Readonly<Record<string, Fields>>): Promise<any> {
+export async function readDocument(bytes: Uint8Array, what: string, formats: Readonly<Record<string, Fields>>, usual?: any): Promise<any> {
   const { format, ...value } = readCanonical(bytes, what, Object.keys(formats));
-  return { ...checked(value, what, formats[format]!), sha256: await sha256(bytes) };
+  return { ...checked(value, what, formats[format]!, usual), sha256: await sha256(bytes) };
 }

@@ -92,15 +92,17 @@ const FIELDS: Fields = {
   levels: whole(1, 2),
   normalise: choice("blendp-1", "none"),
   participation: (name, value) => requireNumber(name, value, 0, 1, 0),
-  // left out where they are so, and refused if they say it: one value has one spelling
-  objective: (name, value) => (value === undefined ? "balanced" : choice("long-list", "trends")(name, value)),
-  records_per_person: (name, value) => (value === undefined ? null : requireNumber(name, value, 0, 1e9, 0)),
+  objective: choice("long-list", "trends"),
+  records_per_person: (name, value) => requireNumber(name, value, 0, 1e9, 0),
 };
 
-export const readTerms = (bytes: Uint8Array): Promise<Terms> => readDocument(bytes, "terms", { "blendp/terms/1": FIELDS });
+/** What terms leave out where it is so, which the checks above therefore refuse: one value has one spelling. */
+const USUAL = { objective: "balanced", records_per_person: null };
+
+export const readTerms = (bytes: Uint8Array): Promise<Terms> => readDocument(bytes, "terms", { "blendp/terms/1": FIELDS }, USUAL);
 
 /** Terms from the members of an object, checked. */
-export const termsOf = (value: unknown): TermsFields => checked(value, "terms", FIELDS);
+export const termsOf = (value: unknown): TermsFields => checked(value, "terms", FIELDS, USUAL);
 
 /** Whether two terms say the same. */
 export const isSameTerms = (one: any, other: any): boolean => Object.keys(FIELDS).every((name) => one[name] === other[name]);

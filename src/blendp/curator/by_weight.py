@@ -30,7 +30,7 @@ _FEW = 8  # records below which nothing is learnt
 _ADDED = 0.7  # c
 _USUAL = 0.3  # h
 _CAUTION = 4  # times h^2 is taken: what habits do to weights they do to numbers, too
-_LEAST, _MOST = 0.15, 1.5  # of h
+_MIN_H, _MAX_H = 0.15, 1.5
 _SLOPES = (0.5, 2.5)
 
 
@@ -83,5 +83,5 @@ def people_by_weight(
         unexplained = gap**2 - variance - of_weight + unsure
         usual = 2 / _USUAL**4
         square = (float((known * unexplained).sum()) + usual * _USUAL**2) / (float(known.sum()) + usual)
-        square = float(np.clip(square, _LEAST**2, _MOST**2)) if learns else _USUAL**2
+        square = float(np.clip(square, _MIN_H**2, _MAX_H**2)) if learns else _USUAL**2
     return Prediction(np.asarray(expected), np.sqrt(_CAUTION * square * alike + of_weight + unsure), np.asarray(common))

@@ -29,7 +29,7 @@ from blendp.mechanisms.filtered_union.filtered_union import GRID
 from blendp.mechanisms.filtered_union.two_scale import CLIP, SHARE_GRID
 
 _LARGE = 5.0  # standard deviations of its noise from which a cell tells its own ratio
-_LEAST_SPREAD = 0.1  # t is at least so much of R
+_MIN_SPREAD = 0.1  # t is at least so much of R
 _EXCESS_SIZE = 0.35  # the mean square over the mean of what is clipped of a person, in shares
 
 
@@ -73,7 +73,7 @@ def with_excess(z: Array, x: Array, noise_z: float, noise_x: float) -> tuple[Arr
     size = np.maximum(z, np.sqrt(noise_z))
     among_people = _EXCESS_SIZE * common * size
     large = size >= _LARGE * np.sqrt(noise_x)
-    spread = (_LEAST_SPREAD * common) ** 2
+    spread = (_MIN_SPREAD * common) ** 2
     if large.any():
         unexplained = (x - common * z) ** 2 - noise_x - common**2 * noise_z
         spread = max(spread, float((unexplained / size**2)[large].mean()))

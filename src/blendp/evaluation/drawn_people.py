@@ -142,7 +142,7 @@ class DrawnPeople:
         require_number(
             "opt_in", opt_in, above=0, below=1, legal="above 0 and below 1", remedy="0.05 means that 5 % opt in."
         )
-        if parameters.opt_in_records != 1 or parameters.client_records != 1:
+        if parameters.max_opt_in_records != 1 or parameters.client_records != 1:
             raise ParameterError(
                 "opt_in_records",
                 parameters.opt_in_records,

@@ -89,7 +89,7 @@ class Outcome:
     @property
     def how_listed(self) -> str:
         """Of which records the list was made, and why, in words."""
-        parameters, told = self.parameters, self.parameters.records_per_person
+        parameters, said = self.parameters, self.parameters.records_per_person
         if parameters.method == "published":
             most = parameters.max_opt_in_records
             return f"The list was made of {'one record' if most == 1 else f'{most} records'} of each opt-in person."
@@ -97,11 +97,11 @@ class Outcome:
         why = ""
         if self.mean_records is not None:
             why = (
-                f", since they have about {self.mean_records:.3g} on average (with noise; at most {MAX_COUNTED} of a "
-                f"person counted)"
+                f", since they have about {self.mean_records:.3g} different ones on average (with noise; at most "
+                f"{MAX_COUNTED} of a person counted)"
             )
-        elif told is not None and parameters.opt_in_records == AUTO:
-            why = f", since they were said to have {told:g} on average"
+        elif said is not None and parameters.opt_in_records == AUTO:
+            why = f", since they were said to have {said:g} on average"
         return f"The list was made of {which} of each opt-in person{why}. The objective was {parameters.objective}."
 
     @property

@@ -82,9 +82,9 @@ def test_noise_and_habits_are_in_the_variance() -> None:
     error, variance = np.array(errors), np.array(stated)
     assert np.abs(error.mean(axis=0))[:60].max() < 0.6
     assert np.abs(error.mean(axis=0))[60:].max() < 0.5
-    held = np.abs(error) < 1.96 * np.sqrt(variance)
-    assert 0.93 < held[:, :60].mean() < 0.98
-    assert 0.93 < held[:, 60:].mean() < 0.99
+    covered = np.abs(error) < 1.96 * np.sqrt(variance)
+    assert 0.93 < covered[:, :60].mean() < 0.98
+    assert 0.93 < covered[:, 60:].mean() < 0.99
 
 
 @pytest.mark.statistical

@@ -319,7 +319,7 @@ def test_groups_have_the_sizes_of_a_log_s(moderate: RecordLaw) -> None:
     [
         (0, 0.1, Parameters(), "users"),
         (10, 1.0, Parameters(), "opt_in"),
-        (10, 0.1, Parameters(opt_in_records=2), "opt_in_records"),
+        (10, 0.1, Parameters(method="published", opt_in_records=2), "opt_in_records"),
     ],
 )
 def test_impossible_people_are_refused(

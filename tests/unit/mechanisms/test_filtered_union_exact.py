@@ -59,13 +59,13 @@ def worst(rule: Rule, cases: Iterator[Case]) -> float:
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "delta", "found"), [(4.0, 1e-5, 0.25), (4.0, 1e-2, 0.2), (8.0, 1e-6, 0.2), (2.0, 0.2, 0.2)]
+    ("epsilon", "delta", "least"), [(4.0, 1e-5, 0.25), (4.0, 1e-2, 0.2), (8.0, 1e-6, 0.2), (2.0, 0.2, 0.2)]
 )
-def test_exact_delta_of_all_that_is_released(epsilon: float, delta: float, found: float) -> None:
+def test_exact_delta_of_all_that_is_released(epsilon: float, delta: float, least: float) -> None:
     rule = small_rule(epsilon, delta)
     loss = worst(rule, neighbours(rule))
     assert loss <= delta
-    assert loss > found * delta, "an enumeration that finds no loss has looked in the wrong place"
+    assert loss > least * delta, "an enumeration that finds no loss has looked in the wrong place"
 
 
 @pytest.mark.parametrize("shares", [(0.3, 0.4), (0.15, 0.2)])

@@ -39,9 +39,9 @@ class Setting:
     """The lengths of lists for tiny opt-in groups; the first is that of figure 19."""
 
     def parameters(self, method: str, epsilon: float = 4.0, size: int | None = None, **others: object) -> Parameters:
-        """The parameters of a method here."""
-        parameters = {"method": method, "epsilon": epsilon, "delta": self.delta, "size": size or self.size, **others}
-        return Parameters(**parameters)  # type: ignore[arg-type]
+        """The parameters of a method here; everybody has one record."""
+        given = {"method": method, "epsilon": epsilon, "delta": self.delta, "size": size or self.size, **others}
+        return Parameters(**{"opt_in_records": 1, **given})  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)

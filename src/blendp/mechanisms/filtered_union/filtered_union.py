@@ -118,6 +118,9 @@ class FilteredUnion:
         best: _Plan | None = None
         for part in range(1, _SPLITS):
             best = self._better(delta * part / _SPLITS, best)
+        if best is None and not self.has_room(self.budget, self.filter_share, self.list_share):
+            legal = f"so large that the list's noise is below {MAX_TABLE_SIGMA}"
+            raise ParameterError("epsilon", self.budget.epsilon, legal, "Raise epsilon or delta.")
         if best is None:
             raise ParameterError(
                 "delta", delta, f"small beside epsilon ({self.budget.epsilon:g})", "Lower delta or raise epsilon."
@@ -147,18 +150,14 @@ class FilteredUnion:
     def _better(self, part: float, best: _Plan | None) -> _Plan | None:
         """rho, mu and the noise if the strays take this part of delta and rho is then lower than the best.
 
-        As gamma is not known yet, a little of epsilon is kept for it; a part that leaves no epsilon is out of question.
+        As gamma is not known yet, a little of epsilon is kept for it. A part with which the noise is too wide to be
+        drawn is out of the question.
         """
         reserve = self.budget.epsilon * _RESERVED
         mu = gaussian_mu(self.budget.epsilon - reserve, self.budget.delta - part)
         noise = [RoundedGaussian(root_up(2 * GRID**2 / (share * Fraction(mu) ** 2))) for share in self._list_shares]
         if max(each.sigma for each in noise) > MAX_TABLE_SIGMA:
-            raise ParameterError(
-                "epsilon",
-                self.budget.epsilon,
-                f"so large that the list's noise is below {MAX_TABLE_SIGMA} (now {float(noise[0].sigma):.0f})",
-                "Raise epsilon or delta.",
-            )
+            return best
         self._settle(filter_noise=noise[0], list_noise=noise[1])
 
         def fits(rho: int) -> bool:

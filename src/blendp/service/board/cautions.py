@@ -104,8 +104,8 @@ def records_statement(terms: Terms) -> str:
     elif parameters.many_records:
         way = f"all of them make the list, as people have {mean:g} on average"
     else:
-        told = mean is not None and parameters.better_otherwise is None
-        way = "one of each person makes the list" + (f", as people have {mean:g} on average" if told else "")
+        decides = mean is not None and parameters.better_otherwise is None
+        way = "one of each person makes the list" + (f", as people have {mean:g} on average" if decides else "")
     return f"An opt-in person's device sends {sent}; {way}."
 
 
