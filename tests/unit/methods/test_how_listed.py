@@ -36,8 +36,8 @@ def test_a_noisy_mean_is_told() -> None:
     assert outcome.mean_records is not None
     assert outcome.how_listed == (
         f"The list was made of all records (at most 100 different ones) of each opt-in person, since they have about "
-        f"{outcome.mean_records:.3g} different ones on average (with noise; at most 20 of a person counted). The objective was "
-        f"balanced."
+        f"{outcome.mean_records:.3g} different ones on average (with noise; at most 20 of a person counted). "
+        f"The objective was balanced."
     )
     card = release_card(outcome)["head_list"]
     assert (card["many_records"], card["mean_records"]) == (True, outcome.mean_records)
