@@ -113,8 +113,8 @@ GROUPS: Mapping[str, CommandGroup] = {
             "look": "Fetch and verify a campaign's terms, manifest and list, and show who asks, what for, and what "
             "they promise.",
             "take-part": "Randomise one report about your records and queue it, once: a second call draws nothing.",
-            "enrol": "Queue some of your records, drawn at random, for the curator of a campaign that you trust, to make "
-            "its list of.",
+            "enrol": "Queue some of your records, drawn at random, for the curator of a campaign that you trust, to "
+            "make its list of.",
             "send": "Send what is due: reports, opt-in records, deletion requests. What fails is tried again later, "
             "unchanged.",
             "forget": "Drop what was not sent to a campaign, and ask its collector to delete what was.",
