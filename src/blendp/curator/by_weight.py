@@ -3,12 +3,16 @@
 Weights count those who have a record, numbers of people the shares of their records, so the two go together, but not
 exactly. How closely is learnt from the list itself (empirical Bayes):
 
-    ln L_j ~ Normal(a + b ln W_j, t_j^2),     t_j^2 = h^2 + (s/W_j)^2 + c/W_j,     z_j = L_j + noise of variance v_j
+    ln L_j ~ Normal(a + b ln W_j, t_j^2),   t_j^2 = 4 n_j h^2 + (s/W_j)^2 + c/W_j + u_j,   z_j = L_j + noise (v_j)
 
 where:
     W_j  is the noisy weight of record j in the list, s its noise, c how much a person adds who has the record,
-    z_j  is the noisy number of people of record j, L_j what it is on average,
-    h    is how much records differ in the share that people have of them,
+    z_j  is the noisy number of people of record j, of variance v_j, L_j what it is on average,
+    h    is how much records differ in the share that people have of them; four times its square is taken, as what
+         habits do to weights they do to numbers, too,
+    n_j  is how many listed records have the query of j: people's habits are about queries, so these records differ
+         from their predictions together,
+    u_j  is what is not known of a and b,
     a, b are fitted by weighted least squares, z_j ~ A W_j^b with weights 1/(v_j + t_j^2 A^2 W_j^2b),
     h^2  by moments, as (z_j - A W_j^b)^2 is v_j + t_j^2 A^2 W_j^2b on average, and by what is usual.
 
@@ -29,7 +33,7 @@ _ROUNDS = 25
 _FEW = 8  # records below which nothing is learnt
 _ADDED = 0.7  # c
 _USUAL = 0.3  # h
-_CAUTION = 4  # times h^2 is taken: what habits do to weights they do to numbers, too
+_CAUTION = 4  # times h^2 is taken
 _MIN_H, _MAX_H = 0.15, 1.5
 _SLOPES = (0.5, 2.5)
 
@@ -56,8 +60,7 @@ def people_by_weight(
     where:
         people, noise, dispersion  are z and what v is made of: dispersion L + noise,
         weights, weight_noise      are W and s, in the weight of one person who has no other record,
-        alike                      is how many listed records have the same query: people's habits are about queries,
-                                   so these differ from their predictions together, and h^2 is multiplied by it.
+        alike                      is n_j.
     """
     weights = np.maximum(weights, 1e-3)
     of_weight = (weight_noise / weights) ** 2 + _ADDED / weights
