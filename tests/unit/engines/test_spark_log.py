@@ -111,7 +111,7 @@ def test_the_same_key_draws_the_same_on_both_engines(tmp_path: Path, per_user: i
 def test_the_same_seed_gives_the_same_candidates_and_counts(tmp_path: Path) -> None:
     """Groups and records of a whole run, before any noise."""
     log = skewed(tmp_path / "log")
-    parameters = Parameters(opt_in_records=2)
+    parameters = Parameters(opt_in_records="many")
     people = [
         LogPeople.of(opened, parameters, 0.3, SimulationRandom(5), reproducible=True)
         for opened in (open_log(log), open_spark_log(str(log), ANY))
@@ -121,6 +121,9 @@ def test_the_same_seed_gives_the_same_candidates_and_counts(tmp_path: Path) -> N
     np.testing.assert_array_equal(people[0].groups.client, people[1].groups.client)
     counts = [np.bincount(records.ravel(), minlength=people[0].distinct_records) for records in (one, other)]
     np.testing.assert_array_equal(counts[0], counts[1])
+    own, theirs = (person.holdings() for person in people)
+    for name in ("owner", "record", "occurrences", "kept"):
+        np.testing.assert_array_equal(getattr(own, name), getattr(theirs, name))
 
 
 def test_a_run_on_spark_is_a_run(tmp_path: Path) -> None:
