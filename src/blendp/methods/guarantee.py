@@ -108,17 +108,19 @@ class Guarantee:
 def _list_facts(list_maker: ListMaker, parameters: Parameters) -> dict[str, Any]:
     """The list mechanism, its threshold and the noise on the counts, in words and in people."""
     if isinstance(list_maker, FilteredUnion):
-        noise: NoiseLaw = list_maker.counts.clipped_noise
+        laws: tuple[NoiseLaw, ...] = (list_maker.counts.clipped_noise, list_maker.counts.excess_noise)
         unit = SHARE_GRID
     else:
         unit = list_maker.records_per_user
-        noise = DiscreteLaplace.for_counts(parameters.epsilon, unit) if parameters.holds_out else list_maker.count_noise
+        laws = (list_maker.count_noise,)
+        if parameters.holds_out:
+            laws = (DiscreteLaplace.for_counts(parameters.epsilon, unit),)
     asked = parameters.method == "blendp" and parameters.many_records is None
     spent = parameters.epsilon - parameters.list_budget.epsilon
     before = f", after a noisy mean number of different records a person (ε = {spent:.3g})" if asked else ""
     return {
         "list_mechanism": list_maker.description + before,
         "threshold": list_maker.min_people,
-        "noise": noise.description_per(unit),
-        "noise_deviation": math.sqrt(noise.variance) / unit,
+        "noise": " and ".join(law.description_per(unit) for law in laws),
+        "noise_deviation": math.sqrt(sum(law.variance for law in laws)) / unit,
     }

@@ -202,7 +202,8 @@ class Listed:
         said = self.parameters.client_randomiser
         if said != AUTO:
             return said
-        return best_oracle(self.posterior, self.parameters.epsilon, self.head_list)
+        aim = sharpest(self.parameters.objective)
+        return best_oracle(self.posterior, self.parameters.epsilon, self.head_list, aim)
 
     def settled(self) -> Self:
         """The same, with how clients report as if it had been said: for whoever keeps this while they do."""

@@ -96,9 +96,10 @@ class Outcome:
         which = f"all records (at most {MAX_DIFFERENT} different ones)" if self.many_records else "one record"
         why = ""
         if self.mean_records is not None:
+            unsure = not self.many_records and parameters.uses_many(self.mean_records)
             why = (
-                f", since they have about {self.mean_records:.3g} different ones on average (with noise; at most "
-                f"{MAX_COUNTED} of a person counted)"
+                f", since they have about {max(self.mean_records, 0.0):.3g} different ones on average (with noise"
+                f"{', too much to tell' if unsure else ''}; at most {MAX_COUNTED} of a person counted)"
             )
         elif said is not None and parameters.opt_in_records == AUTO:
             why = f", since they were said to have {said:g} on average"

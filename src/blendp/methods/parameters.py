@@ -157,7 +157,8 @@ class Parameters:
         if self.method == "published":
             ThresholdList(self.budget, self.max_opt_in_records)  # both refuse budgets for which nothing is proved
         else:
-            self.list_maker(many=self.opt_in_records == MANY)
+            for levels in (1, 2):  # whichever the log has, nothing may be refused once something was drawn
+                self.list_maker(levels, many=self.opt_in_records == MANY)
 
     def _require_opt_in_records(self) -> None:
         """Refuse what the method does not know."""

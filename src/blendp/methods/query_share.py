@@ -64,7 +64,7 @@ def best_query_share(
     return min(able, key=lambda share: _weighed(errors(share), sharpest))
 
 
-def best_oracle(posterior: Posterior, epsilon: float, head_list: HeadList) -> str:
+def best_oracle(posterior: Posterior, epsilon: float, head_list: HeadList, sharpest: str = "both") -> str:
     """How clients had best report about a list: with the wildcard apart where that makes the predicted errors at least
     1 % smaller, else by subset selection, whose reports are shorter.
 
@@ -75,10 +75,10 @@ def best_oracle(posterior: Posterior, epsilon: float, head_list: HeadList) -> st
     clients = CLIENTS_PER_OPT_IN * posterior.users
     split, apart = (frequency_oracles(oracle, epsilon, head_list) for oracle in ("split", "apart"))
     errors = [
-        predicted_error(share, posterior, *oracles, head_list, clients)
+        predicted_error(share, posterior, *oracles, head_list, clients, sharpest)
         for oracles, share in (
-            (split, best_query_share(posterior, *split, head_list, clients)),
-            (apart, best_query_share(posterior, *apart, head_list, clients, no_worse_than=split)),
+            (split, best_query_share(posterior, *split, head_list, clients, sharpest)),
+            (apart, best_query_share(posterior, *apart, head_list, clients, sharpest, no_worse_than=split)),
         )
     ]
     return "apart" if errors[1] < WORTHWHILE * errors[0] else "split"

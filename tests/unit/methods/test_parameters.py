@@ -168,3 +168,9 @@ def test_everybody_is_as_likely_in_every_group() -> None:
         hits[1, groups.estimate] += 1
     for row, p in zip(hits, (3 / 20, 2 / 20), strict=True):
         assert np.abs((row - 5_000 * p) / np.sqrt(5_000 * p * (1 - p))).max() < 4.5
+
+
+def test_what_one_level_could_not_be_drawn_with_is_refused_at_once() -> None:
+    """The list of one level has no wildcards, and another bound on delta: nothing is drawn before that is known."""
+    with pytest.raises(ParameterError, match="delta"):
+        Parameters(epsilon=0.8025664323245728, delta=0.2792324687830025)
