@@ -28,7 +28,7 @@ def fields(**more: Any) -> dict[str, Any]:
         ({}, 100),
         ({"records_per_person": 20.0}, 100),
         ({"records_per_person": 1.5}, 1),
-        ({"records_per_person": 7.0}, 100),
+        ({"records_per_person": 9.0}, 100),
         ({"records_per_person": 7.0, "objective": "trends"}, 1),
         ({"records_per_person": 1.5, "opt_in_records": 7}, 7),
         ({"records_per_person": 20.0, "opt_in_records": 1}, 1),

@@ -33,7 +33,7 @@ class Objective:
 
 _AIMS: Mapping[str, Objective] = MappingProxyType(
     {
-        "balanced": Objective(0.15, 0.25, "both", 6.3, 4.4),
+        "balanced": Objective(0.15, 0.25, "both", 7.1, 5.0),
         "long-list": Objective(0.3, 0.4, "records", 4.8, 3.5),
         "trends": Objective(0.1, 0.2, "queries", 8.5, 5.8),
     }
