@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from blendp.errors import LogError
 from blendp.logs.columns import Columns, positions, same_levels
+from blendp.logs.dialect import TextDialect
 from blendp.logs.fields import Cut, cut_file
 from blendp.logs.intake import RowIntake
 
@@ -24,12 +25,12 @@ AOL_HEADER = ("AnonID", "Query", "QueryTime", "ItemRank", "ClickURL")
 _AOL_FIELDS = {"user": 0, "query": 1, "url": 4}
 
 
-def read_delimited(paths: Iterable[Path], format: str, columns: Columns, intake: RowIntake) -> None:
+def read_delimited(paths: Iterable[Path], dialect: TextDialect, columns: Columns, intake: RowIntake) -> None:
     """Take in CSV or TSV files with a header line each; their columns may stand in any order."""
-    quotes = format == "csv"
+    quotes = dialect.quotes
     for path in paths:
         header: list[str] | None = None
-        for cut in cut_file(path, "," if quotes else "\t", quotes=quotes):
+        for cut in cut_file(path, dialect.delimiter, quotes=quotes):
             if header is None:
                 header = header_of(cut, quotes)
                 position_of = positions(header, columns, str(path))

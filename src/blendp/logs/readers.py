@@ -14,6 +14,7 @@ from blendp.engines.staged import StagedLog
 from blendp.errors import ParameterError, require_choice, require_number
 from blendp.logs.columns import Columns
 from blendp.logs.delimited import read_aol, read_delimited
+from blendp.logs.dialect import CSV, TSV
 from blendp.logs.intake import RowIntake
 from blendp.logs.ndjson import read_ndjson
 from blendp.logs.parquet_scan import scan_parquet
@@ -74,7 +75,7 @@ def open_log(
             elif format == "parquet":
                 read_parquet(paths, columns, intake)
             else:
-                read_delimited(paths, format, columns, intake)
+                read_delimited(paths, CSV if format == "csv" else TSV, columns, intake)
         except duckdb.Error as error:
             raise failed(where, error) from error
         return intake.finish(max_broken, where)
