@@ -11,6 +11,13 @@ A row that cannot be a report about the list is refused, and refused rows are pu
 shadow no report, whatever their id. Of the rows left, those with one id count once: the smallest by (question,
 items), in the order of UTF-8 bytes, then of numbers. So what is counted depends on the set of rows alone, never on
 their order, on files, or on the engine.
+
+Few ids come twice, so what must be remembered of every row is a *mark* alone, a hash of its id in 8 bytes. Every row is
+added up; then the rows whose mark is shared are taken away again, and what counts of them is put back:
+
+    supports = sum over rows  -  sum over rows with a shared mark  +  sum over the smallest row of each of their ids
+
+Ids that differ and share a mark are told apart there: whoever forges marks makes the engine work more, not count wrong.
 """
 
 from __future__ import annotations
@@ -47,6 +54,38 @@ _TYPES = {"report_id": "BLOB", "list_sha256": "VARCHAR", "question": "VARCHAR", 
 _REPEATED_COLUMNS = ["list_sha256", "question"]
 _ROW_GROUP = 1 << 17
 _NO_ITEM = np.iinfo(np.int32).max
+
+_MARKS_IN_MEMORY, _MAX_PARTS = 1 << 20, 64
+"""How many marks are looked through at a time, and the parts of the marks beyond which there may be more."""
+
+_MARK = "hash(report_id)"
+
+_MARKS = """
+    CREATE TEMP TABLE marks AS SELECT {mark} AS mark FROM judged WHERE reason IS NULL;
+    CREATE TEMP TABLE shared (mark UBIGINT);
+"""
+
+_SHARED = """
+    INSERT INTO shared SELECT mark FROM marks WHERE mark % {parts} = {part} GROUP BY mark HAVING count(*) > 1
+"""
+
+_REPEATED = """
+    DROP TABLE marks;
+    CREATE TEMP TABLE repeated AS
+        SELECT report_id, question, items, count(*) AS times
+        FROM judged SEMI JOIN shared ON {mark} = mark WHERE reason IS NULL GROUP BY ALL;
+    CREATE TEMP TABLE kept AS
+        SELECT min(struct_pack(question, items)) AS report, count(*) > 1 AS conflict
+        FROM repeated GROUP BY report_id;
+"""
+
+_SUMS = """
+    SELECT question, item, sum(n)::BIGINT AS n FROM (
+        SELECT question, unnest(items) AS item, 1 AS n FROM judged WHERE reason IS NULL
+        UNION ALL SELECT question, unnest(items), -times FROM repeated
+        UNION ALL SELECT report.question, unnest(report.items), 1 FROM kept
+    ) GROUP BY question, item
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,23 +259,13 @@ def _count(database: duckdb.DuckDBPyConnection, paths: Sequence[str], form: List
         CREATE TEMP VIEW judged AS SELECT report_id, question, items, {_reason(form)} AS reason FROM spool
     """)
     fates = dict(database.execute("SELECT reason, count(*) FROM judged GROUP BY reason").fetchall())
-    database.execute("""
-        CREATE TEMP TABLE different AS SELECT DISTINCT report_id, question, items FROM judged WHERE reason IS NULL;
-        CREATE TEMP TABLE conflicting AS SELECT report_id FROM different GROUP BY report_id HAVING count(*) > 1;
-    """)
-    ((conflicts,),) = database.execute("SELECT count(*) FROM conflicting").fetchall()
-    sums = database.execute("""
-        WITH kept AS (
-            SELECT question, items FROM different ANTI JOIN conflicting USING (report_id)
-            UNION ALL
-            SELECT least.question, least.items FROM (
-                SELECT min(struct_pack(question, items)) AS least
-                FROM different SEMI JOIN conflicting USING (report_id) GROUP BY report_id
-            )
-        )
-        SELECT question, item, count(*) AS n FROM (SELECT question, unnest(items) AS item FROM kept)
-        GROUP BY question, item
-    """).to_arrow_table()
+    database.execute(_MARKS.format(mark=_MARK))
+    parts = min(1 + fates.get(None, 0) // _MARKS_IN_MEMORY, _MAX_PARTS)
+    for part in range(parts):
+        database.execute(_SHARED.format(parts=parts, part=part))
+    database.execute(_REPEATED.format(mark=_MARK))
+    ((conflicts,),) = database.execute("SELECT count(*) FROM kept WHERE conflict").fetchall()
+    sums = database.execute(_SUMS).to_arrow_table()
     return CountedReports.of_sums(form, fates, conflicts, sums)
 
 

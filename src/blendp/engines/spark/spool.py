@@ -59,16 +59,31 @@ def exact_path(path: Path) -> str:
 def _sums(possible: DataFrame) -> DataFrame:
     """How many reports contain each item; ``conflicts`` counts at its first item a report chosen among different ones.
 
-    Rows of an id are first put together where they are read, so that an id with very many burdens no single machine.
+    Marks alone are shuffled, not rows. The rows of an id that came more than once are first put together where they are
+    read, so that one with very many burdens no single machine.
     """
+    mark = fn.xxhash64("report_id").alias("mark")
+    shared = possible.select(mark).groupBy("mark").count().where("count > 1").select("mark")
+    again = possible.select("*", mark).join(shared, "mark", "left_semi")
     row = fn.struct("question", "items")
-    kept = possible.groupBy("report_id").agg(fn.min(row).alias("kept"), fn.max(row).alias("other"))
+    kept = again.groupBy("report_id").agg(fn.min(row).alias("kept"), fn.max(row).alias("other"))
     judged = kept.select("kept.question", "kept.items", (fn.col("kept") != fn.col("other")).alias("conflict"))
-    items = judged.select("question", "conflict", fn.posexplode("items").alias("place", "item"))
-    first = fn.col("conflict") & (fn.col("place") == 0)
-    return items.groupBy("question", "item").agg(
-        fn.count("*").alias("n"), fn.sum(first.cast("long")).alias("conflicts")
+    parts = (
+        _items(possible, 1, fn.lit(False)),
+        _items(again, -1, fn.lit(False)),
+        _items(judged, 1, fn.col("conflict") & (fn.col("place") == 0)),
     )
+    return (
+        reduce(DataFrame.unionAll, parts)
+        .groupBy("question", "item")
+        .agg(fn.sum("n").alias("n"), fn.sum("conflicts").alias("conflicts"))
+    )
+
+
+def _items(reports: DataFrame, times: int, conflict: Column) -> DataFrame:
+    """A row for every item of these reports: how often it is to be counted, and whether it tells of a conflict."""
+    items = reports.select("*", fn.posexplode("items").alias("place", "item"))
+    return items.select("question", "item", fn.lit(times).alias("n"), conflict.cast("long").alias("conflicts"))
 
 
 def _reason(form: ListQuestions) -> Column:
