@@ -17,9 +17,10 @@ from blendp.engines.contributions import Contributions
 from blendp.engines.database import connect
 from blendp.engines.quality import LogQuality
 from blendp.engines.second_look import CHOSEN, GATHERED
+from blendp.engines.spark.failures import spark_errors
 from blendp.engines.staged import counted, judge, quality_of_drawn, require_people
 from blendp.engines.usable import SPARK, RowRule
-from blendp.errors import EngineError, LogError
+from blendp.errors import LogError
 
 if TYPE_CHECKING:
     import duckdb
@@ -181,24 +182,6 @@ def require_plain(columns: Mapping[str, str], names: Mapping[str, str], where: s
             raise LogError(
                 f"The column {name!r} of {where} holds {columns[name]}: give text, whole numbers or booleans."
             )
-
-
-@contextmanager
-def spark_errors(where: str) -> Iterator[None]:
-    """Turn what Spark raises into a sentence."""
-    from py4j.protocol import Py4JError
-    from pyspark.errors import AnalysisException, PySparkException
-
-    try:
-        yield
-    except AnalysisException as error:
-        raise LogError(f"Spark cannot read {where} ({_first_line(error)}): check paths, format and columns.") from error
-    except (PySparkException, Py4JError) as error:
-        raise EngineError(f"Spark failed on {where} ({_first_line(error)}): see its logs.") from error
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error) or type(error).__name__).strip().splitlines()[0].rstrip(".")
 
 
 def _quoted(name: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import logging
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blendp.engines.database import hold_temporary
+from blendp.engines.spark.failures import causes, plain_reason, quieten, require_master, watch_executors
 from blendp.errors import EngineError
 from blendp.leftovers import FolderName
 
@@ -65,6 +65,7 @@ def spark_session(settings: SparkSettings) -> SparkSession:
     The Java that ``JAVA_HOME`` names is used, or else the runtime that comes with ``blendp[spark]``.
     """
     try:
+        from py4j.protocol import Py4JError
         from pyspark.errors import PySparkException
         from pyspark.sql import SparkSession
     except ImportError as error:
@@ -72,7 +73,8 @@ def spark_session(settings: SparkSettings) -> SparkSession:
     running = SparkSession.getActiveSession()
     if running is not None:
         return running
-    logging.getLogger("SQLQueryContextLogger").disabled = True  # it would print what we raise
+    require_master(settings.master)
+    quieten()
     folder = hold_temporary(HOME)
     home = folder.path
     quiet = home / "log4j2.properties"
@@ -101,13 +103,14 @@ def spark_session(settings: SparkSettings) -> SparkSession:
     try:
         with _java(home), _standard_error(said):
             session: SparkSession = builder.getOrCreate()
-    except (PySparkException, RuntimeError, OSError) as error:
-        lines = [*str(error).splitlines()[:1], *said.read_text(errors="replace").splitlines()[-1:]]
+    except (PySparkException, Py4JError, RuntimeError, OSError) as error:
+        lines = [*causes(error)[-1:], *said.read_text(errors="replace").splitlines()[-1:]]
         raise EngineError(
-            f"Spark does not start at {settings.master} ({': '.join(lines) or type(error).__name__}): "
-            "check --master and Java."
+            f"Spark does not start at {settings.master} ({': '.join(map(plain_reason, lines))}): check --master, "
+            "--spark-conf and Java."
         ) from error
     atexit.register(folder.remove)
+    watch_executors(session)
     return session
 
 

@@ -7,24 +7,16 @@ from collections.abc import Sequence
 from functools import reduce
 from pathlib import Path
 
-from py4j.protocol import Py4JJavaError
-from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as fn
 
+from blendp.engines.spark.failures import spark_errors
 from blendp.engines.spool import REASONS, CountedReports
-from blendp.errors import EngineError, LogError
+from blendp.errors import LogError
 from blendp.reports import QUESTIONS, ListQuestions
 from blendp.wire.reports import ID_BYTES
 
 _TYPES = {"report_id": "binary", "list_sha256": "string", "question": "string", "items": "array<int>"}
-_REMEDIES = {
-    "PATH_NOT_FOUND": "check the path",
-    "UNABLE_TO_INFER_SCHEMA": "there is no Parquet file, or only empty ones: check the path",
-    "CANNOT_MERGE_SCHEMAS": "write the columns in the types of a spool",
-    "FAILED_READ_FILE": "write or fetch the file again",
-}
-"""What to do about faults of the data, by the names that Spark has for them."""
 
 
 def count_reports(spark: SparkSession, paths: Sequence[str], form: ListQuestions) -> CountedReports:
@@ -39,14 +31,12 @@ def count_reports(spark: SparkSession, paths: Sequence[str], form: ListQuestions
         if path.rstrip("/").rsplit("/", 1)[-1].startswith(("_", ".")):
             raise LogError(f"{path} would not be read: Spark passes over names that begin with _ or a dot, rename it.")
     where = paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
-    try:
+    with spark_errors(where):
         spool = spark.read.option("mergeSchema", "true").parquet(*paths)
         _require_schema(spool, where)
         judged = spool.select("report_id", "question", "items", _reason(form).alias("reason"))
         fates = {row["reason"]: row["count"] for row in judged.groupBy("reason").count().collect()}
         sums = _sums(judged.where(fn.col("reason").isNull())).toArrow()
-    except (PySparkException, Py4JJavaError) as error:
-        raise _explained(error, where) from error
     conflicts = int(sums["conflicts"].to_numpy().sum())
     return CountedReports.of_sums(form, fates, conflicts, sums)
 
@@ -117,14 +107,3 @@ def _require_schema(spool: DataFrame, where: str) -> None:
             raise LogError(f"{where} has no column {name!r}: a spool has {', '.join(_TYPES)}.")
         if types[name] != wanted:
             raise LogError(f"The column {name!r} of {where} holds {types[name]}: a spool has {wanted} there.")
-
-
-def _explained(error: PySparkException | Py4JJavaError, where: str) -> Exception:
-    """A fault of the data or of the engine, in one sentence."""
-    message = str(error.java_exception.toString() if isinstance(error, Py4JJavaError) else error)
-    known_error = re.search(rf"\[({'|'.join(_REMEDIES)})[\w.]*\]\s*([^\n]*)", message)
-    if known_error is None:
-        reason = re.sub(r"^[\w.$]+: ", "", message.splitlines()[0]).rstrip(".")
-        return EngineError(f"Spark failed to count the reports of {where} ({reason}): see to it, and try again.")
-    reason = known_error[2].partition(" SQLSTATE")[0].strip().rstrip(".:")
-    return LogError(f"{where} cannot be read ({reason}): {_REMEDIES[known_error[1]]}.")

@@ -1,0 +1,181 @@
+"""What goes wrong on Spark, in one sentence that says what to do.
+
+Spark wraps a failure many times over, in two languages; what matters to people is its class, where Spark names one
+(``FAILED_READ_FILE``), and the innermost cause.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import signal
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Thread
+from time import sleep
+from typing import TYPE_CHECKING, Any
+
+from blendp.errors import EngineError, LogError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+PATIENCE = 30.0
+"""Seconds after which people are told that no executor has come."""
+
+_CONNECT_SECONDS, _LOOK_SECONDS = 5.0, 1.0
+_MAX_REASON = 300
+_MAX_CAUSES = 20
+
+_FILE = re.compile(r"\[FAILED_READ_FILE[\w.]*\] Encountered error while reading file (\S+?)\.?(?:\s|$)")
+_CLASS = re.compile(r"\[(PATH_NOT_FOUND|UNABLE_TO_INFER_SCHEMA|CANNOT_MERGE_SCHEMAS)[\w.]*\]\s*([^\n]*)")
+_OF_DATA = {
+    "PATH_NOT_FOUND": "check the path",
+    "UNABLE_TO_INFER_SCHEMA": "there is no Parquet file, or only empty ones: check the path",
+    "CANNOT_MERGE_SCHEMAS": "give files whose columns have the same types",
+}
+"""What to do about faults of the data, by the names that Spark has for them."""
+
+_OF_MACHINES = {
+    "OutOfMemoryError": "an executor or the driver needs more memory: --spark-conf spark.executor.memory=..., "
+    "--memory-limit for the driver",
+    "ExecutorLostFailure": "executors were lost, most often killed for their memory: --spark-conf "
+    "spark.executor.memory=..., and see the workers' logs",
+    "No space left on device": "shuffled rows find no room: free disk space on the executors, or set spark.local.dir",
+}
+"""What to do about faults of the machines, by what their messages hold."""
+
+_NO_ACCESS = re.compile(r"Permission denied|AccessDenied|AccessControlException|Forbidden|Access Denied")
+
+
+@contextmanager
+def spark_errors(where: str) -> Iterator[None]:
+    """Turn what Spark raises while it works on ``where`` into a sentence."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (PySparkException, Py4JError, ConnectionError, EOFError) as error:
+        raise explained(error, where) from error
+
+
+def explained(error: Exception, where: str) -> LogError | EngineError:
+    """A fault of the data, of the machines, or of the engine."""
+    end = end_of_java()
+    if end is not None:
+        return EngineError(
+            f"Spark's Java process on this machine ended while {where} was read ({end}): give it more memory "
+            "(--memory-limit), or look for what ended it."
+        )
+    messages = causes(error)
+    whole = "\n".join(messages)
+    innermost = plain_reason(messages[-1])
+    file = _FILE.search(whole)
+    if _NO_ACCESS.search(whole):
+        name = file[1] if file else where
+        return LogError(f"{name} may not be read ({innermost}): let whoever runs Spark and its executors read it.")
+    if file:
+        if "FILE_NOT_EXIST" in whole:
+            return LogError(f"{file[1]} does not exist any more, or not on every executor: keep logs where all reach.")
+        return LogError(f"{file[1]} cannot be read ({innermost}): write or fetch the file again.")
+    if match := _CLASS.search(whole):
+        return LogError(f"{where} cannot be read ({plain_reason(match[2]) or match[1]}): {_OF_DATA[match[1]]}.")
+    for sign, remedy in _OF_MACHINES.items():
+        if sign in whole:
+            return EngineError(f"Spark failed on {where} ({innermost}): {remedy}.")
+    if type(error).__name__ == "AnalysisException":
+        return LogError(f"Spark cannot read {where} ({plain_reason(messages[0])}): check paths, format and columns.")
+    return EngineError(f"Spark failed on {where} ({innermost}): see its logs.")
+
+
+def plain_reason(message: str) -> str:
+    """The first line that says something, without class names, codes and addresses in memory; not too long."""
+    line = next((line for line in message.splitlines() if line.strip()), "")
+    line = re.sub(r"^\s*(?:[\w$]+\.)+[\w$]+(?:Exception|Error): ", "", line).partition(" SQLSTATE")[0]
+    line = "".join(filter(str.isprintable, line)).strip().rstrip(".: ")
+    return line if len(line) <= _MAX_REASON else f"{line[:_MAX_REASON]}..."
+
+
+def causes(error: Exception) -> list[str]:
+    """What the error and its causes in Java say, the innermost last; those that say nothing are left out."""
+    messages = [str(error) or type(error).__name__]
+    java: Any = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
+    for _ in range(_MAX_CAUSES):
+        if java is None:
+            break
+        try:
+            messages.append(str(java.toString()))
+            java = java.getCause()
+        except Exception:  # the process may end while it is asked
+            break
+    return messages
+
+
+def end_of_java() -> str | None:
+    """How the Java process that this process started has ended; None while it runs, or if another started it."""
+    from pyspark import SparkContext
+
+    process = getattr(SparkContext._gateway, "proc", None)
+    code = None if process is None else process.poll()
+    if code is None:
+        return None
+    return f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+
+
+def require_master(master: str) -> None:
+    """Raise unless somebody listens at an address such as ``spark://host:7077``; other masters are Spark's to find.
+
+    Spark itself would wait for a minute.
+    """
+    if not master.startswith("spark://"):
+        return
+    reasons = []
+    for address in master.removeprefix("spark://").split(","):
+        host, _, port = address.rpartition(":")
+        if not host or not port.isdecimal() or not 0 < int(port) < 1 << 16:
+            raise EngineError(f"{master} is no address of a master: give --master spark://host:7077.")
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), _CONNECT_SECONDS).close()
+            return
+        except OSError as error:
+            reasons.append(f"{address}: {error.strerror or error}".lower())
+    raise EngineError(f"No Spark master answers at {master} ({'; '.join(reasons)}): start it there, or check --master.")
+
+
+def watch_executors(session: SparkSession) -> None:
+    """Say once if a job waits and no executor comes: Spark would wait for one for ever, in silence."""
+    if not str(session.sparkContext.master).startswith("local"):
+        Thread(target=_watch, args=(session,), daemon=True).start()
+
+
+def _watch(session: SparkSession) -> None:
+    waited = 0.0
+    while waited < PATIENCE:
+        sleep(_LOOK_SECONDS)
+        try:
+            status = session.sparkContext._jsc.sc().statusTracker()
+            is_waiting = len(status.getActiveJobIds()) > 0 and len(status.getExecutorInfos()) <= 1  # one is the driver
+        except Exception:  # the session has ended; whoever waits for a result is told why
+            return
+        waited = waited + _LOOK_SECONDS if is_waiting else 0.0
+    logging.getLogger("blendp").warning(_no_executor(session))
+
+
+def _no_executor(session: SparkSession) -> str:
+    asked = session.sparkContext.getConf()
+    memory = asked.get("spark.executor.memory", "1g")
+    cores = asked.get("spark.executor.cores", "all")
+    return (
+        f"No executor of {session.sparkContext.master} has come for {PATIENCE:.0f} seconds, and the job waits. Each "
+        f"asks for {memory} of memory (spark.executor.memory) and {cores} cores of a worker (spark.executor.cores): if no "
+        "worker has as much, stop this and ask for less, such as --spark-conf spark.executor.memory=2g, or start "
+        "larger workers."
+    )
+
+
+def quieten() -> None:
+    """Keep what we raise from being printed by others as well."""
+    logging.getLogger("SQLQueryContextLogger").disabled = True
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
