@@ -1,4 +1,4 @@
-"""One Spark for all tests of a process: starting it takes seconds."""
+"""One Spark for all tests of a process, on a cluster of its own: starting it takes seconds."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from blendp.engines.spark import SparkSettings, spark_session
+from tests.spark_cluster import CONF, SparkCluster, spark_cluster
 from tests.support import SHORT_LIVED
 
 if TYPE_CHECKING:
@@ -15,9 +16,15 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
+def cluster() -> Iterator[SparkCluster]:
+    with spark_cluster() as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="session")
+def spark(cluster: SparkCluster) -> Iterator[SparkSession]:
     name, _, options = SHORT_LIVED.partition("=")
-    conf = {"spark.sql.shuffle.partitions": "4", "spark.default.parallelism": "4", name: options}
-    session = spark_session(SparkSettings("local[2]", conf=conf))
+    conf = CONF | {"spark.sql.shuffle.partitions": "4", "spark.default.parallelism": "4", name: options}
+    session = spark_session(SparkSettings(cluster.url, conf=conf))
     yield session
     session.stop()
