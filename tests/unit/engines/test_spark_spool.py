@@ -99,7 +99,7 @@ def test_files_that_are_no_spool_are_told_in_one_sentence(spark: SparkSession, t
         ([lacking], "has no column 'items': a spool has report_id"),
         ([wide], "The column 'items' of .* holds array<bigint>: a spool has array<int> there"),
         ([text], "The column 'report_id' of .* holds string"),
-        ([good, wide], "write the columns in the types of a spool"),
+        ([good, wide], "give files whose columns have the same types"),
         ([broken], "write or fetch the file again"),
         ([tmp_path / "empty"], "there is no Parquet file"),
         ([good, tmp_path / "nowhere"], "Path does not exist"),

@@ -12,6 +12,7 @@ import signal
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from subprocess import TimeoutExpired
 from threading import Thread
 from time import sleep
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 PATIENCE = 30.0
 """Seconds after which people are told that no executor has come."""
 
-_CONNECT_SECONDS, _LOOK_SECONDS = 5.0, 1.0
+_CONNECT_SECONDS, _LOOK_SECONDS, _END_SECONDS = 5.0, 1.0, 5.0
 _MAX_REASON = 300
 _MAX_CAUSES = 20
 
@@ -63,7 +64,8 @@ def spark_errors(where: str) -> Iterator[None]:
 
 def explained(error: Exception, where: str) -> LogError | EngineError:
     """A fault of the data, of the machines, or of the engine."""
-    end = end_of_java()
+    is_cut = isinstance(error, ConnectionError | EOFError) or type(error).__name__ == "Py4JNetworkError"
+    end = end_of_java(_END_SECONDS if is_cut else 0.0)
     if end is not None:
         return EngineError(
             f"Spark's Java process on this machine ended while {where} was read ({end}): give it more memory "
@@ -113,12 +115,18 @@ def causes(error: Exception) -> list[str]:
     return messages
 
 
-def end_of_java() -> str | None:
-    """How the Java process that this process started has ended; None while it runs, or if another started it."""
+def end_of_java(seconds: float) -> str | None:
+    """How the Java process that this process started has ended; None if it goes on, or if another started it.
+
+    Its connections are cut a moment before it is gone: that long it is waited for.
+    """
     from pyspark import SparkContext
 
     process = getattr(SparkContext._gateway, "proc", None)
-    code = None if process is None else process.poll()
+    try:
+        code = None if process is None else process.wait(seconds)
+    except TimeoutExpired:
+        code = None
     if code is None:
         return None
     return f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
@@ -169,8 +177,8 @@ def _no_executor(session: SparkSession) -> str:
     cores = asked.get("spark.executor.cores", "all")
     return (
         f"No executor of {session.sparkContext.master} has come for {PATIENCE:.0f} seconds, and the job waits. Each "
-        f"asks for {memory} of memory (spark.executor.memory) and {cores} cores of a worker (spark.executor.cores): if no "
-        "worker has as much, stop this and ask for less, such as --spark-conf spark.executor.memory=2g, or start "
+        f"asks for {memory} of memory (spark.executor.memory) and {cores} cores of a worker (spark.executor.cores): if "
+        "no worker has as much, stop this and ask for less, such as --spark-conf spark.executor.memory=2g, or start "
         "larger workers."
     )
 
@@ -179,3 +187,9 @@ def quieten() -> None:
     """Keep what we raise from being printed by others as well."""
     logging.getLogger("SQLQueryContextLogger").disabled = True
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    logging.getLogger().addFilter(_is_no_gateway)
+
+
+def _is_no_gateway(record: logging.LogRecord) -> bool:
+    """Whether a message of the root logger is not py4j's, which complains there of a Java that has ended."""
+    return record.module != "java_gateway"

@@ -1,0 +1,188 @@
+"""What goes wrong on Spark is said in one sentence, with what to do about it."""
+
+from __future__ import annotations
+
+import re
+import socket
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from blendp.engines.spark import SparkSettings
+from blendp.engines.spark.failures import explained, plain_reason, require_master
+from blendp.errors import EngineError, LogError
+from blendp.logs import open_spark_log
+from tests.spark_cluster import CONF, SparkCluster
+
+pytestmark = pytest.mark.xdist_group("spark")
+
+
+def one_sentence(error: BaseException) -> str:
+    said = str(error)
+    assert "\n" not in said
+    assert said.endswith(".")
+    assert not re.search(r"calling o\d+|Py4J|awaitResult|SQLSTATE|\bat org\.", said)
+    return said
+
+
+@dataclass(frozen=True)
+class JavaError:
+    """A failure of Java, with what caused it."""
+
+    says: str
+    cause: JavaError | None = None
+
+    def toString(self) -> str:  # noqa: N802
+        return self.says
+
+    def getCause(self) -> JavaError | None:  # noqa: N802
+        return self.cause
+
+
+class WrappedError(Exception):
+    """What reaches Python: it says next to nothing itself."""
+
+    def __init__(self, *says: str) -> None:
+        super().__init__(
+            "An error occurred while calling o65.getResult.\n: java.lang.Exception: Exception thrown\n\tat x"
+        )
+        java = None
+        for message in reversed(says):
+            java = JavaError(message, java)
+        self.java_exception = java
+
+
+READING = (
+    "org.apache.spark.SparkException: [FAILED_READ_FILE.NO_HINT] Encountered error while reading file {}.  SQLSTATE"
+)
+
+
+@pytest.mark.parametrize(
+    ("causes", "kind", "says"),
+    [
+        (
+            (
+                READING.format("file:///logs/b.parquet"),
+                "java.lang.RuntimeException: file:/logs/b.parquet is not a Parquet file.",
+            ),
+            LogError,
+            r"^file:///logs/b\.parquet cannot be read \(file:/logs/b\.parquet is not a Parquet file\): write or fetch",
+        ),
+        (
+            (
+                READING.format("s3a://logs/b.parquet"),
+                "java.io.FileNotFoundException: /logs/b.parquet (Permission denied)",
+            ),
+            LogError,
+            r"^s3a://logs/b\.parquet may not be read .*: let whoever runs Spark",
+        ),
+        (
+            ("org.apache.hadoop.security.AccessControlException: Permission denied: user=me, access=READ",),
+            LogError,
+            r"^the log may not be read \(Permission denied: user=me, access=READ\)",
+        ),
+        (
+            (
+                READING.format("file:/a").replace("NO_HINT", "FILE_NOT_EXIST"),
+                "java.io.FileNotFoundException: File file:/a",
+            ),
+            LogError,
+            r"^file:/a does not exist any more, or not on every executor",
+        ),
+        (
+            ("org.apache.spark.SparkException: Job aborted: ExecutorLostFailure (executor 1 exited)",),
+            EngineError,
+            r"executors were lost.*spark\.executor\.memory",
+        ),
+        (("java.lang.OutOfMemoryError: Java heap space",), EngineError, r"\(Java heap space\).*--memory-limit"),
+        (("java.io.IOException: No space left on device",), EngineError, r"free disk space on the executors"),
+        (("java.lang.IllegalStateException: odd",), EngineError, r"^Spark failed on the log \(odd\): see its logs\.$"),
+    ],
+)
+def test_the_innermost_cause_is_said_with_what_to_do(causes: tuple[str, ...], kind: type[Exception], says: str) -> None:
+    wrapping = "org.apache.spark.SparkException: Exception thrown in awaitResult: "
+    error = explained(WrappedError(wrapping, *causes), "the log")
+    assert type(error) is kind
+    assert re.search(says, one_sentence(error))
+
+
+def test_a_reason_is_short_and_has_no_control_characters() -> None:
+    assert plain_reason("\n java.lang.X$YException: \x1b[31mred\x07. SQLSTATE: 0") == "[31mred"
+    assert len(plain_reason("x" * 10_000)) < 400
+    assert plain_reason("") == ""
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_broken_file_among_good_ones_is_named(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"user": ["a"], "query": ["q"]}), tmp_path / "good.parquet")
+    (tmp_path / "broken.parquet").write_bytes(b"no Parquet" * 20)
+    log = open_spark_log(str(tmp_path / "good.parquet"), SparkSettings())
+    object.__setattr__(log, "paths", [str(tmp_path / "good.parquet"), str(tmp_path / "broken.parquet")])
+    with pytest.raises(LogError, match=r"broken\.parquet cannot be read .*write or fetch the file again") as caught:
+        log.draw(1, 0)
+    one_sentence(caught.value)
+
+
+def test_a_wrong_master_is_told_at_once() -> None:
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        silent = f"127.0.0.1:{bound.getsockname()[1]}"  # bound and not listening: nobody else gets the port
+        with pytest.raises(
+            EngineError, match=f"No Spark master answers at spark://{silent} .*refused.*--master"
+        ) as caught:
+            require_master(f"spark://{silent}")
+        one_sentence(caught.value)
+        with socket.create_server(("127.0.0.1", 0)) as listening:
+            require_master(f"spark://{silent},127.0.0.1:{listening.getsockname()[1]}")
+    for wrong in ("spark://", "spark://host", "spark://host:port", "spark://host:0", "spark://a:1,b"):
+        with pytest.raises(EngineError, match=r"no address of a master|No Spark master answers"):
+            require_master(wrong)
+    for others in ("local[2]", "yarn", "k8s://https://host:6443"):
+        require_master(others)
+
+
+PROGRAM = """
+import sys
+from threading import Timer
+from blendp.engines.spark import SparkSettings, failures
+from blendp.errors import EngineError
+from blendp.logs import open_spark_log
+from pyspark import SparkContext
+
+failures.PATIENCE = 2.0
+log = sys.argv[1]
+conf = {conf!r}
+warned = failures._no_executor
+
+def warn_and_kill(session):
+    Timer(0.5, SparkContext._gateway.proc.kill).start()
+    return warned(session)
+
+failures._no_executor = warn_and_kill
+try:
+    open_spark_log(log, SparkSettings({url!r}, conf=conf)).draw(1, 0)
+except EngineError as error:
+    print(error)
+"""
+
+
+def test_no_executor_and_a_java_that_is_killed(cluster: SparkCluster, tmp_path: Path) -> None:
+    log = tmp_path / "log.parquet"
+    pq.write_table(pa.table({"user": ["a"], "query": ["q"]}), log)
+    conf = CONF | {"spark.executor.memory": "8g", "spark.driver.memory": "512m"}
+    program = PROGRAM.format(conf=conf, url=cluster.url)
+    ended = subprocess.run(
+        [sys.executable, "-c", program, str(log)], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert "asks for 8g of memory (spark.executor.memory)" in ended.stderr
+    assert "--spark-conf spark.executor.memory=2g" in ended.stderr
+    assert ended.stderr.strip().count("\n") == 0
+    assert re.fullmatch(
+        rf"Spark's Java process on this machine ended while {re.escape(str(log))} was read \(killed by SIGKILL\): .*\.",
+        ended.stdout.strip(),
+    )
