@@ -36,7 +36,7 @@ def read_delimited(paths: Iterable[Path], dialect: TextDialect, columns: Columns
                 position_of = positions(header, columns, str(path))
                 intake.levels = same_levels(position_of, intake.levels, str(path))
                 cut = cut.after_first_row()  # noqa: PLW2901
-            _take_in(cut, len(header), position_of, quotes, intake)
+            take_in(cut, len(header), position_of, quotes, intake)
 
 
 def header_of(cut: Cut, quotes: bool) -> list[str]:
@@ -49,7 +49,8 @@ def header_of(cut: Cut, quotes: bool) -> list[str]:
     return [name.decode("utf-8", "replace").strip() for name in names.to_pylist()]
 
 
-def _take_in(cut: Cut, width: int, position_of: dict[str, int], quotes: bool, intake: RowIntake) -> None:
+def take_in(cut: Cut, width: int, position_of: dict[str, int], quotes: bool, intake: RowIntake) -> None:
+    """Take in rows that should have so many fields, the wanted ones at these positions."""
     whole = cut.fields == width
     intake.count_flawed(cut)
     intake.count_broken("wrong number of fields", int((~whole).sum()))

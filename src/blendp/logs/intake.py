@@ -10,13 +10,13 @@ import numpy as np
 import pyarrow as pa
 
 from blendp.engines.database import connect
-from blendp.engines.staged import StagedLog
+from blendp.engines.staged import STAGED, StagedLog, Witness
 from blendp.engines.usable import RowRule
 from blendp.logs.fields import Cut
 
 _ROLES = ("user", "query", "url", "opt_in")
 _CHUNK = 1 << 16
-_STAGED = "SELECT place, person, query, url, opt_in, reason FROM staged"
+_COLUMNS = "person, query, url, opt_in, reason"
 
 
 class RowIntake:
@@ -42,8 +42,8 @@ class RowIntake:
         self._next_row = 0
         self._broken: Counter[str] = Counter()
         self._ignored: Counter[str] = Counter()
-        self.connection.execute("""
-            CREATE TABLE staged (
+        self.connection.execute(f"""
+            CREATE TABLE {STAGED} (
                 place UBIGINT, person VARCHAR, query VARCHAR, url VARCHAR, opt_in VARCHAR, reason VARCHAR)
         """)
 
@@ -87,12 +87,42 @@ class RowIntake:
 
     def add_rows(self, rows: str) -> None:
         """Take in the rows of an SQL query: row, user, query, url, opt_in as text, and why a row is broken."""
-        self.connection.execute(f'INSERT INTO staged SELECT row, "user", query, url, opt_in, reason FROM ({rows})')
+        self.connection.execute(f'INSERT INTO {STAGED} SELECT row, "user", query, url, opt_in, reason FROM ({rows})')
 
     def finish(self, max_broken: float, where: str) -> StagedLog:
         """The log, ready to be drawn from."""
-        rule = RowRule(self.levels or 1, self._opt_in, self._rule)
-        return StagedLog(_STAGED, rule, where, max_broken, self.connection, True, self._broken, self._ignored)
+        rows = f"SELECT place, {_COLUMNS} FROM {STAGED}"
+        return StagedLog(
+            rows, self._row_rule, where, max_broken, self.connection, broken=self._broken, ignored=self._ignored
+        )
+
+    def scanned(
+        self,
+        rows: str,
+        max_broken: float,
+        where: str,
+        progress: Callable[[int], None] | None,
+        instead: Callable[[], StagedLog],
+        witness: Witness,
+    ) -> StagedLog:
+        """The log of the rows of an SQL query, and of those that come in once the witness has seen all."""
+        return StagedLog(
+            f"{rows} UNION ALL SELECT {_COLUMNS} FROM {STAGED}",
+            self._row_rule,
+            where,
+            max_broken,
+            self.connection,
+            has_places=False,
+            broken=self._broken,
+            ignored=self._ignored,
+            progress=progress,
+            instead=instead,
+            witness=witness,
+        )
+
+    @property
+    def _row_rule(self) -> RowRule:
+        return RowRule(self.levels or 1, self._opt_in, self._rule)
 
 
 @contextmanager

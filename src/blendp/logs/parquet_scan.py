@@ -13,6 +13,7 @@ from blendp.engines.database import connect
 from blendp.engines.staged import StagedLog
 from blendp.engines.usable import RowRule
 from blendp.logs.columns import Columns, positions, same_levels
+from blendp.logs.sources import compression_of
 from blendp.logs.tabular import parquet_file
 from blendp.normalise import literal
 
@@ -66,7 +67,7 @@ def scan_parquet(paths: Sequence[Path], columns: Columns) -> ParquetScan | None:
     levels: int | None = None
     rows = 0
     for path in paths:
-        if glob.has_magic(str(path)) or path.name.lower().endswith(".gz"):
+        if glob.has_magic(str(path)) or compression_of(path):
             return None
         with parquet_file(path) as file:
             schema = file.schema_arrow

@@ -17,13 +17,15 @@ from blendp.logs.delimited import read_aol, read_delimited
 from blendp.logs.dialect import CSV, TSV
 from blendp.logs.intake import RowIntake
 from blendp.logs.ndjson import read_ndjson
-from blendp.logs.parquet_scan import scan_parquet
+from blendp.logs.parquet_scan import ParquetScan, scan_parquet
 from blendp.logs.sources import find_files
 from blendp.logs.tabular import add_table, read_parquet
+from blendp.logs.text_scan import TextScan, scan_delimited
 from blendp.logs.yandex import read_yandex
 from blendp.normalise import RULES
 
 _DEFAULT = Columns()
+_DIALECTS = {"csv": CSV, "tsv": TSV}
 
 
 def open_log(
@@ -36,10 +38,12 @@ def open_log(
     memory_limit: str | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> StagedLog:
-    """Open a log at a path, several, a glob, or a folder of files of one format, each also with ``.gz``.
+    """Open a log at a path, several, a glob, or a folder of files of one format, each also with ``.gz`` or
+    ``.zst``.
 
     The log is then read once, when its contributions are drawn (:meth:`~blendp.engines.StagedLog.draw`): this is for
-    logs of any size. Parquet is read where it lies; rows of text wait in the database, on disk if they are many.
+    logs of any size. Parquet, CSV and TSV are read where they lie; rows of other formats, and of text files that the
+    database would not read rightly, wait in the database, on disk if they are many.
 
     Broken rows are counted by reason in the ``quality`` of what is drawn. A user whose rows are all broken takes
     part without a record, as long as an id can be read: a row that cannot be cut into its fields, or is no JSON
@@ -75,12 +79,16 @@ def open_log(
             elif format == "parquet":
                 read_parquet(paths, columns, intake)
             else:
-                read_delimited(paths, CSV if format == "csv" else TSV, columns, intake)
+                read_delimited(paths, _DIALECTS[format], columns, intake)
         except duckdb.Error as error:
             raise failed(where, error) from error
         return intake.finish(max_broken, where)
 
-    scan = scan_parquet(paths, columns) if format == "parquet" else None
+    scan: ParquetScan | TextScan | None = None
+    if format == "parquet":
+        scan = scan_parquet(paths, columns)
+    elif format in _DIALECTS:
+        scan = scan_delimited(paths, _DIALECTS[format], columns)
     if scan is None:
         return take_in()
     return scan.staged(where, normalise, max_broken, memory_limit, progress, take_in)
