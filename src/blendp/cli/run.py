@@ -12,7 +12,6 @@ from blendp.outputs import refuse_existing
 from blendp.render.release.checks import all_cautions
 from blendp.render.release.document import release_card, rows_for_json
 from blendp.render.release.files import FILES, write_release
-from blendp.render.release.page import load_plots_meanwhile
 from blendp.render.release.terminal import records_table, summary
 
 EXAMPLES = """Examples:
@@ -46,7 +45,6 @@ def run(
     """
     parameters, opt_in = job.parameters(), job.who_opts_in()
     refuse_existing(out, overwrite=overwrite, own_files=FILES)
-    load_plots_meanwhile()
     with steps(7) as bar:
         bar.start("opening the log")
         log = job.open(bar.rows_read)

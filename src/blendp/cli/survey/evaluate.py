@@ -56,7 +56,7 @@ def evaluate(
         ]
         view = Trials(answers.questionnaire, tuple(answers.frequencies()), answers.people, tuple(done), seed)
         if out is not None:
-            from blendp.render.survey.page import render_trials  # matplotlib takes a second to load
+            from blendp.render.survey.page import render_trials
 
             bar.start("drawing the page")
             with whole(out, overwrite=overwrite, own_files=(PAGE,)) as folder:

@@ -145,7 +145,7 @@ def plan(
         given = "assumed" if job.data is None else "none" if model is None else "given"
         view = PlanView(planned, description, given, answers.inferred)
         if out is not None:
-            from blendp.render.survey.page import render_survey_plan  # matplotlib takes a second to load
+            from blendp.render.survey.page import render_survey_plan
 
             bar.start("drawing the page")
             with whole(out, overwrite=overwrite, own_files=(PAGE,)) as folder:

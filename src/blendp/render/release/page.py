@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from importlib import import_module
-from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -15,7 +13,7 @@ from numpy.typing import NDArray
 from blendp.errors import ParameterError
 from blendp.methods import Outcome, Simulation
 from blendp.methods.outcome import Row
-from blendp.render import text
+from blendp.render import plots, text
 from blendp.render.release.checks import alarms
 from blendp.render.templates import fill
 
@@ -163,14 +161,7 @@ def _agreement(outcome: Outcome, digits: int) -> dict[str, Any] | None:
     return {"statement": check.statement, "flagged": flagged, "liars": liars}
 
 
-def load_plots_meanwhile() -> None:
-    """Load what plots need while the caller waits for something else, such as the database."""
-    Thread(target=import_module, args=("blendp.render.plots",)).start()
-
-
 def _plots(outcome: Outcome, listed: Sequence[Row], truth: KnownTruth | None, digits: int) -> dict[str, Any]:
-    from blendp.render import plots  # matplotlib takes a second to load, and most commands draw nothing
-
     head_list = outcome.head_list
     nowhere = np.full(head_list.cells, np.nan)
 
