@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from blendp.cli.console import errors, print_json, results, steps
-from blendp.cli.options import output, takes_job
+from blendp.cli.panels import output, takes_job
 from blendp.cli.survey.options import SurveyJob, reading
 from blendp.errors import ParameterError, require_choice
 from blendp.outputs import refuse_existing

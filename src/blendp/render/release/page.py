@@ -17,6 +17,8 @@ from blendp.render import plots, text
 from blendp.render.release.checks import alarms
 from blendp.render.templates import fill
 
+TEMPLATE = "release/page.html.j2"
+
 TOP = 20
 """How many records or queries a plot shows."""
 
@@ -108,7 +110,7 @@ def render_release(outcome: Outcome, *, title: str, truth: KnownTruth | None = N
             (name, _plain(name, value), _MEANING.get(name, "")) for name, value in outcome.parameters.to_dict().items()
         ],
     }
-    return fill("release/page.html.j2", page)
+    return fill(TEMPLATE, page)
 
 
 def _warning(outcome: Outcome, truth: KnownTruth | None) -> str | None:
