@@ -47,7 +47,16 @@ def test_the_service_needs_no_page_and_no_picture() -> None:
 
 def test_the_page_of_a_command_loads_what_its_options_mean_and_no_picture() -> None:
     assert not {"jinja2", "matplotlib", "sqlalchemy", "starlette", "httpx"} & modules_of_command("serve", "--help")
-    assert not {"matplotlib", "sqlalchemy", "starlette", "httpx"} & modules_of_command("run", "--help")
+    assert not {*HEAVY, "msgspec", "sqlalchemy", "starlette", "httpx"} & modules_of_command("run", "--help")
+    assert not {"numpy", *HEAVY} & modules_of_command("synthesise", "--help")
+
+
+def test_a_run_loads_no_plotting_library_and_no_pandas(tmp_path: Path) -> None:
+    log = tmp_path / "log.csv"
+    log.write_text("user,query\n" + "".join(f"u{i},goo\n" for i in range(2000)))
+    loaded = modules_of_command("run", str(log), "--opt-in", "0.5", "--out", str(tmp_path / "out"))
+    assert not {"matplotlib", "pandas", "scipy", "blendp.evaluation"} & loaded
+    assert "plot-records" in (tmp_path / "out" / "report.html").read_text()
 
 
 def test_a_demo_loads_the_service_only_to_serve(tmp_path: Path) -> None:

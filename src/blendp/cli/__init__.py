@@ -17,11 +17,24 @@ def main() -> None:
     if sys.argv[1:] == ["--version"]:
         sys.stdout.write(f"blendp {__version__}\n")
         return
+    sys.meta_path.insert(0, PandasHidden())
     heed()
     try:
         _run()
     except KeyboardInterrupt:  # the interrupt was asked for again just when it was being heeded
         _end_interrupted()
+
+
+class PandasHidden:
+    """Pandas is not found, since DuckDB and PyArrow would load it wherever it is, for a third of a second.
+
+    No command hands them tables of pandas; Spark's own code does.
+    """
+
+    def find_spec(self, fullname: str, path: object = None, target: object = None) -> None:  # noqa: ARG002
+        """Refuse pandas alone."""
+        if fullname == "pandas" and "spark" not in sys.argv:
+            raise ModuleNotFoundError("blendp's commands do without pandas", name=fullname)
 
 
 def _run() -> None:

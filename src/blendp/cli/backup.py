@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from blendp.cli.console import results
-from blendp.cli.options import output
+from blendp.cli.panels import output
 from blendp.cli.serve import FOLDER, DatabaseAddress, DataFolder, note, note_act, stored
 from blendp.outputs import whole
 

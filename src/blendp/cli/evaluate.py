@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from blendp import evaluation
 from blendp.cli.console import print_json, results, steps, tell_quality
-from blendp.cli.options import Job, output, takes_job
+from blendp.cli.options import Job
+from blendp.cli.panels import output, takes_job
 from blendp.errors import ParameterError
-from blendp.evaluation.search import HELD_OUT
-from blendp.render.release.terminal import scores_table, summary
-from blendp.render.search_value import search_table
 
 EXAMPLES = """Examples:
 
@@ -29,7 +26,7 @@ def evaluate(
         bool, output("--search", help="Also say what searching the list is worth to people who were not asked.")
     ] = False,
     held_out: Annotated[
-        float | None, output(help=f"Share of the people whom --search does not ask ({HELD_OUT} if none is said).")
+        float | None, output(help="Share of the people whom --search does not ask (0.2 if none is said).")
     ] = None,
     as_json: Annotated[bool, output("--json", help="Print JSON for programs.")] = False,
 ) -> None:
@@ -41,6 +38,11 @@ def evaluate(
     With --search it runs as often again without some people, who then search the list: how often it answers, and how
     much typing it saves, beside an exact list of equal length.
     """
+    from blendp import evaluation
+    from blendp.evaluation.search import HELD_OUT
+    from blendp.render.release.terminal import scores_table, summary
+    from blendp.render.search_value import search_table
+
     if held_out is not None and not search:
         raise ParameterError("--held-out", held_out, "left out without --search", "Add --search.")
     parameters, opt_in = job.parameters(), job.who_opts_in()

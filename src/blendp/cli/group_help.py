@@ -35,8 +35,8 @@ def _paragraphs(first: str, rest: Iterable[str]) -> Iterable[Text]:
 
 
 def _option_row(option: Any, context: Any) -> tuple[RenderableType, ...]:
-    kind = option.display_type_rich(ctx=context) if hasattr(option, "display_type_rich") else ""
-    return Text(",".join(option.opts), "bold cyan"), "", "", "", Text(kind, "bold yellow"), Text(option.help)
+    kind = Text(option.display_type_rich(ctx=context), "bold yellow")
+    return Text(",".join(option.opts), "bold cyan"), "", "", "", kind, Text(option.help)
 
 
 def _panel(title: str, rows: Sequence[tuple[RenderableType, ...]]) -> Panel:

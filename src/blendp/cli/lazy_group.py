@@ -1,7 +1,8 @@
-"""A group of commands that lists them by the table, and imports one when it is used."""
+"""Commands as Typer makes them, with plainer pages; a group lists its own by the table, and imports one when used."""
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Mapping
 from importlib import import_module
@@ -11,7 +12,19 @@ from typing import Any, ClassVar, cast
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from blendp.cli.choices import completion
 from blendp.cli.table import RENAMED
+
+_TYPES = {"int": "NUMBER", "float": "NUMBER", "Path": "PATH", "list[Path]": "PATH"}
+"""What people are told of a type of Python; everything else is text."""
+
+
+class PlainCommand(TyperCommand):
+    """A command whose page says ``PATH`` or ``NUMBER``, not a type of Python, and nothing of flags."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Its options and arguments."""
+        return plainly(super().get_params(ctx))
 
 
 class LazyGroup(TyperGroup):
@@ -38,7 +51,7 @@ class LazyGroup(TyperGroup):
         params = super().get_params(ctx)
         for flag in params:
             flag.default = bool(flag.default)
-        return params
+        return plainly(params)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """The command that is going to be used, so it is loaded; former names are understood."""
@@ -67,12 +80,34 @@ def lazy_group(package: str, lines: Mapping[str, str]) -> type[LazyGroup]:
     return type("LazyGroup", (LazyGroup,), {"package": package, "lines": lines})
 
 
+def plainly(params: list[Any]) -> list[Any]:
+    """The same parameters, their types named for people; an argument is named by what it is already."""
+    for param in params:
+        if param.param_type_name == "argument":
+            param.display_type_rich = lambda ctx: ""  # noqa: ARG005 - Typer's signature
+        elif param.metavar is None:
+            param.metavar = "" if param.is_flag else _TYPES.get(param.bare_type(), "TEXT")
+    return params
+
+
 def _import_command(package: str, name: str) -> Any:
     from blendp.cli.failures import explained, explaining
 
     function = name.replace("-", "_")
     with explaining():
         module = import_module(f"{package}.{function}")
+    command = explained(getattr(module, function))
+    _complete(command, f"{package} {name}".removeprefix("blendp.cli").lstrip(".").lstrip())
     alone = typer.Typer(add_completion=False, rich_markup_mode="markdown")
-    alone.command(name, epilog=module.EXAMPLES)(explained(getattr(module, function)))
+    alone.command(name, cls=PlainCommand, epilog=module.EXAMPLES)(command)
     return typer.main.get_command(alone)
+
+
+def _complete(command: Any, path: str) -> None:
+    """Let shells complete the values of this command's parameters."""
+    signature = inspect.signature(command, eval_str=True)
+    for name, parameter in signature.parameters.items():
+        for info in getattr(parameter.annotation, "__metadata__", ()):
+            info.autocompletion = completion(path, name)
+    command.__signature__ = signature  # else Typer would read the annotations anew
+    command.__annotations__ = {name: parameter.annotation for name, parameter in signature.parameters.items()}

@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
-from dataclasses import MISSING, dataclass, fields
-from functools import partial
-from typing import Annotated, Any, get_type_hints
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Argument, Option
+from typer import Argument
 
-from blendp.engines import EmbeddedLog, StagedLog
-from blendp.engines.database import bytes_of
-from blendp.engines.spark import SparkLog, SparkSettings
+from blendp.cli.panels import OPT_IN_SHARE, machine, method, privacy, reading
 from blendp.errors import ParameterError, require_choice
-from blendp.logs import Columns, open_log, open_spark_log, read_log
 from blendp.methods import Parameters
 
-privacy = partial(Option, rich_help_panel="Privacy")
-method = partial(Option, rich_help_panel="Method")
-reading = partial(Option, rich_help_panel="Reading the log")
-machine = partial(Option, rich_help_panel="Where it runs")
-output = partial(Option, rich_help_panel="Output")
+if TYPE_CHECKING:  # engines are loaded when a log is opened, not to say which options there are
+    from blendp.engines import EmbeddedLog, StagedLog
+    from blendp.engines.spark import SparkLog, SparkSettings
 
-OPT_IN_SHARE = 0.05
 ENGINES = ("embedded", "spark")
 
 
@@ -98,8 +90,8 @@ class Job:
     project: Annotated[bool, method(help="Project probabilities on the simplex.")] = Parameters.project
 
     format: Annotated[str, reading(help="auto (by file name), csv, tsv, parquet, ndjson, aol, yandex.")] = "auto"
-    user_column: Annotated[str, reading(help="Column of user ids.")] = Columns.user
-    query_column: Annotated[str, reading(help="Column of queries.")] = Columns.query
+    user_column: Annotated[str, reading(help="Column of user ids.")] = "user"
+    query_column: Annotated[str, reading(help="Column of queries.")] = "query"
     url_column: Annotated[str | None, reading(help="Column of URLs (url if none is said).")] = None
     levels: Annotated[
         int | None, reading(help="1 counts queries alone, 2 needs URLs (by the columns if none is said; NDJSON: 2).")
@@ -142,6 +134,8 @@ class Job:
 
     def open(self, progress: Callable[[int], None]) -> StagedLog | SparkLog:
         """The log, to be drawn from once."""
+        from blendp.logs import open_log, open_spark_log
+
         require_choice("engine", self.engine, ENGINES)
         refuse_spark_options(self.engine, self.master, self.spark_conf)
         if self.engine == "embedded":
@@ -153,12 +147,16 @@ class Job:
 
     def read(self, progress: Callable[[int], None]) -> EmbeddedLog:
         """The log, kept for many runs."""
+        from blendp.logs import read_log
+
         if self.engine != "embedded":
             raise ParameterError("engine", self.engine, "embedded here", "Only run and tally know spark.")
         refuse_spark_options(self.engine, self.master, self.spark_conf)
         return read_log(self.logs, format=self.format, progress=progress, **self._reading())
 
     def _reading(self) -> dict[str, Any]:
+        from blendp.logs import Columns
+
         columns = Columns(self.user_column, self.query_column, self.url_column, self.opt_in_column, self.levels)
         return {
             "columns": columns,
@@ -170,6 +168,9 @@ class Job:
 
 def spark_settings(master: str | None, memory_limit: str | None, conf: list[str] | None) -> SparkSettings:
     """Spark's settings from the command line."""
+    from blendp.engines.database import bytes_of
+    from blendp.engines.spark import SparkSettings
+
     pairs = [setting.partition("=") for setting in conf or []]
     for name, equals, _ in pairs:
         if not name or not equals:
@@ -183,29 +184,3 @@ def refuse_spark_options(engine: str, master: str | None, conf: list[str] | None
     for option, value in (("master", master), ("spark_conf", conf)):
         if value and engine != "spark":
             raise ParameterError(option, value, "left out without --engine spark", "Add --engine spark.")
-
-
-def takes_job(command: Callable[..., None]) -> Callable[..., None]:
-    """Spread the ``job`` argument of a command, a dataclass, over the command line, one option a field."""
-    own = inspect.signature(command, eval_str=True).parameters
-    kind = own["job"].annotation
-    hints = get_type_hints(kind, include_extras=True)
-    spread = [
-        inspect.Parameter(
-            field.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=inspect.Parameter.empty if field.default is MISSING else field.default,
-            annotation=hints[field.name],
-        )
-        for field in fields(kind)
-    ]
-    rest = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for name, p in own.items() if name != "job"]
-
-    def spread_command(**given: Any) -> None:
-        job = kind(**{field.name: given.pop(field.name) for field in fields(kind)})
-        command(job=job, **given)
-
-    spread_command.__signature__ = inspect.Signature([*spread, *rest])  # type: ignore[attr-defined]
-    spread_command.__annotations__ = {p.name: p.annotation for p in [*spread, *rest]}
-    spread_command.__doc__ = command.__doc__
-    return spread_command

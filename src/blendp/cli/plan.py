@@ -6,15 +6,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from blendp.cli.console import print_json, results, steps, tell_quality
-from blendp.cli.options import OPT_IN_SHARE, output, privacy
-from blendp.cli.options import method as how
+from blendp.cli.panels import OPT_IN_SHARE, output, privacy
+from blendp.cli.panels import method as how
 from blendp.errors import ParameterError, require_choice
-from blendp.evaluation.planner import HeadLaw, Target, overview
-from blendp.logs import read_log
-from blendp.logs.synthetic import NAMES, USERS
 from blendp.methods import Parameters
 from blendp.outputs import refuse_existing, whole
-from blendp.render.plan.terminal import plan_tables
 from blendp.reports import METHODS
 
 EXAMPLES = """Examples:
@@ -72,6 +68,11 @@ def plan(
     Yandex's, or of a log of yours, and then the plan is NOT PRIVATE, for the eyes of those who hold the log. Both
     methods stand side by side, over several opt-in shares.
     """
+    from blendp.evaluation.planner import HeadLaw, Target, overview
+    from blendp.logs import read_log
+    from blendp.logs.synthetic import NAMES, USERS
+    from blendp.render.plan.terminal import plan_tables
+
     require_choice("method", method, (BOTH, *METHODS))
     methods = METHODS if method == BOTH else (method,)
     common: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "size": size or None}

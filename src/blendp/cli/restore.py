@@ -9,7 +9,7 @@ from typer import Argument
 
 from blendp.cli.console import errors, results
 from blendp.cli.failures import NoSuchFileError
-from blendp.cli.options import output
+from blendp.cli.panels import output
 from blendp.cli.serve import FOLDER, DatabaseAddress, DataFolder, address, kept, note, note_act
 from blendp.wire import VerifyKey
 

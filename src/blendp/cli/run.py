@@ -5,15 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from blendp import methods
 from blendp.cli.console import errors, print_json, results, steps, tell_quality
-from blendp.cli.options import Job, method, output, takes_job
+from blendp.cli.options import Job
+from blendp.cli.panels import method, output, takes_job
 from blendp.outputs import refuse_existing
-from blendp.render.release.checks import all_cautions
-from blendp.render.release.document import release_card, rows_for_json
-from blendp.render.release.files import FILES, write_release
-from blendp.render.release.page import load_plots_meanwhile
-from blendp.render.release.terminal import records_table, summary
 
 EXAMPLES = """Examples:
 
@@ -44,9 +39,17 @@ def run(
     randomises the clients' records itself. In a deployment clients randomise on their own devices, and the log of
     all users exists nowhere.
     """
+    from blendp import methods
+    from blendp.render.release.checks import all_cautions
+    from blendp.render.release.document import release_card, rows_for_json
+    from blendp.render.release.files import FILES, write_release
+    from blendp.render.release.page import TEMPLATE
+    from blendp.render.release.terminal import records_table, summary
+    from blendp.render.templates import read_meanwhile
+
     parameters, opt_in = job.parameters(), job.who_opts_in()
     refuse_existing(out, overwrite=overwrite, own_files=FILES)
-    load_plots_meanwhile()
+    read_meanwhile(TEMPLATE)
     with steps(7) as bar:
         bar.start("opening the log")
         log = job.open(bar.rows_read)

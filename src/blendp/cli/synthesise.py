@@ -9,7 +9,6 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from typer import Argument, Option
 
 from blendp.cli.console import errors, results
-from blendp.logs.synthetic import population
 
 EXAMPLES = """Examples:
 
@@ -29,6 +28,8 @@ def synthesise(
     overwrite: Annotated[bool, Option("--overwrite", help="Replace the file if it exists.")] = False,
 ) -> None:
     """Make a log of people who do not exist, as popular and as rare as the paper's AOL and Yandex logs."""
+    from blendp.logs.synthetic import population
+
     people = population(name, users, records_per_user, seed, habits=habits)
     columns = (TextColumn("writing"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as progress:

@@ -1,4 +1,4 @@
-"""From a matplotlib figure to SVG that lives inside a page.
+"""From a matplotlib figure to SVG that lives inside a page, for plots of many lines that are files too.
 
 Text from a log never reaches matplotlib: figures are drawn with placeholders that are replaced in the finished
 drawing, so nothing is read as mathematics, measured in a font that lacks its letters, or broken into lines.
@@ -19,16 +19,7 @@ from matplotlib import rc_context, rcdefaults, rcParams
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
-COLOURS = {
-    "ink": "#1c2024",
-    "quiet": "#5c6670",
-    "line": "#dfe3e8",
-    "edge": "#9aa4ae",
-    "opt-in": "#d55e00",
-    "client": "#0072b2",
-    "truth": "#00795a",
-}
-"""The palette (after Okabe and Ito); in the page each is a CSS variable of this name, so that dark pages differ."""
+from blendp.render.drawing import COLOURS
 
 _SPACE = "http://www.w3.org/2000/svg"
 _STYLE: dict[Any, Any] = {
@@ -122,3 +113,6 @@ def _tidy(root: ElementTree.Element, name: str) -> None:
         own_id = element.attrib.pop("id", None)
         if own_id in used:
             element.set("id", f"{name}-{own_id}")
+
+
+__all__ = ["COLOURS", "DrawingTexts", "house_style", "inline_svg"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import subprocess
 import sys
 from importlib import import_module
@@ -16,6 +17,7 @@ from typer.testing import CliRunner
 
 from blendp.cli import failures
 from blendp.cli.app import app
+from blendp.cli.choices import CHOICES
 from blendp.cli.lazy_group import LazyGroup
 from blendp.cli.table import COMMANDS, GROUPS, RENAMED
 
@@ -100,6 +102,49 @@ def test_completion_knows_commands_groups_and_options() -> None:
     assert complete("blendp campaign ") == list(GROUPS["campaign"].commands)
     assert "--opt-in-column" in complete("blendp run --opt")
     assert "--preview" in complete("blendp campaign publish --")
+
+
+def test_completion_knows_values() -> None:
+    assert complete("blendp run x --engine ") == ["embedded", "spark"]
+    assert complete("blendp run x --method p") == ["published"]
+    assert complete("blendp survey run x --method c") == ["cbps", "cbp"]
+    assert complete("blendp synthesise ") == ["aol", "yandex"]
+    assert complete("blendp client consent ") == ["off", "local", "opt-in"]
+    assert complete("blendp run log") == []  # the shell itself knows files
+
+
+_TERMS = "--title t --organisation o --purpose p --contact c@c --opt-in-until +7d --reports-until +21d --token-file T"
+_CALLS = {
+    "learn": "survey run T --answers-from-data",
+    "like": f"campaign create x {_TERMS}",
+    "missing": "survey run T --answers-from-data",
+    "plan": "plan",
+    "survey run": "survey run T --answers-from-data",
+}
+"""How to call a command so that it is the value that it refuses; T is a table."""
+
+
+@pytest.mark.parametrize("place", CHOICES)
+def test_values_that_are_completed_are_those_that_a_command_takes(place: str, tmp_path: Path) -> None:
+    *path, parameter = place.split()
+    (tmp_path / "t.csv").write_text("user,query,a\n1,2,3\n")
+    if parameter == "name":
+        call = [*path, "nonsense", *(["--out", str(tmp_path / "o.csv")] if path == ["synthesise"] else [])]
+    else:
+        name = " ".join(path) or "run"
+        call = _CALLS.get(parameter, _CALLS.get(name, f"{name} T")).replace(" T", f" {tmp_path / 't.csv'}").split()
+        call += [f"--{parameter.replace('_', '-')}", "nonsense"]
+    done = CliRunner().invoke(app, call, env={"COLUMNS": "300"})
+    assert done.exit_code == 2
+    if parameter not in ("levels", "opt_in_records"):  # which tell a number from a word in other ways
+        assert f"one of {', '.join(CHOICES[place])}. " in done.stderr
+
+
+def test_pages_speak_of_no_python_types() -> None:
+    for arguments in (["--help"], *([*home.split(".")[2:], name, "--help"] for home, name in LINES)):
+        page = CliRunner().invoke(app, arguments, env={"COLUMNS": "200"}).stdout
+        assert "Usage" in page
+        assert not re.search(r"<(bool|str|int|float|path|file|list)|list\[|np\.", page), arguments
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -13,7 +13,7 @@ from typer import Argument
 
 from blendp.cli.campaign.options import AsJson, CollectorOptions, say
 from blendp.cli.console import print_json, results
-from blendp.cli.options import output, takes_job
+from blendp.cli.panels import output, takes_job
 from blendp.errors import ParameterError
 from blendp.outputs import refuse_existing, whole
 from blendp.render.tables import write_table

@@ -12,7 +12,7 @@ from typer import Argument
 from blendp.cli.campaign.forecast import LIKE, Like, warn_of_forecast
 from blendp.cli.campaign.options import AsJson, CollectorOptions, say, warn
 from blendp.cli.console import print_json
-from blendp.cli.options import method, privacy, takes_job
+from blendp.cli.panels import method, privacy, takes_job
 from blendp.errors import ParameterError, require_choice
 from blendp.logs.synthetic import NAMES
 from blendp.render.plan.forecast import error_words, forecast_words

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from blendp.cli.campaign.options import CampaignName, CollectorOptions, Yes, agreed, require_answer, say
-from blendp.cli.options import takes_job
+from blendp.cli.panels import takes_job
 
 EXAMPLES = """Examples:
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 from blendp.cli.campaign.options import CampaignName, CollectorOptions, say
-from blendp.cli.options import output, privacy, takes_job
+from blendp.cli.panels import output, privacy, takes_job
 from blendp.cli.serve import note
 from blendp.errors import require_count
 from blendp.outputs import refuse_existing, whole

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from blendp.cli.campaign.documents import Documents, trusted_keys
 from blendp.cli.campaign.options import CampaignName, CollectorOptions, collector, say, warn
-from blendp.cli.options import output, takes_job
+from blendp.cli.panels import output, takes_job
 from blendp.headlist import HeadList
 from blendp.outputs import refuse_existing, whole
 from blendp.render.release.checks import all_cautions

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from blendp.cli.console import errors
-from blendp.cli.options import method
+from blendp.cli.panels import method
 from blendp.logs.synthetic import NAMES
 from blendp.render.plan.forecast import forecast_caution
 from blendp.wire.forecast import ListForecast

@@ -14,7 +14,7 @@ from typer import Argument, Option
 
 from blendp.cli.console import errors, results
 from blendp.cli.failures import NoSuchFileError
-from blendp.cli.options import output
+from blendp.cli.panels import output
 from blendp.errors import ParameterError
 from blendp.render.text import visible
 from blendp.service.operator_client import DEFAULT_SERVER, OperatorClient

@@ -7,7 +7,7 @@ from typing import Annotated
 from blendp.cli.campaign.forecast import LIKE, Like, warn_of_forecast
 from blendp.cli.campaign.options import AsJson, CampaignName, CollectorOptions, Yes, agreed, require_answer, say, warn
 from blendp.cli.console import print_json
-from blendp.cli.options import output, takes_job
+from blendp.cli.panels import output, takes_job
 from blendp.cli.serve import note
 from blendp.render.plan.forecast import forecast_words
 from blendp.render.text import counted

@@ -12,7 +12,7 @@ from rich.text import Text
 from blendp.cli.campaign.forecast import LIKE, Like
 from blendp.cli.campaign.options import AsJson, CampaignName, CollectorOptions
 from blendp.cli.console import print_json, results
-from blendp.cli.options import takes_job
+from blendp.cli.panels import takes_job
 from blendp.privacy import Budget
 from blendp.render.plan.forecast import forecast_words, is_risky
 from blendp.render.text import counted, visible

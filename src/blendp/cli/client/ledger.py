@@ -9,7 +9,7 @@ from rich.table import Table
 from blendp.cli.client.options import FOLDER, AsJson, DeviceFolder, opened
 from blendp.cli.client.sentences import amount_words, plain, remaining_plain, remaining_sentence, tell
 from blendp.cli.console import print_json, results
-from blendp.cli.options import privacy
+from blendp.cli.panels import privacy
 from blendp.client import Ledger
 from blendp.client.ledger import PERIOD_DAYS
 from blendp.errors import ParameterError

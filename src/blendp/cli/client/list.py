@@ -10,7 +10,7 @@ from rich.text import Text
 from blendp.cli.client.options import AsJson, DeviceOptions
 from blendp.cli.client.sentences import tell
 from blendp.cli.console import print_json, results
-from blendp.cli.options import takes_job
+from blendp.cli.panels import takes_job
 from blendp.client import Listing, Participation
 from blendp.render.text import visible
 

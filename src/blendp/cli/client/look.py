@@ -9,7 +9,7 @@ from typing import Any
 from blendp.cli.client.options import AsJson, CampaignName, DeviceOptions
 from blendp.cli.client.sentences import amount_words, plain, print_pairs, remaining_plain, tell
 from blendp.cli.console import print_json
-from blendp.cli.options import takes_job
+from blendp.cli.panels import takes_job
 from blendp.client import Campaign, Device, Ledger, Odds, Offer, RefusedError, exact_odds, promised_odds
 from blendp.client.explanation import opt_in_sentence, records_asked
 from blendp.client.ledger import Amount

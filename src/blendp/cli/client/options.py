@@ -12,7 +12,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from blendp.cli.options import output
+from blendp.cli.panels import output
 from blendp.client import Collector, Device, Http, Policy
 from blendp.errors import ParameterError
 from blendp.wire import VerifyKey

@@ -7,7 +7,7 @@ from typing import Annotated
 from typer import Argument
 
 from blendp.cli.campaign.options import CollectorOptions, say
-from blendp.cli.options import takes_job
+from blendp.cli.panels import takes_job
 
 EXAMPLES = """Examples:
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from blendp.cli.campaign.options import AsJson, CollectorOptions, say, warn
 from blendp.cli.console import print_json
-from blendp.cli.options import takes_job
+from blendp.cli.panels import takes_job
 
 EXAMPLES = """Examples:
 

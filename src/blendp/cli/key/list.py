@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from blendp.cli.console import print_json, results
-from blendp.cli.options import output
+from blendp.cli.panels import output
 from blendp.cli.serve import FOLDER, DatabaseAddress, DataFolder, opened, stored
 
 EXAMPLES = """Examples:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Annotated
 
-from blendp.cli.options import privacy
+from blendp.cli.panels import privacy
 from blendp.cli.serve import FOLDER, DatabaseAddress, DataFolder, note, opened, stored
 
 EXAMPLES = """Examples:

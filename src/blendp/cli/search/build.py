@@ -8,7 +8,7 @@ from typing import Annotated
 from typer import Argument
 
 from blendp.cli.console import errors, print_json, results
-from blendp.cli.options import output, privacy
+from blendp.cli.panels import output, privacy
 from blendp.errors import ParameterError
 from blendp.outputs import refuse_existing, whole
 from blendp.render.release.files import DOCUMENT

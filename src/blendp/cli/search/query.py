@@ -10,7 +10,7 @@ from typer import Argument
 
 from blendp.cli.console import print_json, results
 from blendp.cli.failures import NoSuchFileError
-from blendp.cli.options import output
+from blendp.cli.panels import output
 from blendp.render.search_results import results_table
 from blendp.search import SearchIndex
 from blendp.wire.search_index import MAX_INDEX_BYTES

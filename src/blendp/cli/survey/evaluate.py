@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from blendp.cli.console import print_json, results, steps
-from blendp.cli.options import output, takes_job
+from blendp.cli.panels import output, takes_job
 from blendp.cli.survey.options import ALL, SurveyJobs
 from blendp.errors import require_choice, require_count
 from blendp.evaluation.surveys import evaluate_survey
@@ -56,7 +56,7 @@ def evaluate(
         ]
         view = Trials(answers.questionnaire, tuple(answers.frequencies()), answers.people, tuple(done), seed)
         if out is not None:
-            from blendp.render.survey.page import render_trials  # matplotlib takes a second to load
+            from blendp.render.survey.page import render_trials
 
             bar.start("drawing the page")
             with whole(out, overwrite=overwrite, own_files=(PAGE,)) as folder:

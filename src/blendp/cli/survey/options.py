@@ -10,7 +10,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from blendp.answers import Answers, Questionnaire
-from blendp.cli.options import OPT_IN_SHARE, method, privacy
+from blendp.cli.panels import OPT_IN_SHARE, method, privacy
 from blendp.errors import LogError, ParameterError, require_count, require_number
 from blendp.logs import read_answers
 from blendp.randomness import Random

@@ -10,7 +10,7 @@ from typer import Argument
 
 from blendp.answers import MAX_ATTRIBUTES, MAX_VALUES, Answers
 from blendp.cli.console import print_json, results, steps
-from blendp.cli.options import method, output, takes_job
+from blendp.cli.panels import method, output, takes_job
 from blendp.cli.survey.options import ALL, SurveyOptions
 from blendp.errors import ParameterError, require_choice, require_count, require_number
 from blendp.evaluation.surveys import plan_survey
@@ -145,7 +145,7 @@ def plan(
         given = "assumed" if job.data is None else "none" if model is None else "given"
         view = PlanView(planned, description, given, answers.inferred)
         if out is not None:
-            from blendp.render.survey.page import render_survey_plan  # matplotlib takes a second to load
+            from blendp.render.survey.page import render_survey_plan
 
             bar.start("drawing the page")
             with whole(out, overwrite=overwrite, own_files=(PAGE,)) as folder:

@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import Annotated
 
 from blendp.cli.console import errors, print_json, results, steps
-from blendp.cli.options import output, takes_job
+from blendp.cli.panels import output, takes_job
 from blendp.cli.survey.options import SurveyJob, reading
 from blendp.errors import ParameterError, require_choice
 from blendp.outputs import refuse_existing
 from blendp.randomness import ReleaseRandom
-from blendp.render.release.page import load_plots_meanwhile
 from blendp.render.survey.files import SURVEY_FILES, frequency_rows, survey_card, write_survey
 from blendp.render.survey.terminal import frequency_table, survey_summary
 from blendp.render.text import visible
@@ -54,7 +53,6 @@ def run(
     _require_answers_known(job.questionnaire, answers_from_data)
     (parameters,), opt_in = job.parameters(), job.who_opts_in()
     refuse_existing(out, overwrite=overwrite, own_files=SURVEY_FILES)
-    load_plots_meanwhile()
     with steps(8) as bar:
         bar.start("reading the answers")
         answers = job.read(job.data)

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from blendp.cli.console import print_json, results
-from blendp.cli.options import output
+from blendp.cli.panels import output
 from blendp.cli.serve import FOLDER, DatabaseAddress, DataFolder, opened, stored
 from blendp.render.text import visible
 

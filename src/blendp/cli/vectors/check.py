@@ -11,7 +11,7 @@ import typer
 
 from blendp.cli import REFUSED
 from blendp.cli.console import errors, print_json, results
-from blendp.cli.options import output
+from blendp.cli.panels import output
 from blendp.cli.vectors.folder import VectorFolder, files_of
 from blendp.conformance.check import FAILED, PASSED, UNSUPPORTED, Finding, findings, started
 from blendp.conformance.vectors import VectorFile

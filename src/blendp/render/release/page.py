@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from importlib import import_module
-from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -15,9 +13,11 @@ from numpy.typing import NDArray
 from blendp.errors import ParameterError
 from blendp.methods import Outcome, Simulation
 from blendp.methods.outcome import Row
-from blendp.render import text
+from blendp.render import plots, text
 from blendp.render.release.checks import alarms
 from blendp.render.templates import fill
+
+TEMPLATE = "release/page.html.j2"
 
 TOP = 20
 """How many records or queries a plot shows."""
@@ -110,7 +110,7 @@ def render_release(outcome: Outcome, *, title: str, truth: KnownTruth | None = N
             (name, _plain(name, value), _MEANING.get(name, "")) for name, value in outcome.parameters.to_dict().items()
         ],
     }
-    return fill("release/page.html.j2", page)
+    return fill(TEMPLATE, page)
 
 
 def _warning(outcome: Outcome, truth: KnownTruth | None) -> str | None:
@@ -163,14 +163,7 @@ def _agreement(outcome: Outcome, digits: int) -> dict[str, Any] | None:
     return {"statement": check.statement, "flagged": flagged, "liars": liars}
 
 
-def load_plots_meanwhile() -> None:
-    """Load what plots need while the caller waits for something else, such as the database."""
-    Thread(target=import_module, args=("blendp.render.plots",)).start()
-
-
 def _plots(outcome: Outcome, listed: Sequence[Row], truth: KnownTruth | None, digits: int) -> dict[str, Any]:
-    from blendp.render import plots  # matplotlib takes a second to load, and most commands draw nothing
-
     head_list = outcome.head_list
     nowhere = np.full(head_list.cells, np.nan)
 

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from blendp.evaluation.metrics import TrueHead
 from blendp.headlist import HeadList
 from blendp.methods import Outcome, Simulation
 from blendp.render.release.checks import all_cautions
-from blendp.render.tally.files import ClientRow
 from blendp.render.text import UNKNOWN, decimals, percent, visible
+
+if TYPE_CHECKING:
+    from blendp.evaluation.metrics import TrueHead
+    from blendp.render.tally.files import ClientRow
 
 
 def summary(outcome: Outcome) -> RenderableType:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blendp.render import text
+from blendp.render.survey import plots
 from blendp.render.survey import text as survey_text
 from blendp.render.survey.text import PlanView, Trials, about, group_lines, loss, points
 from blendp.render.templates import fill
@@ -67,8 +68,6 @@ def render_survey(outcome: SurveyOutcome, *, title: str) -> str:
 
 def render_survey_plan(view: PlanView) -> str:
     """The page of a plan."""
-    from blendp.render.survey import plots  # matplotlib takes a second to load
-
     plan, best = view.plan, view.plan.best
     errors = [
         plots.BarRow(
@@ -101,8 +100,6 @@ def render_survey_plan(view: PlanView) -> str:
 
 def render_trials(view: Trials) -> str:
     """The page of an evaluation."""
-    from blendp.render.survey import plots  # matplotlib takes a second to load
-
     best = view.best
     errors = [
         plots.BarRow(
@@ -145,8 +142,6 @@ def _shared(page: str, title: str) -> dict[str, Any]:
 
 def _frequencies(outcome: SurveyOutcome, truth: Sequence[NDArray[np.float64]] | None) -> dict[str, Any]:
     """The plots and the table."""
-    from blendp.render.survey import plots  # matplotlib takes a second to load
-
     rows = outcome.rows()
     digits = text.decimals([row.std_error for row in rows], [row.frequency for row in rows])
     true = None if truth is None else np.concatenate(truth).tolist()
@@ -172,8 +167,6 @@ def _losses(
     names: Sequence[str], model: Sequence[float], data: Sequence[float | None] | None, promise: float
 ) -> dict[str, Any]:
     """The plot of what reports tell about each attribute, the largest first if there are many."""
-    from blendp.render.survey import plots  # matplotlib takes a second to load
-
     order = list(range(len(names)))
     if len(order) > MAX_LOSSES:
         losses = [max(model[i], (data[i] or 0.0) if data is not None else 0.0) for i in order]

@@ -8,11 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from markupsafe import Markup
-from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import NDArray
 
-from blendp.render.plots import MIDDLE, ROW, Mark, dot_plot, name_rows, row_axes, scale
-from blendp.render.svg import COLOURS, DrawingTexts, house_style, inline_svg
+from blendp.render.plots import MIDDLE, ROW, Mark, dot_plot, name_rows, row_drawing, scale
 from blendp.render.text import decimals, label
 from blendp.survey import SurveyOutcome
 
@@ -90,22 +88,18 @@ def bar_plot(
 ) -> Markup:
     """Bars by name, with a dashed line at the promise."""
     max_value = max([value for row in rows for _, value in row.bars] + [row.mark or 0.0 for row in rows])
-    with house_style():
-        figure, axes = row_axes(len(rows))
-        room = 1.06 if line is None else _ROOM  # so that numbers stand beside the line, not on it
-        axes.set_xlim(0, room * max(max_value, line or 0.0) or 1.0)
-        axes.xaxis.set_major_locator(MaxNLocator(5))
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: tick(x)))
-        for index, row in enumerate(rows):
-            height = 12 / len(row.bars) if len(row.bars) > 1 else 9
-            for number, (colour, value) in enumerate(row.bars):
-                y = index * ROW + MIDDLE + (number + 0.5) * height - 4
-                axes.barh(y, value, height=height - 0.5, color=COLOURS[colour], linewidth=0, zorder=3)
-            if row.mark is not None:
-                top = index * ROW + MIDDLE - 5
-                axes.plot([row.mark] * 2, [top, top + 14], color=COLOURS["opt-in"], linewidth=2, zorder=4)
-        if line is not None:
-            axes.axvline(line, color=COLOURS["ink"], linewidth=1.4, dashes=(4, 3), zorder=5)
-        texts, tips = name_rows(axes, [(row.name, None) for row in rows], [row.value for row in rows])
-        heads = "; ".join(f"{label(row.name, None, 30)}: {row.value}" for row in rows[:3])
-        return inline_svg(figure, DrawingTexts(name, title, f"{remark} First {heads}.", texts, tips))
+    room = 1.06 if line is None else _ROOM  # so that numbers stand beside the line, not on it
+    drawing, axis = row_drawing(len(rows), 0, room * max(max_value, line or 0.0) or 1.0, tick)
+    for index, row in enumerate(rows):
+        height = 12 / len(row.bars) if len(row.bars) > 1 else 9
+        for number, (colour, value) in enumerate(row.bars):
+            y = index * ROW + MIDDLE + (number + 0.5) * height - 4
+            drawing.bar(axis.start, axis.at(value), y, height - 0.5, colour)
+        if row.mark is not None:
+            x, top = axis.at(row.mark), index * ROW + MIDDLE - 5
+            drawing.line([(x, top), (x, top + 14)], "opt-in", 2)
+    if line is not None:
+        drawing.line([(axis.at(line), 0), (axis.at(line), len(rows) * ROW)], "ink", 1.4, dashes="6 4")
+    name_rows(drawing, [(row.name, None) for row in rows], [row.value for row in rows])
+    heads = "; ".join(f"{label(row.name, None, 30)}: {row.value}" for row in rows[:3])
+    return drawing.svg(name, title, f"{remark} First {heads}.")
