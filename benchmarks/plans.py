@@ -88,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     cases = [(mean, habits, epsilon) for mean in MEANS for habits in (True, False) for epsilon in EPSILONS]
     for mean, habits, epsilon in track(cases, description="cases", console=Console(stderr=True)):
         people = Population("aol", users, mean, habits=habits)
-        parameters = Parameters(epsilon=epsilon, opt_in_records="many")
+        parameters = Parameters(epsilon=epsilon, delta=1e-5, opt_in_records="many")
         measured = compare(people, options.opt_in, parameters, runs, options.seed)
         cells = [
             text

@@ -66,7 +66,9 @@ def main() -> None:
             for cap in (None, 3.0):
                 gains, stated, flagged = [], [], 0
                 for run in range(options.repeat):
-                    parameters = Parameters(epsilon=epsilon, influence_cap=cap, randomiser="split", opt_in_records=1)
+                    parameters = Parameters(
+                        epsilon=epsilon, delta=1e-5, influence_cap=cap, randomiser="split", opt_in_records=1
+                    )
                     outcomes = []
                     for liars in (0.0, share):
                         random = SimulationRandom(1_000 * options.seed + run)

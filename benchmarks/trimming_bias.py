@@ -28,7 +28,7 @@ def main() -> None:
     print(f"{'opt-in':>6} {'candidates':>10}  quarter  {'truth':>8} {'estimate':>8} {'bias':>6} {'weight':>6} held")
     for share in (0.05, 0.10):
         trials = evaluate(
-            log, Parameters(method="published"), opt_in=share, repeat=options.repeat, seed=options.seed
+            log, Parameters(method="published", delta=1e-5), opt_in=share, repeat=options.repeat, seed=options.seed
         ).trials
         candidates = np.mean([trial.outcome.candidates for trial in trials])
         for quarter in range(4):

@@ -5,7 +5,7 @@ A guided tour::
     import blendp
 
     log = blendp.open_log("log.csv")                                # or blendp.log_of_table(arrow_table)
-    release = blendp.run(log, blendp.Parameters(epsilon=4, delta=1e-5), opt_in=0.05)
+    release = blendp.run(log, blendp.Parameters(epsilon=4), opt_in=0.05)
     print(release)                                                  # release.records(), release.trends(), ...
     blendp.write_release(release, "release")                        # the files that `blendp run` writes
 

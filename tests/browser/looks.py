@@ -19,6 +19,12 @@ _MISPLACED = """() => [...document.querySelectorAll(".plot")].flatMap(plot => {
     return [...clipped, ...touching].map(([text]) => text);
 })"""
 
+_SMALL = """() => [...document.querySelectorAll(".plot")].flatMap(plot => {
+    const scale = plot.getBoundingClientRect().width / plot.viewBox.baseVal.width;
+    return [...plot.querySelectorAll("text")]
+        .filter(text => parseFloat(getComputedStyle(text).fontSize) * scale < 10.5).map(text => text.textContent);
+})"""
+
 
 def beyond_the_edge(page: Page) -> list[str]:
     """Elements that reach out of the window and cannot be scrolled to."""
@@ -29,4 +35,10 @@ def beyond_the_edge(page: Page) -> list[str]:
 def misplaced_labels(page: Page) -> list[str]:
     """Texts of plots that are clipped, or lie upon each other."""
     labels: list[str] = page.evaluate(_MISPLACED)
+    return labels
+
+
+def small_labels(page: Page) -> list[str]:
+    """Texts of plots that are smaller than people read, on a phone too."""
+    labels: list[str] = page.evaluate(_SMALL)
     return labels

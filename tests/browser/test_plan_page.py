@@ -10,7 +10,7 @@ from blendp.evaluation.planner import HeadLaw, Target, overview
 from blendp.methods import Parameters
 from blendp.render.plan.page import render_plan
 from blendp.render.plan.text import NOT_PRIVATE
-from tests.browser.looks import misplaced_labels
+from tests.browser.looks import misplaced_labels, small_labels
 
 pytestmark = pytest.mark.browser
 
@@ -52,13 +52,14 @@ def test_everything_is_there_and_visible(page: Page) -> None:
     for plot in plots.all():
         expect(plot).to_be_visible()
         assert plot.get_attribute("aria-describedby")
-    assert page.locator("script").count() == 0
+    assert page.locator("script").count() == 1
     assert page.locator(".numbers .here th").text_content() == "5 %"
 
 
 def test_nothing_overflows_and_labels_stay_apart(page: Page) -> None:
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     assert misplaced_labels(page) == []
+    assert small_labels(page) == []
 
 
 def test_an_empty_list_has_a_page_too() -> None:

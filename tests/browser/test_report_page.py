@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from blendp.methods import Simulation
 from blendp.render.release.page import TOP, TRUE_VALUES, render_release
-from tests.browser.looks import beyond_the_edge, misplaced_labels
+from tests.browser.looks import beyond_the_edge, misplaced_labels, small_labels
 from tests.unit.render.samples import HOSTILE, make_outcome, plain_records
 
 pytestmark = pytest.mark.browser
@@ -43,9 +43,9 @@ def page(request: pytest.FixtureRequest, browser: Browser, address: str, events:
     page.close()
 
 
-def test_page_asks_for_nothing_and_runs_nothing(page: Page, address: str, events: list[str]) -> None:
+def test_page_asks_for_nothing_and_runs_its_own_script_alone(page: Page, address: str, events: list[str]) -> None:
     assert [event for event in events if event != "request: data:,"] == [f"request: {address}"]
-    assert page.locator("script").count() == 0
+    assert page.locator("script").count() == 1
     expect(page.locator("h1")).to_have_text("A <b>bold</b> title")
     records = page.get_by_role("region").first
     assert records.get_by_text("<script>alert('ran')</script>", exact=True).count() == 2
@@ -69,6 +69,7 @@ def test_headings_rows_and_plots_are_visible(page: Page) -> None:
     for heading in ("Top records", "Top queries", "Estimate and truth", "The promise", "Parameters"):
         expect(page.get_by_role("heading", name=heading, exact=True)).to_be_visible()
     expect(page.get_by_role("note")).to_have_text(TRUE_VALUES)
+    assert small_labels(page) == []
     plots = page.get_by_role("img")
     assert plots.count() == 4
     for plot in plots.all():

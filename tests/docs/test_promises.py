@@ -74,7 +74,7 @@ def test_clients_are_promised_delta_0_only_where_that_is_so(randomiser: str) -> 
     spends = False
     if not parameters.reports_split:
         tight = randomiser == "two-stage-tight"
-        two_stage = TwoStage(Budget(4.0, 0.0 if tight else parameters.delta), np.array([40, 40, 1]), 0.85, tight)
+        two_stage = TwoStage(Budget(4.0, 0.0 if tight else parameters.budget.delta), np.array([40, 40, 1]), 0.85, tight)
         spends = two_stage.budget.delta > 0
         assert (two_stage.loss() > 4.0) == spends
         assert two_stage.delta_at(4.0) <= two_stage.budget.delta / 2

@@ -19,7 +19,7 @@ def log() -> EmbeddedLog:
 
 @pytest.fixture(scope="module")
 def done(log: EmbeddedLog) -> Evaluation:
-    return evaluate(log, Parameters(method="published"), opt_in=0.05, repeat=30, seed=9)
+    return evaluate(log, Parameters(method="published", delta=1e-5), opt_in=0.05, repeat=30, seed=9)
 
 
 def test_the_groups_have_the_published_sizes(done: Evaluation) -> None:
@@ -37,7 +37,7 @@ def test_a_list_of_50_is_reached_with_its_mass(done: Evaluation) -> None:
 
 
 def test_a_list_of_50_is_not_reached_with_4_percent(log: EmbeddedLog) -> None:
-    fewer = evaluate(log, Parameters(method="published"), opt_in=0.04, repeat=10, seed=9).to_dict()
+    fewer = evaluate(log, Parameters(method="published", delta=1e-5), opt_in=0.04, repeat=10, seed=9).to_dict()
     assert fewer["head_list_records"] < 47
 
 
@@ -75,7 +75,9 @@ def test_estimates_are_centred_and_their_intervals_hold(done: Evaluation) -> Non
 
 def test_the_conference_variances_are_negative_at_this_size(log: EmbeddedLog) -> None:
     outcome = (
-        evaluate(log, Parameters(method="published", variance="conference"), opt_in=0.05, seed=9).trials[0].outcome
+        evaluate(log, Parameters(method="published", variance="conference", delta=1e-5), opt_in=0.05, seed=9)
+        .trials[0]
+        .outcome
     )
     real = outcome.head_list.cells_per_query[outcome.head_list.query_of_cell] > 1
     assert (outcome.client.cells.variance[real] < 0).all()

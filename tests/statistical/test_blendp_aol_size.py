@@ -60,7 +60,7 @@ def scores_of(done: Evaluation) -> dict[str, Scores]:
 
 def test_intervals_hold_and_estimates_are_centred(log: EmbeddedLog) -> None:
     """The lowest quarter is 240 records only, so its limits are wider."""
-    done = evaluate(log, Parameters(), opt_in=0.05, repeat=RUNS, seed=2718)
+    done = evaluate(log, Parameters(delta=1e-5), opt_in=0.05, repeat=RUNS, seed=2718)
     scores = scores_of(done)
     assert scores["records"].fine(0.93, 0.975, 0.2), scores["records"].covers.mean()
     assert scores["lowest"].fine(0.91, 0.99, 0.3), scores["lowest"].covers.mean()
@@ -81,7 +81,7 @@ def test_intervals_hold_and_estimates_are_centred(log: EmbeddedLog) -> None:
 
 def test_they_hold_for_what_just_passed_the_threshold(log: EmbeddedLog) -> None:
     """Nothing is trimmed: the lowest quarter of the list passed because of its noise as often as not."""
-    scores = scores_of(evaluate(log, Parameters(size=None), opt_in=0.05, repeat=RUNS, seed=1618))
+    scores = scores_of(evaluate(log, Parameters(delta=1e-5, size=None), opt_in=0.05, repeat=RUNS, seed=1618))
     assert scores["records"].fine(0.93, 0.975, 0.2), scores["records"].covers.mean()
     assert scores["lowest"].fine(0.92, 0.985, 0.25), scores["lowest"].covers.mean()
     assert scores["queries"].fine(0.93, 0.985, 0.35), scores["queries"].covers.mean()
@@ -89,7 +89,9 @@ def test_they_hold_for_what_just_passed_the_threshold(log: EmbeddedLog) -> None:
 
 def test_without_the_prior_they_do_not_hold_there(log: EmbeddedLog) -> None:
     """Power: the raw numbers of what just passed are too large, and the clients alone do not make up for it."""
-    scores = scores_of(evaluate(log, Parameters(size=None, prior="none"), opt_in=0.05, repeat=FEW, seed=1618))
+    scores = scores_of(
+        evaluate(log, Parameters(delta=1e-5, size=None, prior="none"), opt_in=0.05, repeat=FEW, seed=1618)
+    )
     assert scores["records"].covers.mean() < 0.92
     assert scores["lowest"].covers.mean() < 0.92
     assert scores["lowest"].z.mean() > 0.5
@@ -101,7 +103,9 @@ def test_it_beats_the_published_method(
 ) -> None:
     """Ratios of the mean L1, of the records that pass, and of 1 - NDCG on the list."""
     ours, theirs = (
-        evaluate(log, Parameters(epsilon=epsilon, method=method), opt_in=0.05, repeat=FEW, seed=99).to_dict()
+        evaluate(
+            log, Parameters(epsilon=epsilon, delta=1e-5, method=method), opt_in=0.05, repeat=FEW, seed=99
+        ).to_dict()
         for method in ("blendp", "published")
     )
     assert ours["l1"] < l1 * theirs["l1"]

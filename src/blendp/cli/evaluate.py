@@ -12,7 +12,7 @@ from blendp.errors import ParameterError
 EXAMPLES = """Examples:
 
 - `blendp evaluate log.csv --epsilon 4 --size 50 --repeat 20`
-- `blendp evaluate log.parquet --opt-in 0.03 --delta 1e-7 --size 500 --repeat 5 --json`
+- `blendp evaluate log.parquet --opt-in 0.03 --size 500 --repeat 5 --json`
 - `blendp evaluate log.parquet --size 0 --opt-in-records many --search`
 """
 

@@ -30,9 +30,9 @@ class Job:
     ] = None
     opt_in_column: Annotated[str | None, privacy(help="Column that says who opts in.")] = None
     epsilon: Annotated[float, privacy(help="Privacy loss promised to every person.")] = Parameters.epsilon
-    delta: Annotated[float, privacy(help="By how much a probability may exceed that; far below 1/users.")] = (
-        Parameters.delta
-    )
+    delta: Annotated[
+        float | None, privacy(help="By how much a probability may exceed that (below 1/(10 people) if none is said).")
+    ] = Parameters.delta
 
     method: Annotated[str, method(help="blendp, or published: BLENDER with its errata mended.")] = Parameters.method
     size: Annotated[int, method(help="M: records in the final list; 0 keeps all.")] = Parameters.size or 0

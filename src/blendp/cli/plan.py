@@ -16,8 +16,8 @@ from blendp.reports import METHODS
 EXAMPLES = """Examples:
 
 - `blendp plan`
-- `blendp plan --users 2000000 --opt-in 0.02 --epsilon 2 --delta 1e-8 --size 100`
-- `blendp plan --like yandex --delta 1e-7 --size 500 --target-l1 0.1 --out plan`
+- `blendp plan --users 2000000 --opt-in 0.02 --epsilon 2 --size 100`
+- `blendp plan --like yandex --size 500 --target-l1 0.1 --out plan`
 - `blendp plan --records-per-person 20 --target-size 200 --size 0`
 - `blendp plan --records-per-person 20 --objective long-list --no-habits`
 - `blendp plan --like log.csv --method blendp --target-size 50 --json`
@@ -36,9 +36,9 @@ def plan(
     ] = "aol",
     opt_in: Annotated[float, privacy(help="Share of the people who opt in.")] = OPT_IN_SHARE,
     epsilon: Annotated[float, privacy(help="Privacy loss promised to every person.")] = Parameters.epsilon,
-    delta: Annotated[float, privacy(help="By how much a probability may exceed that; far below 1/users.")] = (
-        Parameters.delta
-    ),
+    delta: Annotated[
+        float | None, privacy(help="By how much a probability may exceed that (below 1/(10 people) if none is said).")
+    ] = Parameters.delta,
     records_per_person: Annotated[
         float | None, how(help="Mean number of records a person has: 1 if none is said, or the log's own.")
     ] = Parameters.records_per_person,

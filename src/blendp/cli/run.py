@@ -12,7 +12,7 @@ from blendp.outputs import refuse_existing
 
 EXAMPLES = """Examples:
 
-- `blendp run log.csv --opt-in 0.05 --epsilon 4 --delta 1e-5 --size 50 --out release`
+- `blendp run log.csv --opt-in 0.05 --epsilon 4 --size 50 --out release`
 - `blendp run user-ct-test-collection-*.txt.gz --format aol --out aol`
 - `blendp run staff.parquet --opt-in-column is_staff --json`
 - `blendp run 's3a://logs/2026-11/*.parquet' --engine spark --master spark://host:7077`

@@ -185,16 +185,16 @@ def plan_survey(
     if not 0 <= trusting < people:
         raise ParameterError("opt_in", opt_in, "a share of at least 0 and below 1", "Leave somebody to be a client.")
     truth = answers.frequencies()
-    tables: dict[tuple[float, float, str], NoisyTables] = {}
+    tables: dict[tuple[Budget, str], NoisyTables] = {}
     planned, alone = [], None
-    for parameters in methods:
+    for parameters in (method.fitted(people) for method in methods):
         progress(f"planning {parameters.method}")
         kind = parameters.tables(answers.sizes, trusting, model)
-        key = (parameters.epsilon, parameters.delta, kind)
+        key = (parameters.budget, kind)
         if trusting and key not in tables:
             random = SimulationRandom(seed)
             drawn = answers.take(random.generator.integers(0, answers.people, trusting))
-            tables[key] = NoisyTables.draw(drawn, Budget(parameters.epsilon, parameters.delta), random, kind)
+            tables[key] = NoisyTables.draw(drawn, parameters.budget, random, kind)
         noisy = tables.get(key)
         law, _ = law_for(parameters, answers.sizes, model, noisy)
         survey_design = design(
@@ -230,6 +230,7 @@ def evaluate_survey(
 ) -> SurveyTrial:
     """Carry out a survey several times and compare it with these people's own frequencies."""
     require_count("runs", runs, min_value=1, remedy="Run it at least once.")
+    parameters = parameters.fitted(answers.people)
     truth = answers.frequencies()
     flat, random = np.concatenate(truth), SimulationRandom(seed)
     weights = np.concatenate([np.full(size, 1 / size / len(answers.sizes)) for size in answers.sizes])

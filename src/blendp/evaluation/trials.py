@@ -59,7 +59,7 @@ class Evaluation:
             "private": False,
             "method": self.parameters.method,
             "epsilon": self.parameters.epsilon,
-            "delta": self.parameters.delta,
+            "delta": self.parameters.budget.delta,
             **means,
             "std_error": errors,
             "repeat": len(runs),
@@ -97,7 +97,8 @@ def evaluate(
         if progress is not None:
             progress(f"run {run + 1} of {repeat}")
         trials.append(_trial(log, truth, parameters, opt_in, random.spawn()))
-    return Evaluation(parameters, opt_in if isinstance(opt_in, float) else None, seed, tuple(trials))
+    fitted = parameters.fitted(trials[0].outcome.groups.people)
+    return Evaluation(fitted, opt_in if isinstance(opt_in, float) else None, seed, tuple(trials))
 
 
 def _trial(log: TrueLog, truth: Truth, parameters: Parameters, opt_in: OptIn, random: SimulationRandom) -> Trial:

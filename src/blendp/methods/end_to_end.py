@@ -60,7 +60,8 @@ def make_list(
     """The first phase of :func:`run`: the opt-in users' list and counts, to be published.
 
     Clients report against ``head_list``; what they sent goes to :func:`conclude`. The log may hold opt-in users alone
-    (``opt_in`` is then all True); whoever else it holds is left out.
+    (``opt_in`` is then all True); whoever else it holds is left out. Where no delta is said, it fits the people of the
+    log: if many more will report, say how many (``parameters.fitted(people)``).
     """
     random = ReleaseRandom() if random is None else random
     require_release(random)
@@ -113,7 +114,8 @@ def _method(kind: type[Kind], people: People, parameters: Parameters, random: Ra
 
 
 def _publish(people: People, parameters: Parameters, random: Random, progress: Progress) -> Listed:
-    return _PUBLISH[parameters.method](people, parameters, random, progress)
+    fitted = parameters.fitted(people.sizes.people)
+    return _PUBLISH[fitted.method](people, fitted, random, progress)
 
 
 def _ask(people: People, listed: Listed, random: Random) -> tuple[float | None, ReportSums]:

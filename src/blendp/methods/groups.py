@@ -29,6 +29,11 @@ class GroupSizes:
         """|O| = |S| + |T|."""
         return self.head_list + self.estimate
 
+    @property
+    def people(self) -> int:
+        """Everybody: |O| + |C|."""
+        return self.opt_in + self.client
+
     def to_dict(self) -> dict[str, int]:
         """As plain values, for JSON."""
         return {

@@ -61,7 +61,7 @@ class Guarantee:
         answer = SingleItem(int(randomiser.cells_per_query.sum()))
         return cls(
             parameters.epsilon,
-            parameters.delta,
+            parameters.budget.delta,
             **_list_facts(list_maker, parameters),
             client_mechanism=randomiser.description,
             client_epsilon_exact=reports * randomiser.loss(),
@@ -76,7 +76,7 @@ class Guarantee:
         """What the list maker and a frequency oracle promise together; which question a client answers is public."""
         return cls(
             parameters.epsilon,
-            parameters.delta,
+            parameters.budget.delta,
             **_list_facts(list_maker, parameters),
             client_mechanism=f"{queries.name}: {queries.naming('queries')}, or {cells.naming('cells')}",
             client_epsilon_exact=max(queries.loss(), cells.loss()),

@@ -16,6 +16,7 @@ from blendp.mechanisms.filtered_union.holdings import MAX_DIFFERENT
 from blendp.methods.groups import GroupSizes
 from blendp.methods.guarantee import Guarantee
 from blendp.methods.parameters import AUTO, MANY, Parameters
+from blendp.privacy.delta import delta_beside_people
 
 _FEW_RECORDS = 0.7
 """Dispersion above which people have too few records for many to be better than one: two on average, or fewer."""
@@ -106,6 +107,11 @@ class Outcome:
         return f"The list was made of {which} of each opt-in person{why}. The objective was {parameters.objective}."
 
     @property
+    def how_delta(self) -> str:
+        """How delta compares with the number of people, in words."""
+        return delta_beside_people(self.parameters.budget.delta, self.groups.people)
+
+    @property
     def identity_gap(self) -> float:
         """The largest |sum_u p_C[q,u] - p_C[q]|: 0 up to rounding in every run, whatever the data."""
         if not self.client.users:
@@ -119,13 +125,9 @@ class Outcome:
     def cautions(self) -> list[str]:
         """What a reader of this outcome should be warned of; from public numbers alone."""
         parameters = self.parameters
-        people = self.groups.opt_in + self.groups.client
         warnings = []
-        if parameters.delta * people >= 1:
-            warnings.append(
-                f"delta = {parameters.delta:g} is not below one over the {people:,} people ({1 / people:.2g}): "
-                f"choose a smaller delta for a release about real people."
-            )
+        if parameters.budget.delta * self.groups.people >= 1:
+            warnings.append(f"{self.how_delta}: choose a smaller one for a release about real people.")
         if parameters.epsilon > 10:
             factor = math.exp(parameters.epsilon)
             warnings.append(f"epsilon = {parameters.epsilon:g} promises next to nothing: a factor of {factor:.1g}.")

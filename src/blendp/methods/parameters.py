@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict, dataclass, fields, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, Self
 
 from blendp.curator.mean_records import mean_noise
 from blendp.curator.noisy_counts import TRIM_UNITS, WILDCARDS
@@ -16,6 +16,7 @@ from blendp.estimate.posterior import PRIORS
 from blendp.mechanisms import AsymmetricList, FilteredUnion, ThresholdList
 from blendp.methods.objectives import OBJECTIVES, list_shares, many_are_better, many_different_are_better
 from blendp.privacy import Budget
+from blendp.privacy.delta import fitting_delta
 from blendp.reports import METHODS, ORACLES, PUBLISHED_QUERY_SHARE, RANDOMISER_OF_METHOD, RANDOMISERS
 
 PUBLISHED_LIST_SHARE = 0.95
@@ -24,6 +25,9 @@ AUTO = "auto"
 """Leaves it to public or released numbers: how many records of an opt-in person count, and how clients report."""
 
 MANY = "many"
+
+MAX_DELTA = 1e-5
+"""The largest delta that is chosen for few people."""
 
 MEAN_SHARE = 0.02
 """The part of epsilon for the mean number of records a person, where it decides and nobody has said it."""
@@ -39,10 +43,10 @@ class Parameters:
     epsilon: float = 4.0
     """The privacy loss each person is promised at most; the same for both groups."""
 
-    delta: float = 1e-5
+    delta: float | None = None
     """By how much the probability of any result may exceed e^epsilon times what it is with other records of a person;
-    a record that one person alone holds is listed with at most this probability. Keep it well below one over the number
-    of people."""
+    a record that one person alone holds is listed with at most this probability. None takes one below a tenth of one
+    over the number of people, once that is known (:meth:`fitted`); at most :data:`MAX_DELTA`."""
 
     method: str = "blendp"
     """``blendp``, or ``published``: BLENDER with its errata mended."""
@@ -99,7 +103,7 @@ class Parameters:
     def __post_init__(self) -> None:
         """Refuse what is out of range or belongs to the other method, one clear sentence each."""
         require_choice("method", self.method, METHODS)
-        Budget(self.epsilon, self.delta)
+        Budget(self.epsilon, self._max_delta)
         if self.size is not None:
             require_count(
                 "size", self.size, min_value=1, remedy="Ask for at least one record; None (--size 0) keeps all."
@@ -155,10 +159,13 @@ class Parameters:
                 "head_list_share", 1.0, "below 1 in the published method", "Its estimates need people of their own."
             )
         if self.method == "published":
-            ThresholdList(self.budget, self.max_opt_in_records)  # both refuse budgets for which nothing is proved
+            ThresholdList(
+                Budget(self.epsilon, self._max_delta), self.max_opt_in_records
+            )  # both refuse what is unproved
         else:
+            known = self if self.delta is not None else replace(self, delta=self._max_delta)
             for levels in (1, 2):  # whichever the log has, nothing may be refused once something was drawn
-                self.list_maker(levels, many=self.opt_in_records == MANY)
+                known.list_maker(levels, many=self.opt_in_records == MANY)
 
     def _require_opt_in_records(self) -> None:
         """Refuse what the method does not know."""
@@ -207,7 +214,7 @@ class Parameters:
         """Whether the list is made of many records of each person (blendp method); None if a noisy mean decides."""
         if self.opt_in_records != AUTO:
             return self.opt_in_records == MANY
-        if self.method == "published" or self.holds_out or not _has_room(self.epsilon, self.delta, self.objective):
+        if self.method == "published" or self.holds_out or not self._has_room:
             return False
         return None if self.records_per_person is None else many_are_better(self.records_per_person, self.objective)
 
@@ -226,7 +233,7 @@ class Parameters:
     @property
     def mean_epsilon(self) -> Fraction:
         """What the noisy mean number of records costs; nothing where it does not decide."""
-        return Fraction(self.epsilon) - Fraction(self.list_budget.epsilon)
+        return Fraction(self.epsilon) - Fraction(self._list_epsilon)
 
     @property
     def better_otherwise(self) -> str | None:
@@ -245,7 +252,11 @@ class Parameters:
     @property
     def list_budget(self) -> Budget:
         """What makes the list and its counts: all that is promised, but for the noisy mean if that decides."""
-        return self.budget if self.many_records is not None else Budget(self.epsilon * (1 - MEAN_SHARE), self.delta)
+        return Budget(self._list_epsilon, self.budget.delta)
+
+    @property
+    def _list_epsilon(self) -> float:
+        return self.epsilon if self.many_records is not None else self.epsilon * (1 - MEAN_SHARE)
 
     @property
     def max_opt_in_records(self) -> int:
@@ -282,7 +293,22 @@ class Parameters:
     @property
     def budget(self) -> Budget:
         """What each person is promised."""
+        if self.delta is None:
+            raise ParameterError("delta", None, "a number here", "Say how many people there are: Parameters.fitted.")
         return Budget(self.epsilon, self.delta)
+
+    @property
+    def _max_delta(self) -> float:
+        """Delta, or the largest that may be chosen: what has room or is proved with less has or is with more."""
+        return MAX_DELTA if self.delta is None else self.delta
+
+    @property
+    def _has_room(self) -> bool:
+        return _has_room(self.epsilon, self._max_delta, self.objective)
+
+    def fitted(self, people: int) -> Self:
+        """The same, with a delta that fits so many people where none was said. Their number is public."""
+        return self if self.delta is not None else replace(self, delta=fitting_delta(people, MAX_DELTA))
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values, for JSON; shares left to the method as it chose, but for one that depends on the list."""
@@ -293,7 +319,8 @@ class Parameters:
         """One line for people."""
         size = "all records" if self.size is None else f"{self.size} {self.trim_unit}s"
         several = f", {self.opt_in_records} records of an opt-in user" if self.opt_in_records not in (1, AUTO) else ""
-        return f"{self.method} {self.budget}, list of {size}{several}"
+        promise = f"(ε = {self.epsilon:g}, δ by the number of people)" if self.delta is None else self.budget
+        return f"{self.method} {promise}, list of {size}{several}"
 
 
 @lru_cache(maxsize=64)

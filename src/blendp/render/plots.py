@@ -14,11 +14,13 @@ from blendp.render.drawing import Axis, Drawing
 from blendp.render.text import UNKNOWN, label, percent, with_error
 
 WIDTH = 440.0
-MARGIN = 18.0
-ROW = 38.0
-BASELINE, MIDDLE, _BELOW = 11.0, 20.0, 28.0
-LABEL, VALUE, _TICK = 11.5, 10.5, 10.0
-_FOOT = 32.0
+MARGIN = 22.0
+ROW = 41.0
+BASELINE, MIDDLE, _BELOW = 13.0, 23.0, 31.0
+LABEL, VALUE, _TICK = 13.4, 13.2, 13.2
+"""Sizes of text that are still 11 pixels where a page of 400 pixels has room for 370 of these units' 440."""
+
+_FOOT = 34.0
 """Room for the numbers below the rows."""
 
 _DOT, _DIAMOND, _GROUP = 5.2, 7.2, 5.8

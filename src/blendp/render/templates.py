@@ -1,8 +1,16 @@
-"""Filling in the pages: whatever is shown is escaped, and a name that is missing is an error."""
+"""Filling in the pages: whatever is shown is escaped, and a name that is missing is an error.
+
+A page loads nothing. It runs one script, which sorts and searches its tables; the page's own policy names that script
+by its hash, so that no text in the page can run.
+"""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from collections.abc import Callable, Mapping
+from functools import cache
+from importlib.resources import files
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +43,7 @@ def _template(name: str, **filters: Callable[..., Any]) -> Template:
 
 def _read(name: str, filters: Mapping[str, Callable[..., Any]]) -> Template:
     from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
 
     environment = Environment(
         loader=PackageLoader("blendp", "render"),
@@ -45,4 +54,17 @@ def _read(name: str, filters: Mapping[str, Callable[..., Any]]) -> Template:
     )
     environment.filters |= {"visible": text.visible, "number": text.number, **filters}
     environment.globals |= {"wildcard": text.WILDCARD, "empty": text.EMPTY, "unknown": text.UNKNOWN}
+    environment.globals |= {"script": Markup(_script()), "policy": _policy()}
     return environment.get_template(name)
+
+
+@cache
+def _script() -> str:
+    return files("blendp.render").joinpath("tables.js").read_text(encoding="utf-8")
+
+
+@cache
+def _policy() -> str:
+    """What a page may do: show its own style and pictures, and run that one script."""
+    digest = base64.b64encode(hashlib.sha256(_script().encode()).digest()).decode()
+    return f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data:"

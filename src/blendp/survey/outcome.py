@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from blendp.answers import Questionnaire
 from blendp.arrays import Array
 from blendp.estimate import Blend, Level, project_on_simplex
+from blendp.privacy.delta import delta_beside_people
 from blendp.survey.designs import Design
 from blendp.survey.models.any_law import AnyLaw
 from blendp.survey.models.base import Model
@@ -143,7 +144,7 @@ class SurveyOutcome:
 
     @property
     def _promises(self) -> str:
-        losses, epsilon, delta = self.design.losses, self.parameters.epsilon, self.parameters.delta
+        losses, epsilon, delta = self.design.losses, self.parameters.epsilon, self.parameters.budget.delta
         if self.keeps_without_model:
             client = (
                 f"Whatever a client's answers are, and however they hang together, the probability of the reports "
@@ -163,6 +164,16 @@ class SurveyOutcome:
             f"{but} changes by a factor of at most e^{epsilon:g}, plus at most {delta:g}. {client}"
         )
 
+    @property
+    def people(self) -> int:
+        """How many people were asked."""
+        return self.opt_in_people + self.design.clients
+
+    @property
+    def how_delta(self) -> str:
+        """How delta compares with the number of people, in words."""
+        return delta_beside_people(self.parameters.budget.delta, self.people)
+
     @cached_property
     def disagreement(self) -> tuple[float, int] | None:
         """The largest |z| between the two groups' frequencies and where it is; None with one group only."""
@@ -176,8 +187,7 @@ class SurveyOutcome:
     @property
     def cautions(self) -> list[str]:
         """What a reader of this outcome should be warned of."""
-        epsilon, delta, losses = self.parameters.epsilon, self.parameters.delta, self.design.losses
-        people = self.opt_in_people + self.design.clients
+        epsilon, losses = self.parameters.epsilon, self.design.losses
         cautions = []
         if not self.keeps_without_model:
             cautions.append(
@@ -185,11 +195,8 @@ class SurveyOutcome:
                 f"correlations are, only {losses.record:.4g} holds for the record (--record-epsilon, in Python "
                 f"record_epsilon, limits it)."
             )
-        if self.opt_in_people and delta * people >= 1:
-            cautions.append(
-                f"delta = {delta:g} is not below one over the {people:,} people ({1 / people:.2g}): choose a "
-                f"smaller delta for a release about real people."
-            )
+        if self.opt_in_people and self.parameters.budget.delta * self.people >= 1:
+            cautions.append(f"{self.how_delta}: choose a smaller one for a release about real people.")
         if epsilon > 10:
             cautions.append(f"epsilon = {epsilon:g} promises next to nothing: a factor of {math.exp(epsilon):.1g}.")
         widest = float(np.nanmax(np.where(np.isfinite(self.blended.std_error), self.blended.std_error, np.inf)))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Self
 
 from blendp.errors import ParameterError, require_choice, require_count, require_number
 from blendp.privacy import Budget
+from blendp.privacy.delta import fitting_delta
 from blendp.privacy.gaussian import gaussian_mu
 from blendp.survey.choose import Promise
 from blendp.survey.designs import METHODS, MODEL_METHODS
@@ -17,6 +18,9 @@ from blendp.survey.models.tree import MAX_VALUES, require_values
 from blendp.survey.opt_in import require_confidence
 
 LEARN = ("auto", "table", "tree")
+
+MAX_SURVEY_DELTA = 1e-6
+"""The largest delta that is chosen for few people."""
 
 MAX_COMBINATIONS = 512
 """Beyond so many combinations the noise on their table makes its bounds wide."""
@@ -30,9 +34,10 @@ class SurveyParameters:
     """The privacy loss promised to every person: of an opt-in person for all answers together, of a client about every
     single attribute, under the model."""
 
-    delta: float = 1e-6
+    delta: float | None = None
     """By how much the probability of any result may exceed e^epsilon times what it is with other answers of an opt-in
-    person; clients need none. Keep it well below one over the number of people."""
+    person; clients need none. None takes one below a tenth of one over the number of people, once that is known
+    (:meth:`fitted`); at most :data:`MAX_SURVEY_DELTA`."""
 
     method: str = "cbps"
     """How clients report; see :data:`~blendp.survey.designs.METHODS`."""
@@ -61,10 +66,11 @@ class SurveyParameters:
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense."""
-        Budget(self.epsilon, self.delta)
+        delta = MAX_SURVEY_DELTA if self.delta is None else self.delta
+        Budget(self.epsilon, delta)
         require_number(
             "delta",
-            self.delta,
+            delta,
             min_value=1e-200,
             below=1,
             legal="a number from 1e-200 to 1 (1 excluded)",
@@ -79,6 +85,17 @@ class SurveyParameters:
             require_count("group", self.group, min_value=1, remedy=remedy)
             if self.method != "cbps":
                 raise ParameterError("group", self.group, "left to the method, unless it is cbps", remedy)
+
+    @property
+    def budget(self) -> Budget:
+        """What each opt-in person is promised."""
+        if self.delta is None:
+            raise ParameterError("delta", None, "a number here", "Say how many people there are: fitted(people).")
+        return Budget(self.epsilon, self.delta)
+
+    def fitted(self, people: int) -> Self:
+        """The same, with a delta that fits so many people where none was said. Their number is public."""
+        return self if self.delta is not None else replace(self, delta=fitting_delta(people, MAX_SURVEY_DELTA))
 
     @property
     def promise(self) -> Promise:
@@ -113,7 +130,7 @@ class SurveyParameters:
         """Whether four deviations of the noise on a cell of the smallest pair are less than half its people."""
         first, second, *rest = sorted(sizes)
         variances = {"all": 4 * math.prod(rest), "pairs": len(sizes) * (len(sizes) - 1)}
-        deviation = math.sqrt(variances[kind]) / gaussian_mu(self.epsilon, self.delta)
+        deviation = math.sqrt(variances[kind]) / gaussian_mu(self.epsilon, self.budget.delta)
         return 4 * deviation < people / (first * second) / 2
 
     def to_dict(self) -> dict[str, Any]:

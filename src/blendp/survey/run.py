@@ -13,7 +13,6 @@ from blendp.estimate import blend
 from blendp.estimate.group import nothing
 from blendp.methods.groups import draw_groups
 from blendp.methods.progress import Progress, silent
-from blendp.privacy import Budget
 from blendp.randomness import Random, ReleaseRandom, SimulationRandom, require_release
 from blendp.survey.clients import client_level, collect
 from blendp.survey.designs import design
@@ -90,12 +89,12 @@ def _survey(
         )
     progress("drawing who opts in")
     trusting, clients = _people(answers, opt_in, random)
+    parameters = parameters.fitted(answers.people)
     progress("counting the opt-in group")
     tables = None
     if len(trusting):
         kind_of_tables = parameters.tables(answers.sizes, len(trusting), model)
-        budget = Budget(parameters.epsilon, parameters.delta)
-        tables = NoisyTables.draw(answers.take(trusting), budget, random, kind_of_tables)
+        tables = NoisyTables.draw(answers.take(trusting), parameters.budget, random, kind_of_tables)
     progress("learning how answers hang together")
     law, misfit = law_for(parameters, answers.sizes, model, tables)
     progress("choosing who reports what")

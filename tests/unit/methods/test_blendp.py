@@ -194,7 +194,7 @@ def test_many_records_take_the_filtered_union(seen: dict[str, list[Any]]) -> Non
     ((counts, same),) = seen["union counts"]
     assert counts is union.counts
     assert same is holdings
-    assert union.budget == parameters.budget
+    assert union.budget == release.parameters.budget == Budget(4, 1e-5)
     assert (union.filter_share, union.list_share) == list_shares("long-list")
     assert holdings.people == len(seen["groups"][0].head_list) == release.groups.opt_in
     assert not {"list", "wildcards", "laplace"} & set(seen)

@@ -87,7 +87,8 @@ def test_budgets_without_a_proof_are_refused_at_once() -> None:
 
 def test_parameters_are_values() -> None:
     assert Parameters(size=None) == Parameters(size=None)
-    assert str(Parameters()) == "blendp (ε = 4, δ = 1e-05), list of 50 records"
+    assert str(Parameters()) == "blendp (ε = 4, δ by the number of people), list of 50 records"
+    assert str(Parameters().fitted(100)) == "blendp (ε = 4, δ = 1e-05), list of 50 records"
     several = str(Parameters(opt_in_records="many", size=None))
     assert several.endswith("list of all records, many records of an opt-in user")
     fields = Parameters(method="published").to_dict()
@@ -118,8 +119,9 @@ def test_parameters_are_values() -> None:
 )
 def test_what_decides_is_public(given: dict[str, Any], many: bool | None) -> None:
     """None where nothing is told: then a noisy mean decides, for 2 % of epsilon, and only then is it paid."""
-    parameters = Parameters(**given)
+    parameters = Parameters(**given).fitted(100)
     assert parameters.many_records is many
+    assert Parameters(**given).many_records is many
     paid = 0.98 if many is None else 1.0
     assert parameters.list_budget.epsilon == pytest.approx(parameters.epsilon * paid)
     assert parameters.mean_epsilon == Fraction(parameters.epsilon) - Fraction(parameters.list_budget.epsilon)
@@ -174,3 +176,22 @@ def test_what_one_level_could_not_be_drawn_with_is_refused_at_once() -> None:
     """The list of one level has no wildcards, and another bound on delta: nothing is drawn before that is known."""
     with pytest.raises(ParameterError, match="delta"):
         Parameters(epsilon=0.8025664323245728, delta=0.2792324687830025)
+
+
+@pytest.mark.parametrize("people", [0, 1, 9_999, 10_000, 99_999, 100_000, 521_693, 10**9, 10**12])
+def test_a_delta_that_is_not_said_fits_the_people(people: int) -> None:
+    """The largest round number below a tenth of one over their number; few people are promised no less than many."""
+    fitted = Parameters(epsilon=2.0).fitted(people)
+    assert fitted == Parameters(epsilon=2.0, delta=fitted.budget.delta)
+    exact = Fraction(str(fitted.delta))
+    assert exact * 10 * people < 1
+    assert exact == Fraction(1, 10**5) or exact * 25 * people >= 1
+    assert fitted.fitted(10 * people) is fitted
+
+
+def test_a_delta_that_was_said_is_kept_and_none_is_not_taken_for_a_number() -> None:
+    assert Parameters(delta=0.01).fitted(10**9).delta == 0.01
+    with pytest.raises(ParameterError, match=r"Parameters\.fitted"):
+        _ = Parameters().budget
+    with pytest.raises(ParameterError, match="people"):
+        Parameters().fitted(-1)

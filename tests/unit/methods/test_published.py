@@ -180,7 +180,7 @@ def test_cautions_name_what_a_reader_should_know() -> None:
     assert careful.cautions == []
     careless = Parameters(method="published", delta=1e-2, epsilon=12, variance="journal")
     cautions = " ".join(simulate(log, careless, opt_in=0.2, random=SimulationRandom(1)).cautions)
-    for phrase in ("delta = 0.01 is not below one over the 200 people", "epsilon = 12", "journal formulas"):
+    for phrase in ("δ = 0.01 is not below one over the 200 people", "epsilon = 12", "journal formulas"):
         assert phrase in cautions
     nobody = simulate(log, PUBLISHED, opt_in=marks(log, 0), random=SimulationRandom(1))
     assert nobody.cautions == ["No record passed the threshold: nobody opted in."]

@@ -173,7 +173,7 @@ def test_the_list_of_a_run_is_as_long_as_its_noise_says() -> None:
         parameters = Parameters(method="published", size=None, head_list_share=0.999999)
         outcome = simulate(log, parameters, opt_in=everyone, random=SimulationRandom(seed))
         lengths.append(outcome.candidates)
-    p = float(ThresholdList(Parameters(method="published").budget).listing_probability(7))
+    p = float(ThresholdList(Parameters(method="published", delta=1e-5).budget).listing_probability(7))
     assert 0.85 < p < 0.9
     listed = np.array([sum(lengths), 12 * 1_000 - sum(lengths)])
     assert goodness(listed, np.array([p, 1 - p])) > 1e-4

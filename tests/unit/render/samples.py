@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import re
 from collections.abc import Sequence
+from html import unescape
 
 import numpy as np
 
@@ -51,7 +55,7 @@ def make_outcome(
     seed: int = 1,
 ) -> tuple[Outcome, KnownTruth]:
     """An outcome about these records and its truth: a falling law in which a third is not listed."""
-    parameters = parameters or Parameters(method="published")
+    parameters = (parameters or Parameters(method="published")).fitted(1000 + estimating + clients)
     head_list = HeadList.of_records(records, levels)
     random = SimulationRandom(seed)
     law = np.random.default_rng(seed)
@@ -81,3 +85,15 @@ def make_outcome(
     queries = np.bincount(head_list.query_of_cell, weights=truth).astype(np.float64)
     scores = {"L1": 0.1234567, "NDCG": 0.9512, "NDCG (random order)": 0.4321}
     return outcome, KnownTruth(truth, queries, scores)
+
+
+def scripts(page: str) -> list[str]:
+    """The scripts of a page, each by how its policy names it."""
+    assert page.count("<script") == page.count("</script>")
+    bodies = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+    return [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in bodies]
+
+
+def only_script(page: str) -> bool:
+    """Whether the page's one script is the one that its policy allows, and nothing else runs."""
+    return [f"'sha256-{digest}'" for digest in scripts(page)] == re.findall(r"script-src ([^;]*);", unescape(page))

@@ -360,7 +360,7 @@ def test_cautions_appear_when_they_should() -> None:
     large = simulate_survey(
         people_of(), SurveyParameters(method="sample", delta=1e-2), opt_in=0.2, random=SimulationRandom(3)
     )
-    assert any("delta = 0.01 is not below one over the 400 people" in caution for caution in large.cautions)
+    assert any("δ = 0.01 is not below one over the 400 people" in caution for caution in large.cautions)
     weak = simulate_survey(
         people_of(), SurveyParameters(method="sample", epsilon=12), opt_in=0, random=SimulationRandom(1)
     )
@@ -437,6 +437,7 @@ def test_progress_is_told() -> None:
 def test_what_the_opt_in_group_releases_follows_from_public_numbers(
     parameters: SurveyParameters, sizes: tuple[int, ...], people: int, kind: str
 ) -> None:
+    parameters = parameters.fitted(people)
     assert parameters.tables(sizes, people, None) == kind
     assert parameters.tables(sizes, people, AnyLaw(sizes)) == "single"
 

@@ -41,7 +41,8 @@ class SurveyOptions:
         float, privacy(help="Privacy loss promised to every person (clients: about every attribute, by the model).")
     ] = SurveyParameters.epsilon
     delta: Annotated[
-        float, privacy(help="By how much a probability may exceed that, opt-in group; far below 1/people.")
+        float | None,
+        privacy(help="By how much a probability may exceed that, opt-in group (below 1/(10 people) if none is said)."),
     ] = SurveyParameters.delta
     opt_in: Annotated[
         float | None, privacy(help=f"Share of people who opt in ({OPT_IN_SHARE} if none is said; 0: nobody).")

@@ -89,7 +89,7 @@ class Plan:
         return {
             "method": self.parameters.method,
             "epsilon": self.parameters.epsilon,
-            "delta": self.parameters.delta,
+            "delta": self.parameters.budget.delta,
             "opt_in": self.opt_in,
             "users": self.groups.to_dict(),
             "candidate_records": self.candidates,
@@ -118,6 +118,7 @@ def plan(
     """
     parameters = parameters or Parameters()
     sizes = group_sizes(users, opt_in, parameters)
+    parameters = parameters.fitted(users)
     mechanism = list_maker(law, parameters)
     drawing: Drawing | UnionDrawing
     if isinstance(mechanism, FilteredUnion):

@@ -125,7 +125,7 @@ def _smallest(
     def long_enough(value: float) -> bool:
         try:
             opt_in, parameters = setting(value)
-            maker = list_maker(law, parameters)
+            maker = list_maker(law, parameters.fitted(users))
         except ParameterError:
             return False  # the filtered union has no noise for the smallest epsilon
         passing = passing_records(law, maker, group_sizes(users, opt_in, parameters).head_list)

@@ -1,4 +1,4 @@
-"""A plan as one HTML page that needs nothing else: no network, no script, no fonts of its own."""
+"""A plan as one HTML page that needs nothing else: no network, no fonts of its own."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ def render_plan(view: Overview) -> str:
         "figures": text.figures(view),
         "reaches": text.reaches(view),
         "advice": text.advice(view),
+        "cautions": text.cautions(view),
         "people": text.assumed_people(view),
         "rows": list(zip(*view.sweeps.values(), strict=True)),
         "plots": plots.by_opt_in(view),

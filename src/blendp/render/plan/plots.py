@@ -18,7 +18,7 @@ from blendp.render.svg import COLOURS, DrawingTexts, house_style, inline_svg
 
 WIDTH, HEIGHT = 440.0, 300.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 56.0, 18.0, 28.0, 52.0
-_LABEL, _TICK = 12.0, 11.0
+_LABEL, _TICK = 13.4, 13.2
 _MIN_SHOWN = 0.1
 """What is less stands at the lower edge of a logarithmic scale."""
 
@@ -107,8 +107,8 @@ def _opt_in_axis(rates: Sequence[float]) -> Callable[[Axes], None]:
         axes.set(xscale="log", xlim=(low / 1.12, high * 1.12))
         shown = [x for x in (0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50) if low / 1.05 <= x <= high * 1.05]
         axes.xaxis.set_major_locator(FixedLocator(shown or [low]))
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g} %"))
-        _name_x(axes, "people who opt in")
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+        _name_x(axes, "% of people who opt in")
 
     return axis
 

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from blendp.evaluation.planner import Overview
-from blendp.render.plan.text import NOT_PRIVATE, advice, figures, heading, reaches, share
+from blendp.render.plan.text import NOT_PRIVATE, advice, cautions, figures, heading, reaches, share
 
 
 def plan_tables(view: Overview) -> RenderableType:
@@ -17,7 +17,8 @@ def plan_tables(view: Overview) -> RenderableType:
     if view.target is not None:
         parts += [Text(), Text(f"To reach {view.target}:", style="bold")]
         parts += [Padding(Text(line), (0, 0, 0, 2)) for line in reaches(view)]
-    parts += [Text(), Text("What to do next", style="bold")]
+    parts += [Text(), *(Text(caution, style="yellow") for caution in cautions(view))]
+    parts.append(Text("What to do next", style="bold"))
     parts += [Padding(Text(line), (0, 0, 0, 2)) for line in advice(view)]
     if not view.private:
         parts.append(Text(NOT_PRIVATE, style="bold magenta"))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from blendp.evaluation.planner import Overview, Plan, Reach, SearchResult
+from blendp.privacy.delta import delta_beside_people
 from blendp.render.text import decimals, with_error
 
 RANKS = (1, 10, 50)
@@ -121,6 +122,15 @@ def _outcome(result: SearchResult) -> str:
     return f"L1 {result.plan.scores.l1:.3f} with {result.plan.records:.1f} records"
 
 
+def cautions(view: Overview) -> list[str]:
+    """What to be careful about."""
+    delta = view.first.parameters.budget.delta
+    if delta * view.first.users < 1:
+        return []
+    beside = delta_beside_people(delta, view.first.users)
+    return [f"{beside}: choose a smaller one for a release about real people, and plan again."]
+
+
 def advice(view: Overview) -> list[str]:
     """What to do next."""
     best = max(view.plans.values(), key=lambda one: (_steps(one.records), -one.scores.l1))
@@ -139,11 +149,6 @@ def advice(view: Overview) -> list[str]:
         )
     elif chosen.size is not None and best.candidates > 1.5 * chosen.size:
         said.append(f"About {best.candidates:,.0f} records pass: a longer list is possible (--size), or a smaller ε.")
-    if chosen.delta * best.users >= 1:
-        said.append(
-            f"δ = {chosen.delta:g} is not below one over the {best.users:,} people ({1 / best.users:.2g}): choose a "
-            f"smaller one for a release about real people, and plan again."
-        )
     if view.target is None:
         said.append(
             "Name a target (--target-l1, --target-size) to learn the smallest opt-in share and ε that reach it."

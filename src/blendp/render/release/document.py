@@ -36,6 +36,7 @@ def release_card(outcome: Outcome, source: Mapping[str, Any] | None = None) -> d
         "parameters": {**outcome.parameters.to_dict(), **(source or {})},
         "users": outcome.groups.to_dict(),
         "guarantee": outcome.guarantee.to_dict(),
+        "delta_statement": f"{outcome.how_delta}.",
         "head_list": {
             "sha256": outcome.head_list.sha256,
             "levels": outcome.head_list.levels,

@@ -1,4 +1,4 @@
-"""A report as one HTML page that needs nothing else: no network, no script, no fonts of its own."""
+"""A report as one HTML page that needs nothing else: no network, no fonts of its own."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from blendp.errors import ParameterError
 from blendp.methods import Outcome, Simulation
 from blendp.methods.outcome import Row
 from blendp.render import plots, text
-from blendp.render.release.checks import alarms
+from blendp.render.release.checks import all_cautions
 from blendp.render.templates import fill
 
 TEMPLATE = "release/page.html.j2"
@@ -94,7 +94,7 @@ def render_release(outcome: Outcome, *, title: str, truth: KnownTruth | None = N
         "collected": collected,
         "outcome": outcome,
         "warning": _warning(outcome, truth),
-        "alarms": alarms(outcome) if listed and outcome.groups.client else [],
+        "cautions": all_cautions(outcome),
         "one_level": head_list.levels == 1,
         "thing": thing,
         "things": things,
@@ -121,7 +121,7 @@ def _warning(outcome: Outcome, truth: KnownTruth | None) -> str | None:
 
 def _notes(outcome: Outcome) -> list[str]:
     """What a reader of the estimates should know about this run."""
-    notes = list(outcome.cautions) if outcome.head_list.records else []
+    notes = []
     if not outcome.groups.client and not outcome.opt_in.users:
         notes.append("Nobody was left to estimate: neither clients nor opt-in users.")
     elif not outcome.groups.client:

@@ -24,7 +24,7 @@ def summary(outcome: Outcome) -> RenderableType:
     """Who took part, with which promise, and how long the list is."""
     kind = "simulation, not private:" if isinstance(outcome, Simulation) else "method"
     lines = [
-        f"{kind} {outcome.parameters.method}, promise {outcome.parameters.budget} to every person",
+        f"{kind} {outcome.parameters.method}, promise {outcome.parameters.budget} to every person; {outcome.how_delta}",
         f"people {outcome.groups}",
         f"list {outcome.head_list.records} records of {outcome.head_list.queries} queries, "
         f"from {outcome.candidates} that passed the threshold {outcome.guarantee.threshold:.4g}",

@@ -74,10 +74,11 @@ def survey_card(outcome: SurveyOutcome, source: Mapping[str, Any] | None = None)
         "people": {"opt_in": outcome.opt_in_people, "client": outcome.design.clients},
         "guarantee": {
             "epsilon": parameters.epsilon,
-            "delta": parameters.delta if outcome.opt_in_people else 0.0,
+            "delta": parameters.budget.delta if outcome.opt_in_people else 0.0,
             **{name: value for name, value in facts.items() if name != "groups"},
             "model": outcome.model_words,
             "statement": outcome.statement,
+            "delta_statement": f"{outcome.how_delta}." if outcome.opt_in_people else None,
             "not_protected": outcome.exceptions,
             "confidence": parameters.confidence if learnt_model(outcome) else None,
         },

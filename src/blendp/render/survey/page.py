@@ -1,4 +1,4 @@
-"""Surveys as one HTML page each that needs nothing else: no network, no script, no fonts of its own."""
+"""Surveys as one HTML page each that needs nothing else: no network, no fonts of its own."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def survey_summary(outcome: SurveyOutcome) -> RenderableType:
     groups = counted(len(outcome.design.groups), "group", "groups")
     lines.add_row("survey", f"method {chosen.method}: {outcome.opt_in_people:,} opt-in, {clients} in {groups}")
     if outcome.opt_in_people:
-        lines.add_row("opt-in", f"ε = {chosen.epsilon:g}, δ = {chosen.delta:g} for all answers of a person together")
+        lines.add_row("opt-in", f"ε = {chosen.epsilon:g} for all answers of a person together; {outcome.how_delta}")
     if not outcome.keeps_without_model:
         about_one = (
             f"at most {losses.worst:.4g} about any attribute of a client (promised {chosen.epsilon:g}); the model is"
@@ -99,6 +99,7 @@ def survey_plan_tables(view: PlanView) -> RenderableType:
     if plan.opt_in_rmse is not None:
         parts.append(Text(f"The opt-in group alone: an error of {points(plan.opt_in_rmse)} points.", style="dim"))
     parts += [Text(), _groups(plan.best.design, plan.questionnaire, plan.best.parameters.method), Text()]
+    parts += [Text(caution, style="yellow") for caution in view.cautions]
     parts.append(Text("What to do next", style="bold"))
     parts += [Padding(Text(line), (0, 0, 0, 2)) for line in view.advice]
     if not plan.private:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from blendp.answers import Questionnaire
 from blendp.evaluation.surveys import SurveyPlan, SurveyTrial
+from blendp.privacy.delta import delta_beside_people
 from blendp.render.text import UNKNOWN
 from blendp.survey import BoundedPairs, BoundedTable, Design, SurveyOutcome, Tree
 
@@ -58,23 +59,27 @@ class PlanView:
         return "no model: what is promised holds whatever the correlations are"
 
     @property
-    def advice(self) -> list[str]:
-        """What to know and to do next."""
-        best, said = self.plan.best, []
-        chosen, losses = best.parameters, best.design.losses
-        if len(self.plan.methods) > 1:
-            said.append(f"Take method {chosen.method}: its expected error is the smallest, {points(best.rmse)} points.")
+    def cautions(self) -> list[str]:
+        """What to be careful about."""
+        chosen, losses = self.plan.best.parameters, self.plan.best.design.losses
+        cautions = []
         if losses.record > chosen.epsilon * _EXCESS:
-            said.append(
+            cautions.append(
                 f"With {chosen.method} the promise of ε = {chosen.epsilon:g} about each attribute rests on the model; "
                 f"whatever the correlations are, only {losses.record:.4g} holds for the record (--record-epsilon "
                 f"limits it)."
             )
-        if self.plan.opt_in_people and chosen.delta * self.plan.people >= 1:
-            said.append(
-                f"δ = {chosen.delta:g} is not below one over the {self.plan.people:,} people "
-                f"({1 / self.plan.people:.2g}): choose a smaller one."
-            )
+        if self.plan.opt_in_people and chosen.budget.delta * self.plan.people >= 1:
+            cautions.append(f"{delta_beside_people(chosen.budget.delta, self.plan.people)}: choose a smaller one.")
+        return cautions
+
+    @property
+    def advice(self) -> list[str]:
+        """What to know and to do next."""
+        best, said = self.plan.best, []
+        chosen = best.parameters
+        if len(self.plan.methods) > 1:
+            said.append(f"Take method {chosen.method}: its expected error is the smallest, {points(best.rmse)} points.")
         tables = chosen.tables(self.plan.questionnaire.sizes, self.plan.opt_in_people, None)
         if self.model == "none" and chosen.learn == "auto" and tables == "pairs" and chosen.method in ("cbps", "cbp"):
             said.append(
