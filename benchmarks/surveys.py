@@ -696,7 +696,7 @@ def real(
         for epsilon in epsilons:
             for method in methods:
                 _tell(f"{name}: {method}, epsilon {epsilon:g}")
-                parameters = SurveyParameters(epsilon=epsilon, method=method)
+                parameters = SurveyParameters(epsilon=epsilon, method=method, project=False)
                 trial = evaluate_survey(drawn, parameters, opt_in=HYBRID_OPT_IN, runs=many, seed=SEED)
                 chosen, misfit = trial.example.design, trial.example.misfit
                 rows.append(

@@ -11,11 +11,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from blendp import write_answers
 from blendp.cli.app import app
 from blendp.cli.table import COMMANDS as COMMANDS_ALONE
 from blendp.cli.table import GROUPS, RENAMED
-from examples.fair_survey import fair_answers
 from tests.forked import SHELL_FUNCTION, shell_environment
 from tests.forked import run as blendp
 
@@ -84,14 +82,13 @@ def test_the_readme_commands_run(folder: Path) -> None:
 
 
 def test_the_readme_survey_runs(folder: Path) -> None:
-    answers = fair_answers(3_000)
-    write_answers(answers, folder / "answers.csv")
-    (folder / "questions.json").write_bytes(answers.questionnaire.to_bytes())
     for line in blocks(ROOT / "README.md", "sh")[3].splitlines():
         program, *arguments = shlex.split(line, comments=True)
         assert program == ".venv/bin/blendp"
         done = blendp(*arguments, cwd=folder)
         assert done.returncode == 0, done.stderr
+    card = json.loads((folder / "blendp-survey" / "survey.json").read_text())
+    assert card["people"] == {"opt_in": 5_000, "client": 95_000}
 
 
 def test_the_survey_tutorial_runs(folder: Path) -> None:

@@ -42,6 +42,8 @@ GROUPS: Mapping[str, CommandGroup] = {
         "A few people trust the curator (opt-in) and show how answers hang together; everybody else randomises "
         "answers before sending them (clients), only as strongly as that requires; both estimates are blended.",
         {
+            "synthesise": "Make a table of answers of people who do not exist, and its questionnaire, to try surveys "
+            "out.",
             "plan": "Predict the errors of every method, what reports reveal, and who reports what. No survey is "
             "carried out.",
             "run": "Release the frequencies of all answers.",

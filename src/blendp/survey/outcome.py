@@ -80,11 +80,24 @@ class SurveyOutcome:
 
     @cached_property
     def frequency(self) -> Array:
-        """The published frequency of every value: the blend, projected if that was asked for."""
+        """The published frequency of every value: the blend, on the simplex of its attribute unless told otherwise.
+
+        An attribute about which nothing is known stays unknown.
+        """
         if not self.parameters.project:
             return self.blended.probability
         parts = [self.blended.probability[slice(*ends)] for ends in zip(self.starts, self.starts[1:], strict=False)]
-        return np.concatenate([project_on_simplex(part) for part in parts])
+        return np.concatenate([project_on_simplex(part) if np.isfinite(part).all() else part for part in parts])
+
+    @property
+    def last_step(self) -> str:
+        """What was done to the frequencies before they were published, in words."""
+        if not self.parameters.project:
+            return "Frequencies are published as estimated: an attribute's need not sum to 100 %."
+        return (
+            "An attribute's frequencies are moved to the nearest ones that sum to 100 %; intervals are not, and are "
+            "about the estimate before."
+        )
 
     def frequencies(self) -> dict[str, Array]:
         """The published frequencies by attribute."""

@@ -61,8 +61,8 @@ class SurveyParameters:
     confidence: float = 0.99
     """With what probability the model learnt from the opt-in group bounds the truth."""
 
-    project: bool = False
-    """Whether the published frequencies of each attribute are projected on the simplex."""
+    project: bool = True
+    """Whether the published frequencies of each attribute are projected on the simplex; intervals never are."""
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense."""

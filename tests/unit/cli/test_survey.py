@@ -69,6 +69,11 @@ def test_run_writes_and_shows_both_promises(folder: Path) -> None:
         assert name in shown
     with (out / "frequencies.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
+    last_step = "An attribute's frequencies are moved to the nearest ones that sum to 100 %; intervals are not"
+    assert last_step in text
+    assert last_step in (out / "report.html").read_text().replace("&#39;", "'")
+    for name in NAMES:
+        assert sum(float(row["frequency"]) for row in rows if row["attribute"] == name) == pytest.approx(1, abs=1e-9)
     columns = ["attribute", "value", "frequency", "std_error", "low", "high", "weight_opt_in", "value_from"]
     assert list(rows[0]) == columns
     assert {row["value_from"] for row in rows} == {"questionnaire"}
@@ -80,6 +85,32 @@ def test_run_writes_and_shows_both_promises(folder: Path) -> None:
     assert code == 4
     assert "--overwrite" in errors
     assert blendp("run", *answers(folder), "--method", "sample", "--out", str(out), "--overwrite")[0] == 0
+
+
+def test_frequencies_are_published_as_estimated_if_that_is_asked_for(folder: Path) -> None:
+    options = ("--method", "sample", "--epsilon", "0.5", "--no-project", "--json", "--out", str(folder / "raw"))
+    code, shown, _ = blendp("run", *answers(folder), "--opt-in", "0.1", *options)
+    printed = json.loads(shown)
+    assert (code, printed["parameters"]["project"]) == (0, False)
+    assert printed["last_step"].startswith("Frequencies are published as estimated")
+    sums = [sum(r["frequency"] for r in printed["frequencies"] if r["attribute"] == name) for name in NAMES]
+    assert max(abs(total - 1) for total in sums) > 1e-6
+
+
+def test_invented_answers_can_be_surveyed(tmp_path: Path) -> None:
+    table, questions = tmp_path / "answers.csv", tmp_path / "questionnaire.json"
+    small = ("--people", "300", "--attributes", "3", "--values", "4", "--seed", "7")
+    code, shown, _ = blendp("synthesise", *small, "--out", str(table))
+    assert (code, shown) == (0, f"300 people in {table}, questions in {questions}\n")
+    asked = ("--questionnaire", str(questions))
+    assert blendp("run", str(table), *asked, "--opt-in", "0.1", "--out", str(tmp_path / "survey"))[0] == 0
+    before = table.read_bytes(), questions.read_bytes()
+    assert blendp("synthesise", *small, "--out", str(table))[0] == 4
+    assert blendp("synthesise", *small, "--out", str(table), "--overwrite")[0] == 0
+    assert (table.read_bytes(), questions.read_bytes()) == before
+    for wrong in (("--attributes", "0"), ("--values", "1"), ("--correlation", "2"), ("--people", "0")):
+        assert blendp("synthesise", *wrong, "--out", str(tmp_path / "other" / "answers.csv"))[0] == 2
+    assert blendp("synthesise", "--out", str(questions), "--overwrite")[0] == 2
 
 
 def test_the_json_of_a_run_is_the_card_and_the_frequencies(folder: Path) -> None:
@@ -101,6 +132,7 @@ def test_the_json_of_a_run_is_the_card_and_the_frequencies(folder: Path) -> None
         "questionnaire",
         "opt_in_noise",
         "tree",
+        "last_step",
         "interval_confidence",
         "cautions",
     }

@@ -1,6 +1,7 @@
 """Clients and whole surveys: what is sent, unbiased frequencies, stated errors, intervals, refusals and cautions."""
 
 import math
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise, product
 
@@ -388,10 +389,15 @@ def test_groups_that_differ_and_trees_that_do_not_fit_are_told() -> None:
     assert not any("The tree does not fit" in caution for caution in fits.cautions)
 
 
-def test_published_frequencies_are_projected_if_that_is_asked_for() -> None:
+def test_an_attributes_frequencies_add_up_unless_told_not_to() -> None:
     people = people_of(60)
-    variants = [SurveyParameters(method="sample", epsilon=0.5, project=project) for project in (False, True)]
+    default = SurveyParameters(method="sample", epsilon=0.5)
+    variants = [replace(default, project=False), default]
     raw, projected = (simulate_survey(people, each, opt_in=0, random=SimulationRandom(2)) for each in variants)
+    assert "need not sum to 100 %" in raw.last_step
+    assert "nearest ones that sum to 100 %; intervals are not" in projected.last_step
+    for of_estimate in ("std_error", "low", "high"):  # the last step moves no interval
+        assert np.array_equal(getattr(raw.blended, of_estimate), getattr(projected.blended, of_estimate))
     assert raw.frequency.min() < 0
     assert np.array_equal(raw.frequency, raw.blended.probability)
     for name, size in zip(("q0", "q1"), (2, 3), strict=True):

@@ -71,7 +71,9 @@ class SurveyOptions:
             "assumed to form a tree), or auto."
         ),
     ] = SurveyParameters.learn
-    project: Annotated[bool, method("--project", help="Project frequencies on the simplex.")] = SurveyParameters.project
+    project: Annotated[
+        bool, method(help="Project an attribute's frequencies on the simplex, so that they sum to 1.")
+    ] = SurveyParameters.project
     people: Annotated[
         int | None, method(help="Take so many of the rows, drawn at random without looking at answers.")
     ] = None

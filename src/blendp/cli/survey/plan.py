@@ -80,18 +80,7 @@ class PlanJob(SurveyOptions):
             if given is not None:
                 raise ParameterError(name, str(given), "left out without DATA", "It is about a table: name one.")
         values = 2 if self.values is None else self.values
-        for name, number, min_number, max_number, remedy in (
-            ("attributes", self.attributes, 1, MAX_ATTRIBUTES, "It is how many questions are asked."),
-            ("values", values, 2, MAX_VALUES, "It is how many answers a question has."),
-        ):
-            require_number(
-                name,
-                number,
-                min_value=min_number,
-                max_value=max_number,
-                legal=f"from {min_number} to {max_number}",
-                remedy=remedy,
-            )
+        require_questions(self.attributes, values)
         tree = Tree.equicorrelated(self.attributes, self.correlation, values)
         rows = min(_ROWS, PEOPLE if self.people is None else self.people)
         description = (
@@ -99,6 +88,22 @@ class PlanJob(SurveyOptions):
             f"{self.correlation:g}"
         )
         return draw_answers(tree, rows, SimulationRandom(0)), tree, description
+
+
+def require_questions(attributes: int, values: int) -> None:
+    """Raise unless there may be so many questions, with so many answers each."""
+    for name, number, min_number, max_number, remedy in (
+        ("attributes", attributes, 1, MAX_ATTRIBUTES, "It is how many questions are asked."),
+        ("values", values, 2, MAX_VALUES, "It is how many answers a question has."),
+    ):
+        require_number(
+            name,
+            number,
+            min_value=min_number,
+            max_value=max_number,
+            legal=f"from {min_number} to {max_number}",
+            remedy=remedy,
+        )
 
 
 @takes_job

@@ -90,6 +90,7 @@ def survey_card(outcome: SurveyOutcome, source: Mapping[str, Any] | None = None)
         },
         "opt_in_noise": _noise(outcome),
         "tree": _tree(outcome),
+        "last_step": outcome.last_step,
         "interval_confidence": CONFIDENCE,
         "cautions": outcome.cautions,
     }

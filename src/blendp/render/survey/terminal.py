@@ -71,9 +71,10 @@ def frequency_table(outcome: SurveyOutcome, max_rows: int = ROWS) -> RenderableT
             Text(bar(row.frequency), style="blue"),
         )
         before = row.attribute
-    if len(rows) <= max_rows:
-        return table
-    return Group(table, Text(f"... and {len(rows) - max_rows:,} more, in frequencies.csv", style="dim"))
+    remarks = [outcome.last_step]
+    if len(rows) > max_rows:
+        remarks.insert(0, f"... and {len(rows) - max_rows:,} more, in frequencies.csv")
+    return Group(table, *(Text(remark, style="dim") for remark in remarks))
 
 
 def bar(share: float, width: int = _BAR) -> str:
