@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gc
+import os
 
 import pytest
 from hypothesis import settings
 
 settings.register_profile("blendp", derandomize=True, deadline=None)
 settings.load_profile("blendp")
+os.environ["BLENDP_REMEMBER"] = "0"  # no test writes down releases in anybody's home
 
 
 @pytest.hookimpl(tryfirst=True)

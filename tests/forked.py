@@ -20,7 +20,12 @@ from functools import cache
 from pathlib import Path
 from typing import IO, Any
 
-ENVIRONMENT = {"PATH": os.environ.get("PATH", ""), "COLUMNS": "160", "HOME": os.environ.get("HOME", "/")}
+ENVIRONMENT = {
+    "PATH": os.environ.get("PATH", ""),
+    "COLUMNS": "160",
+    "HOME": os.environ.get("HOME", "/"),
+    "BLENDP_REMEMBER": "0",
+}
 _MAX_MESSAGE = 1 << 16
 _LATE = ("matplotlib.backends.backend_agg", "matplotlib.backends.backend_svg", "pandas", "pyarrow.dataset", "pydantic")
 """What libraries load when they are first used: DuckDB looks for pandas, for instance."""

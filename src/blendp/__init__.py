@@ -57,12 +57,14 @@ if TYPE_CHECKING:
     from blendp.normalise import normalise_query, normalise_url
     from blendp.privacy import Budget
     from blendp.randomness import ReleaseRandom, SimulationRandom
+    from blendp.render.about import About
     from blendp.render.release.files import write_release
     from blendp.render.survey.files import write_survey
     from blendp.reports import Report
     from blendp.survey import SurveyParameters, SurveyRelease, run_survey, simulate_survey
 
 __all__ = [
+    "About",
     "Answers",
     "Attribute",
     "Budget",
@@ -148,6 +150,7 @@ _HOMES = {
     "blendp.normalise": ("normalise_query", "normalise_url"),
     "blendp.privacy": ("Budget",),
     "blendp.randomness": ("ReleaseRandom", "SimulationRandom"),
+    "blendp.render.about": ("About",),
     "blendp.render.release.files": ("write_release",),
     "blendp.render.survey.files": ("write_survey",),
     "blendp.reports": ("Report",),

@@ -8,7 +8,9 @@ from typing import Annotated
 from blendp.cli.console import errors, print_json, results, steps, tell_quality
 from blendp.cli.options import Job
 from blendp.cli.panels import method, output, takes_job
+from blendp.cli.promised import remember
 from blendp.outputs import refuse_existing
+from blendp.render.about import About
 
 EXAMPLES = """Examples:
 
@@ -27,6 +29,10 @@ def run(
         method(help="Who opts in and which of a person's records count, reproducibly; the noise is always fresh."),
     ] = None,
     out: Annotated[Path, output(help="Directory for the results.")] = Path("blendp-out"),
+    title: Annotated[str | None, output(help="What the release is called, on its page and in its card.")] = None,
+    log_name: Annotated[
+        str | None, output(help="What the card calls the log (the names of its files if none is said).")
+    ] = None,
     overwrite: Annotated[bool, output("--overwrite", help="Replace an earlier result in --out.")] = False,
     as_json: Annotated[bool, output("--json", help="Print JSON for programs.")] = False,
 ) -> None:
@@ -48,6 +54,7 @@ def run(
     from blendp.render.templates import read_meanwhile
 
     parameters, opt_in = job.parameters(), job.who_opts_in()
+    about = About.of_files(job.logs, title, log_name)
     refuse_existing(out, overwrite=overwrite, own_files=FILES)
     read_meanwhile(TEMPLATE)
     with steps(7) as bar:
@@ -55,15 +62,21 @@ def run(
         log = job.open(bar.rows_read)
         release = methods.run(log, parameters, opt_in=opt_in, seed=seed, progress=bar.start)
         bar.start("writing the results")
-        write_release(release, out, source=job.source(), overwrite=overwrite)
+        write_release(release, out, source=job.source(), about=about, overwrite=overwrite)
     tell_quality(log, job.levels)
+    spent = release.parameters.budget
+    promised = remember(job.logs, spent.epsilon, spent.delta, about.day.isoformat())
+    if promised is not None:
+        errors.print(promised.sentence, style="yellow", markup=False, highlight=False, soft_wrap=True)
     if as_json:
         for caution in all_cautions(release):
             errors.print(caution, style="yellow", markup=False, highlight=False)
         tables = {"estimates": rows_for_json(release.records()), "trends": rows_for_json(release.trends())}
-        print_json({**release_card(release, job.source()), **tables, "out": str(out)})
+        before = None if promised is None else promised.to_dict()
+        card = release_card(release, job.source(), about)
+        print_json({**card, **tables, "out": str(out), "released_before": before})
         return
-    results.print(summary(release))
+    results.print(summary(release, about))
     if release.head_list.records:
         results.print(records_table(release))
     results.print(f"Results in {out}: open {out / 'report.html'}", highlight=False, markup=False, soft_wrap=True)

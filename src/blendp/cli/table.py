@@ -20,6 +20,7 @@ COMMANDS: Mapping[str, str] = {
     "demo": "Make a population, run the blendp method on it, and compare with the truth.",
     "synthesise": "Make a log of people who do not exist, as popular and as rare as the paper's AOL and Yandex logs.",
     "run": "Release the popular records of a log.",
+    "show": "Print a result again as its command did: what it is of, the promise, cautions, and the first rows.",
     "evaluate": "Compare a method with the log's own truth. NOT PRIVATE: for the eyes of those who hold the log.",
     "plan": "Predict list, L1, NDCG and errors of a release, and what reaches a target. No population is run.",
     "reproduce": "Make the figures of the paper anew, with the published method and with blendp side by side. NOT "

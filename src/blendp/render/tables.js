@@ -97,6 +97,11 @@
   };
 
   document.querySelectorAll(".scroll, .wide").forEach((region, index) => {
+    if (region.parentElement.classList.contains("pair")) {
+      const cell = make("div", {});
+      region.replaceWith(cell);
+      cell.append(region);
+    }
     const table = region.querySelector("table.sortable");
     if (table?.tBodies.length) {
       sortable(table);

@@ -1,6 +1,7 @@
 """Result directories: whole or not at all, nothing destroyed, and text that cannot forge the wildcard."""
 
 import csv
+import datetime
 import json
 from pathlib import Path
 
@@ -9,10 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from blendp._version import __version__
 from blendp.errors import OutputExistsError, RandomnessError
 from blendp.headlist import HeadList
 from blendp.logs import log_of_table
 from blendp.methods import Parameters, Release, Simulation, run
+from blendp.render.about import About
 from blendp.render.release.document import rows_for_json
 from blendp.render.release.files import FILES, write_release
 from blendp.render.tables import wildcard_text
@@ -35,7 +38,8 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 
 
 def test_the_files_say_the_same(release: Release, tmp_path: Path) -> None:
-    write_release(release, str(tmp_path / "out"), source={"opt_in": 0.3})
+    about = About("A title", "log.csv", datetime.date(2026, 11, 17))
+    write_release(release, str(tmp_path / "out"), source={"opt_in": 0.3}, about=about)
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(FILES)
     estimates, trends = rows_of(tmp_path / "out/estimates.csv"), rows_of(tmp_path / "out/trends.csv")
     assert list(estimates[0]) == ["query", "url", "probability", "std_error", "low", "high", "weight_opt_in"]
@@ -46,6 +50,12 @@ def test_the_files_say_the_same(release: Release, tmp_path: Path) -> None:
     assert HeadList.from_bytes((tmp_path / "out/head_list.json").read_bytes()) == release.head_list
     card = json.loads((tmp_path / "out/release.json").read_text(encoding="utf-8"))
     assert card["method"] == "blendp"
+    assert card["about"] == {"title": "A title", "log": "log.csv", "day": "2026-11-17"}
+    assert card["blendp"] == __version__
+    assert card["delta_statement"] == "δ = 1e-05 is below a tenth of one over the 3,000 people (3.3e-05)."
+    page = (tmp_path / "out/report.html").read_text(encoding="utf-8")
+    assert "<h1>A title</h1>" in page
+    assert f"log.csv · 2026-11-17 · blendp {__version__}" in page
     assert card["parameters"]["opt_in"] == 0.3
     assert card["parameters"]["epsilon"] == 4.0
     assert card["users"] == {"opt_in": 900, "opt_in_head_list": 900, "opt_in_estimate": 0, "client": 2100}
@@ -60,7 +70,7 @@ def test_the_files_say_the_same(release: Release, tmp_path: Path) -> None:
     document = read_release((tmp_path / "out/release_document.json").read_bytes())
     assert (document["campaign"], document["card"]) == ("", card)
     assert document["estimates"] == rows_for_json(release.records())
-    require_day("released", document["released"])
+    assert require_day("released", document["released"]) == about.day
 
 
 def test_the_wildcard_and_data_that_looks_like_it_are_told_apart(release: Release, tmp_path: Path) -> None:

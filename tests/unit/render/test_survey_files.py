@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import datetime
 import json
 import math
 from pathlib import Path
@@ -16,6 +17,7 @@ from blendp.answers import Answers, Attribute, Questionnaire
 from blendp.errors import OutputExistsError, RandomnessError
 from blendp.evaluation.surveys import evaluate_survey, plan_survey
 from blendp.randomness import SimulationRandom
+from blendp.render.about import About
 from blendp.render.survey.files import SURVEY_FILES, frequency_rows, survey_card, write_survey
 from blendp.render.survey.page import SEEDED, render_survey, render_survey_plan, render_trials
 from blendp.render.survey.plots import _parts
@@ -35,7 +37,8 @@ def release() -> SurveyRelease:
 
 
 def test_all_files_say_the_same(release: SurveyRelease, tmp_path: Path) -> None:
-    write_survey(release, str(tmp_path / "out"), source={"opt_in": 0.3})
+    about = About("A title", "answers.csv", datetime.date(2026, 11, 17))
+    write_survey(release, str(tmp_path / "out"), source={"opt_in": 0.3}, about=about)
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(SURVEY_FILES)
     with (tmp_path / "out/frequencies.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
@@ -45,7 +48,12 @@ def test_all_files_say_the_same(release: SurveyRelease, tmp_path: Path) -> None:
         assert float(row["weight_opt_in"]) == estimate.weight_opt_in
     assert frequency_rows(release)[0]["frequency"] == release.frequency[0]
     card = json.loads((tmp_path / "out/survey.json").read_text(encoding="utf-8"))
-    assert card == json.loads(json.dumps(survey_card(release, {"opt_in": 0.3})))
+    assert card.pop("frequencies") == frequency_rows(release)
+    assert card == json.loads(json.dumps(survey_card(release, {"opt_in": 0.3}, about)))
+    assert card["about"] == {"title": "A title", "log": "answers.csv", "day": "2026-11-17"}
+    page = (tmp_path / "out/report.html").read_text(encoding="utf-8")
+    assert "<h1>A title</h1>" in page
+    assert "answers.csv · 2026-11-17" in page
     assert card["guarantee"]["statement"] == release.statement
     assert card["guarantee"]["confidence"] == 0.99
     assert card["parameters"]["opt_in"] == 0.3
@@ -130,7 +138,7 @@ def test_many_answers_are_cut_where_nobody_reads_on() -> None:
 
     console = Console(width=100, record=True, file=None, force_terminal=False)
     with console.capture() as shown:
-        console.print(frequency_table(release))
+        console.print(frequency_table(release.rows(), release.last_step))
     assert "... and 80 more, in frequencies.csv" in shown.get()
 
 

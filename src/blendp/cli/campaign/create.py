@@ -15,6 +15,7 @@ from blendp.cli.console import print_json
 from blendp.cli.panels import method, privacy, takes_job
 from blendp.errors import ParameterError, require_choice
 from blendp.logs.synthetic import NAMES
+from blendp.privacy.delta import fitting_delta
 from blendp.render.plan.forecast import error_words, forecast_words
 from blendp.service.board.cautions import cautions_of_terms, statements_of_terms
 from blendp.service.clock import utc_today
@@ -37,6 +38,7 @@ _RELATIVE = re.compile(r"\+([0-9]{1,4})d")
 
 _PRIVACY = ("epsilon", "delta", "min_opt_in", "min_clients")
 _SPELT = {
+    "delta": "By how much a probability may exceed that (below 1/(10 expected clients) if none is said).",
     "opens": "First day: 2026-11-16, or +3d for in three days (today).",
     "opt_in_until": "Last day (UTC) for opt-in records: 2026-11-30, or +14d for 14 days after --opens.",
     "reports_until": "Last day for clients' reports: 2026-12-31, or +44d for 44 days after --opens.",
@@ -58,6 +60,8 @@ def _with_terms(cls: type[_Options]) -> type[_Options]:
             option = Argument(help=form.meta.description, metavar="CAMPAIGN")
         elif form.name == "opens":
             kind, default = str | None, None
+        elif form.name == "delta":
+            kind, default = float | None, None
         elif form.name == "opt_in_records":
             kind, default = int | None, None
         elif form.name == "size":
@@ -78,6 +82,8 @@ class NewCampaign(CollectorOptions):
         given: dict[str, Any] = {name: getattr(self, name) for name in field_forms(Terms)}
         if given["opt_in_records"] is None:
             del given["opt_in_records"]
+        if given["delta"] is None:
+            given["delta"] = fitting_delta(max(given["expected_clients"], 0), Terms.delta)
         opens = _day("opens", given["opens"] or "+0d", today)
         days = {name: _day(name, given[name], opens).isoformat() for name in ("opt_in_until", "reports_until")}
         return new_terms({**given, **days, "opens": opens.isoformat(), "size": given["size"] or None})

@@ -7,22 +7,18 @@ from typing import Annotated
 
 from typer import Argument
 
-from blendp.cli.console import errors, print_json, results
+from blendp.cli.console import print_json, results
 from blendp.cli.panels import output, privacy
-from blendp.errors import ParameterError
+from blendp.cli.released import release_in
 from blendp.outputs import refuse_existing, whole
-from blendp.render.release.files import DOCUMENT
 from blendp.search import SearchIndex, build_index
-from blendp.wire import Envelope, VerifyKey
-from blendp.wire.media_types import RELEASE_TYPE
+from blendp.wire import VerifyKey
 
 EXAMPLES = """Examples:
 
 - `blendp search build release --out index.json`
 - `blendp search build trends-2026-11 --key 8f0c... --out trends.index.json --overwrite`
 """
-
-SIGNED_DOCUMENT = "release.dsse.json"
 
 
 def build(
@@ -43,7 +39,7 @@ def build(
     same bytes with a signed descriptor.
     """
     refuse_existing(out, overwrite=overwrite)
-    payload, signature = _release_in(release, None if key is None else VerifyKey.of_text(key))
+    payload, signature = release_in(release, None if key is None else VerifyKey.of_text(key))
     data = build_index(payload)
     index = SearchIndex.from_bytes(data)
     with whole(out, overwrite=overwrite) as draft:
@@ -56,24 +52,3 @@ def build(
     name = index.campaign or "the release"
     line = f"{out}: {index.records:,} records of {len(index.queries):,} queries, {len(data):,} bytes"
     results.print(f"{line}; {name} of {index.released}", highlight=False, markup=False, soft_wrap=True)
-
-
-def _release_in(folder: Path, key: VerifyKey | None) -> tuple[bytes, str]:
-    """The release document of a directory, and what is known of its signature."""
-    signed, unsigned = folder / SIGNED_DOCUMENT, folder / DOCUMENT
-    if signed.is_file():
-        envelope = Envelope.from_bytes(signed.read_bytes())
-        if key is not None:
-            return envelope.verified(RELEASE_TYPE, (key,)), "verified"
-        _warn("The signature was not checked: give the collector's public key (--key, see blendp key list).")
-        return envelope.payload, "not checked"
-    if not unsigned.is_file():
-        legal = f"a directory with {SIGNED_DOCUMENT} or {DOCUMENT}"
-        raise ParameterError("release", str(folder), legal, "Name one that blendp run or blendp campaign export wrote.")
-    if key is not None:
-        raise ParameterError("key", key.text, f"left out: {unsigned} is not signed", "blendp run signs nothing.")
-    return unsigned.read_bytes(), "none"
-
-
-def _warn(sentence: str) -> None:
-    errors.print(sentence, style="yellow", markup=False, highlight=False, soft_wrap=True)

@@ -7,14 +7,16 @@ from typing import Annotated
 
 from blendp.cli.console import errors, print_json, results, steps
 from blendp.cli.panels import output, takes_job
+from blendp.cli.promised import Promised, remember
 from blendp.cli.survey.options import SurveyJob, reading
 from blendp.errors import ParameterError, require_choice
 from blendp.outputs import refuse_existing
 from blendp.randomness import ReleaseRandom
+from blendp.render.about import About
 from blendp.render.survey.files import SURVEY_FILES, frequency_rows, survey_card, write_survey
 from blendp.render.survey.terminal import frequency_table, survey_summary
 from blendp.render.text import visible
-from blendp.survey import METHODS, run_survey
+from blendp.survey import METHODS, SurveyRelease, run_survey
 
 EXAMPLES = """Examples:
 
@@ -36,6 +38,10 @@ def run(
         ),
     ] = False,
     out: Annotated[Path, output(help="Directory for the results.")] = Path("blendp-survey"),
+    title: Annotated[str | None, output(help="What the survey is called, on its page and in its card.")] = None,
+    log_name: Annotated[
+        str | None, output(help="What the card calls the answers (the name of their file if none is said).")
+    ] = None,
     overwrite: Annotated[bool, output("--overwrite", help="Replace an earlier result in --out.")] = False,
     as_json: Annotated[bool, output("--json", help="Print JSON for programs.")] = False,
 ) -> None:
@@ -52,6 +58,7 @@ def run(
     require_choice("method", job.method, METHODS)
     _require_answers_known(job.questionnaire, answers_from_data)
     (parameters,), opt_in = job.parameters(), job.who_opts_in()
+    about = About.of_files([str(job.data)], title, log_name)
     refuse_existing(out, overwrite=overwrite, own_files=SURVEY_FILES)
     with steps(8) as bar:
         bar.start("reading the answers")
@@ -63,15 +70,29 @@ def run(
         )
         bar.start("writing the results")
         source = {"opt_in": opt_in, "opt_in_column": job.opt_in_column}
-        write_survey(release, out, source=source, overwrite=overwrite)
+        write_survey(release, out, source=source, about=about, overwrite=overwrite)
+    promised = _remembered(str(job.data), release, about)
+    if promised is not None:
+        errors.print(promised.sentence, style="yellow", markup=False, highlight=False, soft_wrap=True)
     if as_json:
         for caution in release.cautions:
             errors.print(visible(caution), style="yellow", markup=False, highlight=False, soft_wrap=True)
-        print_json({**survey_card(release, source), "frequencies": frequency_rows(release), "out": str(out)})
+        before = None if promised is None else promised.to_dict()
+        document = {**survey_card(release, source, about), "frequencies": frequency_rows(release)}
+        print_json({**document, "out": str(out), "released_before": before})
         return
-    results.print(survey_summary(release))
-    results.print(frequency_table(release))
+    results.print(survey_summary(release, about))
+    results.print(frequency_table(release.rows(), release.last_step))
     results.print(f"Results in {out}: open {out / 'report.html'}", highlight=False, markup=False, soft_wrap=True)
+
+
+def _remembered(data: str, release: SurveyRelease, about: About) -> Promised | None:
+    """Write down what holds for everybody, whatever the correlations are."""
+    epsilon = release.design.losses.record
+    if not release.opt_in_people:
+        return remember([data], epsilon, 0.0, about.day.isoformat())
+    spent = release.parameters.budget
+    return remember([data], max(epsilon, spent.epsilon), spent.delta, about.day.isoformat())
 
 
 def _require_answers_known(questionnaire: Path | None, answers_from_data: bool) -> None:

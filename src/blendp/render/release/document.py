@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,12 @@ from blendp.headlist import HeadList
 from blendp.methods import GroupSizes, Outcome, Parameters, Release, Row
 from blendp.methods.guarantee import Guarantee
 from blendp.methods.parameters import MANY
+from blendp.render.about import About
 from blendp.render.release.checks import all_cautions
 from blendp.wire.releases import write_release
+
+_REMEDY = "It is damaged, or needs another version of blendp."
+_PARAMETERS = frozenset(field.name for field in fields(Parameters))
 
 
 class ReadRelease(Release):
@@ -28,10 +32,16 @@ class ReadRelease(Release):
         return blended.probability
 
 
-def release_card(outcome: Outcome, source: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """What was done, to whom, with which guarantee: everything but the estimates, and nothing unprotected."""
+def release_card(
+    outcome: Outcome, source: Mapping[str, Any] | None = None, about: About | None = None
+) -> dict[str, Any]:
+    """What was done, to whom, with which guarantee: everything but the estimates, and nothing unprotected.
+
+    ``about`` says what it is of; the card of a campaign has its terms for that.
+    """
     return {
         "blendp": __version__,
+        **({} if about is None else {"about": about.to_dict()}),
         "method": outcome.parameters.method,
         "parameters": {**outcome.parameters.to_dict(), **(source or {})},
         "users": outcome.groups.to_dict(),
@@ -58,7 +68,13 @@ def release_card(outcome: Outcome, source: Mapping[str, Any] | None = None) -> d
 
 
 def release_document(
-    outcome: Outcome, *, campaign: str, manifest_sha256: str, released: str, source: Mapping[str, Any] | None = None
+    outcome: Outcome,
+    *,
+    campaign: str,
+    manifest_sha256: str,
+    released: str,
+    source: Mapping[str, Any] | None = None,
+    about: About | None = None,
 ) -> bytes:
     """The canonical bytes of a release: the card, all estimates, and what they are bound to.
 
@@ -68,7 +84,7 @@ def release_document(
         campaign=campaign,
         manifest_sha256=manifest_sha256,
         released=released,
-        card=release_card(outcome, source),
+        card=release_card(outcome, source, about),
         estimates=rows_for_json(outcome.records()),
         trends=rows_for_json(outcome.trends()),
         groups=groups_for_json(outcome),
@@ -97,8 +113,20 @@ def release_of_document(document: Mapping[str, Any], head_list: HeadList) -> Rel
     try:
         return _read(document, head_list)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-        remedy = "It needs another version of blendp."
-        raise ParameterError("release", sorted(document), "a complete release document", remedy) from error
+        raise ParameterError("release", sorted(document), "a complete release document", _REMEDY) from error
+
+
+def list_of_document(document: Mapping[str, Any]) -> HeadList:
+    """The head list of a release, from its estimates; raises :class:`ParameterError` if it is not the one it names."""
+    try:
+        levels, name = document["card"]["head_list"]["levels"], document["card"]["head_list"]["sha256"]
+        labels = [(row["query"], row["url"]) for row in document["estimates"]]
+        listed = HeadList.of_records([label for label in labels if label[levels - 1] is not None], levels)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        raise ParameterError("release", sorted(document), "a complete release document", _REMEDY) from error
+    if listed.sha256 != name:
+        raise ParameterError("release", name, f"about the list that it has ({listed.sha256})", _REMEDY)
+    return listed
 
 
 def _read(document: Mapping[str, Any], head_list: HeadList) -> Release:
@@ -128,8 +156,11 @@ def _read(document: Mapping[str, Any], head_list: HeadList) -> Release:
 
 
 def _parameters(value: Mapping[str, Any]) -> Parameters:
-    """The parameters of a card; also of one from before a list was made of all records of a person."""
-    given = {name: each for name, each in value.items() if name != "list_budget"}
+    """The parameters of a card, where how the log was read stands beside them.
+
+    Also of a card from before a list was made of all records of a person.
+    """
+    given = {name: each for name, each in value.items() if name in _PARAMETERS}
     if "list_budget" in value and given["method"] == "blendp" and given["opt_in_records"] != 1:
         given["opt_in_records"] = MANY
     return Parameters(**given)

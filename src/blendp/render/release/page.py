@@ -14,6 +14,7 @@ from blendp.errors import ParameterError
 from blendp.methods import Outcome, Simulation
 from blendp.methods.outcome import Row
 from blendp.render import plots, text
+from blendp.render.about import About
 from blendp.render.release.checks import all_cautions
 from blendp.render.templates import fill
 
@@ -72,10 +73,18 @@ class KnownTruth:
     """Figures to show by name, such as L1 or NDCG."""
 
 
-def render_release(outcome: Outcome, *, title: str, truth: KnownTruth | None = None, collected: bool = False) -> str:
+def render_release(
+    outcome: Outcome,
+    *,
+    title: str,
+    truth: KnownTruth | None = None,
+    collected: bool = False,
+    about: About | None = None,
+) -> str:
     """The complete page. With ``truth`` it is not private, and says so at the top.
 
-    ``collected`` says that clients sent their reports to a collector, and no party ever held a log.
+    ``collected`` says that clients sent their reports to a collector, and no party ever held a log; ``about`` what the
+    release is of.
     """
     head_list = outcome.head_list
     if truth is not None and (len(truth.cells), len(truth.queries)) != (head_list.cells, head_list.queries + 1):
@@ -92,6 +101,7 @@ def render_release(outcome: Outcome, *, title: str, truth: KnownTruth | None = N
     page = {
         "title": title,
         "collected": collected,
+        "about": about,
         "outcome": outcome,
         "warning": _warning(outcome, truth),
         "cautions": all_cautions(outcome),

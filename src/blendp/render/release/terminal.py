@@ -12,6 +12,7 @@ from rich.text import Text
 
 from blendp.headlist import HeadList
 from blendp.methods import Outcome, Simulation
+from blendp.render.about import About
 from blendp.render.release.checks import all_cautions
 from blendp.render.text import UNKNOWN, decimals, percent, visible
 
@@ -20,11 +21,13 @@ if TYPE_CHECKING:
     from blendp.render.tally.files import ClientRow
 
 
-def summary(outcome: Outcome) -> RenderableType:
-    """Who took part, with which promise, and how long the list is."""
+def summary(outcome: Outcome, about: About | None = None) -> RenderableType:
+    """What it is of, who took part, with which promise, and how long the list is."""
     kind = "simulation, not private:" if isinstance(outcome, Simulation) else "method"
     lines = [
-        f"{kind} {outcome.parameters.method}, promise {outcome.parameters.budget} to every person; {outcome.how_delta}",
+        *([] if about is None else [str(about)]),
+        f"{kind} {outcome.parameters.method}, promise {outcome.parameters.budget} to every person",
+        outcome.how_delta,
         f"people {outcome.groups}",
         f"list {outcome.head_list.records} records of {outcome.head_list.queries} queries, "
         f"from {outcome.candidates} that passed the threshold {outcome.guarantee.threshold:.4g}",

@@ -16,6 +16,7 @@ from blendp.errors import RandomnessError
 from blendp.estimate import CONFIDENCE
 from blendp.evaluation.surveys import design_facts
 from blendp.outputs import whole
+from blendp.render.about import About
 from blendp.render.survey.page import render_survey
 from blendp.render.survey.text import learnt_model, learnt_tree
 from blendp.render.tables import write_table
@@ -30,9 +31,10 @@ def write_survey(
     directory: str | PathLike[str],
     *,
     source: Mapping[str, Any] | None = None,
+    about: About | None = None,
     overwrite: bool = False,
 ) -> None:
-    """Write the files of a survey. ``source`` says who opted in.
+    """Write the files of a survey. ``source`` says who opted in, and ``about`` what it is of.
 
     model.json is only written where a tree was learnt. Where the possible answers were read from the answers, neither
     it nor questionnaire.json is: a later survey would take them for public.
@@ -44,12 +46,14 @@ def write_survey(
     with whole(Path(directory), overwrite=overwrite, own_files=SURVEY_FILES) as draft:
         columns = [field.name for field in fields(AnswerRow)]
         write_table(draft / "frequencies.csv", columns, (astuple(row) for row in release.rows()))
-        card = json.dumps(survey_card(release, source), ensure_ascii=False, indent=2, allow_nan=False)
-        (draft / "survey.json").write_text(card + "\n", encoding="utf-8")
+        about = about or About()
+        document = {**survey_card(release, source, about), "frequencies": frequency_rows(release)}
+        text = json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False)
+        (draft / "survey.json").write_text(text + "\n", encoding="utf-8")
         if not release.inferred:
             _write_public(release, draft)
-        title = f"A survey of {release.opt_in_people + release.design.clients:,} people"
-        (draft / "report.html").write_text(render_survey(release, title=title), encoding="utf-8")
+        title = about.title or f"A survey of {release.people:,} people"
+        (draft / "report.html").write_text(render_survey(release, title=title, about=about), encoding="utf-8")
 
 
 def _write_public(release: SurveyRelease, folder: Path) -> None:
@@ -60,7 +64,9 @@ def _write_public(release: SurveyRelease, folder: Path) -> None:
         (folder / "model.json").write_bytes(model_to_bytes(tree, release.questionnaire))
 
 
-def survey_card(outcome: SurveyOutcome, source: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def survey_card(
+    outcome: SurveyOutcome, source: Mapping[str, Any] | None = None, about: About | None = None
+) -> dict[str, Any]:
     """What was done, to whom, with which guarantee: everything but the frequencies.
 
     Nothing in it is unprotected, but the number of people where ``guarantee.not_protected`` says so.
@@ -69,6 +75,7 @@ def survey_card(outcome: SurveyOutcome, source: Mapping[str, Any] | None = None)
     facts = design_facts(outcome.design, outcome.questionnaire)
     return {
         "blendp": __version__,
+        **({} if about is None else {"about": about.to_dict()}),
         "method": parameters.method,
         "parameters": {**parameters.to_dict(), **(source or {})},
         "people": {"opt_in": outcome.opt_in_people, "client": outcome.design.clients},
@@ -99,6 +106,21 @@ def survey_card(outcome: SurveyOutcome, source: Mapping[str, Any] | None = None)
 def frequency_rows(outcome: SurveyOutcome) -> list[dict[str, Any]]:
     """Rows as plain values; unknown numbers are null."""
     return [{name: _known(value) for name, value in asdict(row).items()} for row in outcome.rows()]
+
+
+def rows_of_document(document: Mapping[str, Any]) -> list[AnswerRow]:
+    """The rows of a survey whose document was read; what is null is unknown."""
+    return [
+        AnswerRow(*(_read_cell(row[field.name], field.type) for field in fields(AnswerRow)))
+        for row in document["frequencies"]
+    ]
+
+
+def _read_cell(value: Any, kind: object) -> Any:
+    """A text, or a number that may be unknown; ``kind`` is the field's annotation."""
+    if (kind == "str") != isinstance(value, str):
+        raise TypeError("a text where a number is due, or a number where a text is")
+    return math.nan if value is None else value if kind == "str" else float(value)
 
 
 def _noise(outcome: SurveyOutcome) -> list[dict[str, Any]]:

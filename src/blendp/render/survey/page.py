@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blendp.render import text
+from blendp.render.about import About
 from blendp.render.survey import plots
 from blendp.render.survey import text as survey_text
 from blendp.render.survey.text import PlanView, Trials, about, group_lines, loss, points
@@ -42,10 +43,11 @@ _MEANING = {
 }
 
 
-def render_survey(outcome: SurveyOutcome, *, title: str) -> str:
-    """The page of a survey that was carried out."""
+def render_survey(outcome: SurveyOutcome, *, title: str, about: About | None = None) -> str:
+    """The page of a survey that was carried out; ``about`` says what it is of."""
     page = {
         **_shared("survey", title),
+        "about": about,
         "warning": SEEDED if isinstance(outcome, SurveySimulation) else None,
         "outcome": outcome,
         "told": outcome.parameters,
@@ -54,7 +56,7 @@ def render_survey(outcome: SurveyOutcome, *, title: str) -> str:
             outcome.questionnaire.names, outcome.design.losses.by_attribute, None, outcome.parameters.epsilon
         ),
         "record": outcome.design.losses.record,
-        "kind": about(outcome.design),
+        "kind": survey_text.about(outcome.design),
         "method": outcome.parameters.method,
         "groups": group_lines(outcome.design, outcome.questionnaire),
         "hidden": outcome.design.hidden is not None,
@@ -137,7 +139,14 @@ def render_trials(view: Trials) -> str:
 
 
 def _shared(page: str, title: str) -> dict[str, Any]:
-    return {"page": page, "title": title, "long": LONG, "points": points, "method_words": survey_text.METHOD_WORDS}
+    return {
+        "page": page,
+        "title": title,
+        "about": None,
+        "long": LONG,
+        "points": points,
+        "method_words": survey_text.METHOD_WORDS,
+    }
 
 
 def _frequencies(outcome: SurveyOutcome, truth: Sequence[NDArray[np.float64]] | None) -> dict[str, Any]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -11,9 +13,11 @@ from rich.table import Table
 from rich.text import Text
 
 from blendp.answers import Questionnaire
+from blendp.render.about import About
+from blendp.render.survey.files import survey_card
 from blendp.render.survey.text import NOT_PRIVATE, PlanView, Trials, counted, group_lines, kept, loss, points
 from blendp.render.text import UNKNOWN, decimals, percent, visible
-from blendp.survey import Design, SurveyOutcome
+from blendp.survey import AnswerRow, Design, SurveyOutcome
 
 ROWS = 40
 """How many rows of frequencies are shown."""
@@ -23,34 +27,38 @@ _BAR = 12
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 
-def survey_summary(outcome: SurveyOutcome) -> RenderableType:
-    """Who took part, both promises, and what to be careful about."""
-    chosen, losses = outcome.parameters, outcome.design.losses
+def survey_summary(outcome: SurveyOutcome, about: About | None = None) -> RenderableType:
+    """What it is of, who took part, both promises, and what to be careful about."""
+    return card_summary(survey_card(outcome, about=about))
+
+
+def card_summary(card: Mapping[str, Any]) -> RenderableType:
+    """The same, of a survey whose card was read."""
+    people, promise, about = card["people"], card["guarantee"], About.of_card(card)
     lines = Table.grid(padding=(0, 2))
     lines.add_column(no_wrap=True)
     lines.add_column()
-    clients = f"{outcome.design.clients:,} clients"
-    groups = counted(len(outcome.design.groups), "group", "groups")
-    lines.add_row("survey", f"method {chosen.method}: {outcome.opt_in_people:,} opt-in, {clients} in {groups}")
-    if outcome.opt_in_people:
-        lines.add_row("opt-in", f"ε = {chosen.epsilon:g} for all answers of a person together; {outcome.how_delta}")
-    if not outcome.keeps_without_model:
-        about_one = (
-            f"at most {losses.worst:.4g} about any attribute of a client (promised {chosen.epsilon:g}); the model is"
-        )
-        lines.add_row("by the model", Text(f"{about_one} {outcome.model_words}"))
-    lines.add_row(
-        "in any case", Text(f"ε = {losses.record:.4g} for a client's whole record, however answers hang together")
-    )
-    for exception in outcome.exceptions:
-        lines.add_row(Text("not protected", style="bold yellow"), Text(exception))
+    epsilon, record = promise["epsilon"], promise["record_epsilon"]
+    clients = f"{people['client']:,} clients"
+    groups = counted(len(card["design"]["groups"]), "group", "groups")
+    lines.add_row("survey", Text(f"method {card['method']}: {people['opt_in']:,} opt-in, {clients} in {groups}"))
+    if people["opt_in"]:
+        beside = promise["delta_statement"].rstrip(".")
+        lines.add_row("opt-in", Text(f"ε = {epsilon:g} for all answers of a person together; {beside}"))
+    if record > epsilon * (1 + 1e-9):
+        worst = max(promise["loss_by_attribute"].values())
+        about_one = f"at most {worst:.4g} about any attribute of a client (promised {epsilon:g}); the model is"
+        lines.add_row("by the model", Text(f"{about_one} {promise['model']}"))
+    lines.add_row("in any case", Text(f"ε = {record:.4g} for a client's whole record, however answers hang together"))
+    for exception in promise["not_protected"]:
+        lines.add_row(Text("not protected", style="bold yellow"), Text(visible(exception)))
     panel = Panel(lines, title="Promises", title_align="left", expand=False)
-    return Group(panel, *(Text(visible(caution), style="yellow") for caution in outcome.cautions))
+    of_what = [] if about is None else [Text(str(about))]
+    return Group(*of_what, panel, *(Text(visible(caution), style="yellow") for caution in card["cautions"]))
 
 
-def frequency_table(outcome: SurveyOutcome, max_rows: int = ROWS) -> RenderableType:
-    """The frequencies with their intervals and a bar each."""
-    rows = outcome.rows()
+def frequency_table(rows: Sequence[AnswerRow], last_step: str, max_rows: int = ROWS) -> RenderableType:
+    """The frequencies with their intervals and a bar each, and what was done to them last."""
     digits = decimals([row.std_error for row in rows], [row.frequency for row in rows])
     table = Table(title="Frequencies", title_justify="left", header_style="bold", box=None, pad_edge=False)
     table.add_column("attribute", max_width=24)
@@ -71,7 +79,7 @@ def frequency_table(outcome: SurveyOutcome, max_rows: int = ROWS) -> RenderableT
             Text(bar(row.frequency), style="blue"),
         )
         before = row.attribute
-    remarks = [outcome.last_step]
+    remarks = [visible(last_step)]
     if len(rows) > max_rows:
         remarks.insert(0, f"... and {len(rows) - max_rows:,} more, in frequencies.csv")
     return Group(table, *(Text(remark, style="dim") for remark in remarks))
