@@ -9,6 +9,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+_MAX_SHOWN = 200
+"""Characters of a value that a message shows."""
+
 
 class ParameterError(ValueError):
     """A parameter outside its legal range."""
@@ -16,10 +19,26 @@ class ParameterError(ValueError):
     def __init__(self, parameter: str, value: object, legal: str, remedy: str) -> None:
         """Say which parameter, its value, the legal range, and what to do."""
         self.parameter = parameter
-        self.value = value
+        self.value = _plain(value)
         self.legal = legal
         self.remedy = remedy
-        super().__init__(f"{parameter} = {value!r} is not allowed: it must be {legal}. {remedy}")
+        super().__init__(f"{parameter} = {_shown(self.value)} is not allowed: it must be {legal}. {remedy}")
+
+
+def _plain(value: Any) -> Any:
+    """The value without NumPy's types, also within lists, tuples and dictionaries."""
+    if isinstance(value, (list, tuple)):
+        parts = [_plain(part) for part in value]
+        return parts if isinstance(value, list) else tuple(parts)
+    if isinstance(value, dict):
+        return {_plain(key): _plain(part) for key, part in value.items()}
+    return value.tolist() if type(value).__module__ == "numpy" and hasattr(value, "tolist") else value
+
+
+def _shown(value: object) -> str:
+    """The value as Python writes it, its middle left out where it is long."""
+    text = repr(value)
+    return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 40]}…{text[-39:]}"
 
 
 class LogError(ValueError):
@@ -61,6 +80,8 @@ def require_number(
 def require_count(parameter: str, value: Any, *, min_value: int, remedy: str) -> None:
     """Raise :class:`ParameterError` unless ``value`` is a whole number of at least ``min_value``."""
     if not isinstance(value, int) or isinstance(value, bool) or value < min_value:
+        if type(value).__module__ == "numpy" and isinstance(_plain(value), int) and value >= min_value:
+            remedy = "It is not a number of Python's own: convert it with int()."
         raise ParameterError(parameter, value, f"a whole number of at least {min_value}", remedy)
 
 

@@ -18,6 +18,8 @@ def main() -> None:
         sys.stdout.write(f"blendp {__version__}\n")
         return
     sys.meta_path.insert(0, PandasHidden())
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # where letters are not known
     heed()
     try:
         _run()

@@ -9,20 +9,38 @@ from contextlib import contextmanager
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
+from rich.console import Console, ConsoleDimensions
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 if TYPE_CHECKING:
     from blendp.engines import EmbeddedLog, StagedLog
     from blendp.engines.spark import SparkLog
 
-results = Console()
+_EVERYTHING, _LINES = 1 << 20, 25
+"""The size of what is no terminal."""
+
+
+class WholeConsole(Console):
+    """A console that cuts nothing: what goes to a file or a program is as wide as it is."""
+
+    @property  # type: ignore[misc]  # Rich also lets it be set
+    def size(self) -> ConsoleDimensions:
+        """That of the terminal."""
+        return super().size if self.is_terminal else ConsoleDimensions(_EVERYTHING, _LINES)
+
+    def print(self, *objects: Any, crop: bool = False, **settings: Any) -> None:
+        """A table that needs more room than there is goes on in the next line, as the terminal wraps it."""
+        super().print(*objects, crop=crop, **settings)
+
+
+results = WholeConsole()
 errors = Console(stderr=True)
 
 
 def print_json(value: Any) -> None:
     """Print a value for programs."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False) + "\n")
+    only_ascii = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
+    sys.stdout.write(json.dumps(value, ensure_ascii=only_ascii, indent=2, allow_nan=False) + "\n")
 
 
 class Steps:

@@ -120,12 +120,13 @@ def _interrupted() -> typer.Exit:
 def _told(error: Exception, options: Collection[str]) -> typer.Exit:
     """Print the sentence; the exit that follows."""
     from blendp.cli.console import errors
+    from blendp.render.text import visible
 
     if isinstance(error, MemoryError) or _is(error, _DATABASE):
         from blendp.engines.database import failed
 
         error = failed("the log", error)
-    sentence = f"Error: {_sentence(error, options)}"
+    sentence = "\n".join(map(visible, f"Error: {_sentence(error, options)}".split("\n")))
     errors.print(sentence, style="red", markup=False, highlight=False, soft_wrap=True)
     return typer.Exit(_code(error))
 

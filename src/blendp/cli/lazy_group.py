@@ -54,7 +54,12 @@ class LazyGroup(TyperGroup):
         return plainly(params)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        """The command that is going to be used, so it is loaded; former names are understood."""
+        """The command that is going to be used, so it is loaded; former names are understood, and ``help``."""
+        if args and args[0] == "help":
+            if len(args) == 1:
+                typer.echo(ctx.get_help(), nl=False)
+                ctx.exit()
+            args = [*args[1:], "--help"]
         if args and args[0] in RENAMED and RENAMED[args[0]] in self.lines:
             if not ctx.resilient_parsing:
                 path = ctx.command_path

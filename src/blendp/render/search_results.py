@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
+from blendp.render.terminal_table import FigureTable, names
 from blendp.render.text import decimals, percent, shorten, visible
 from blendp.search import Answer, SearchIndex
 
@@ -23,16 +23,16 @@ def results_table(answer: Answer, text: str, index: SearchIndex) -> RenderableTy
     title = f"Results for “{typed}”" if typed else "Most popular"
     if answer.nearest:
         title = f"Nothing found for “{typed}”. The nearest:"
-    table = Table(title=Text(title), title_justify="left", header_style="bold", box=None, pad_edge=False)
-    table.add_column("query", max_width=28)
+    table = FigureTable(Text(title))
+    table.add_column("query")
     if index.urls:
-        table.add_column("url", max_width=36)
+        table.add_column("url")
     for name in ("share", "± std error"):
-        table.add_column(name, justify="right", no_wrap=True)
+        table.add_column(name, justify="right")
     table.add_column("match", no_wrap=True)
     digits = decimals([one.error for one in answer.results], [one.share for one in answer.results])
     for one in answer.results:
-        names = [one.query, one.url or ""] if index.urls else [one.query]
+        texts = [one.query, one.url] if index.urls else [one.query]
         figures = [f"{percent(value, digits)} %" for value in (one.share, one.error)]
-        table.add_row(*(Text(visible(name), overflow="ellipsis", no_wrap=True) for name in names), *figures, one.match)
+        table.add_row(*names(texts), *figures, one.match)
     return Group(table, note)

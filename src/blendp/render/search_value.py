@@ -5,20 +5,20 @@ from __future__ import annotations
 import math
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from blendp.evaluation import SearchValue
 from blendp.evaluation.search import ANSWERS, ROUND_TRIP, SHOWN, ClusteredRatio, SearchFigures
+from blendp.render.terminal_table import FigureTable
 from blendp.render.text import UNKNOWN, with_error
 
 
 def search_table(value: SearchValue) -> RenderableType:
     """The searches of people who were not asked, by length of the list, beside exact lists."""
-    table = Table(title="Local search by people who were not asked", title_justify="left", box=None, pad_edge=False)
+    table = FigureTable("Local search by people who were not asked", header_style="")
     table.add_column("records")
     for name in ("answered", "mean rank", "keystrokes saved", "of all typed"):
-        table.add_column(name, justify="right", no_wrap=True)
+        table.add_column(name, justify="right")
     for row in value.rows:
         table.add_row(f"{row.records:,.4g}", *_cells(row.released))
         table.add_row("  exact list", *_cells(row.exact), style="magenta")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from blendp.evaluation.planner import Overview
 from blendp.render.plan.text import NOT_PRIVATE, advice, cautions, figures, heading, reaches, share
+from blendp.render.terminal_table import FigureTable
 
 
 def plan_tables(view: Overview) -> RenderableType:
@@ -25,8 +25,8 @@ def plan_tables(view: Overview) -> RenderableType:
     return Group(*parts)
 
 
-def _figures(view: Overview) -> Table:
-    table = Table(title="Expected", title_justify="left", header_style="bold", box=None, pad_edge=False)
+def _figures(view: Overview) -> FigureTable:
+    table = FigureTable("Expected")
     table.add_column("")
     for name in view.plans:
         table.add_column(name, justify="right")
@@ -35,13 +35,13 @@ def _figures(view: Overview) -> Table:
     return table
 
 
-def _sweep(view: Overview) -> Table:
-    table = Table(title="By opt-in share", title_justify="left", header_style="bold", box=None, pad_edge=False)
-    table.add_column("opt-in", justify="right", no_wrap=True)
-    table.add_column("people", justify="right", no_wrap=True)
+def _sweep(view: Overview) -> FigureTable:
+    table = FigureTable("By opt-in share")
+    table.add_column("opt-in", justify="right")
+    table.add_column("people", justify="right")
     for name in view.sweeps:
         for title in (f"{name}: records", "L1", "NDCG"):
-            table.add_column(title, justify="right", no_wrap=True)
+            table.add_column(title, justify="right")
     for row in zip(*view.sweeps.values(), strict=True):
         first = row[0]
         values = [v for p in row for v in (f"{p.records:,.1f}", f"{p.scores.l1:.3f}", f"{p.scores.ndcg:.3f}")]

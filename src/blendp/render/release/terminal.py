@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from blendp.headlist import HeadList
 from blendp.methods import Outcome, Simulation
 from blendp.render.about import About
 from blendp.render.release.checks import all_cautions
-from blendp.render.text import UNKNOWN, decimals, percent, visible
+from blendp.render.terminal_table import FigureTable, names
+from blendp.render.text import UNKNOWN, decimals, percent
 
 if TYPE_CHECKING:
     from blendp.evaluation.metrics import TrueHead
@@ -38,27 +38,27 @@ def summary(outcome: Outcome, about: About | None = None) -> RenderableType:
     return Group(Text("\n".join(lines)), *(Text(caution, style="yellow") for caution in all_cautions(outcome)))
 
 
-def records_table(outcome: Outcome, truth: TrueHead | None = None, top: int = 15) -> Table:
+def records_table(outcome: Outcome, truth: TrueHead | None = None, top: int = 15) -> FigureTable:
     """The most probable records, with their errors and where the knowledge comes from."""
     two_levels = outcome.head_list.levels == 2
     title = "Most popular records" if two_levels else "Most popular queries"
-    table = Table(title=title, title_justify="left", header_style="bold", box=None, pad_edge=False)
-    table.add_column("query", max_width=28)
+    table = FigureTable(title)
+    table.add_column("query")
     if two_levels:
-        table.add_column("url", max_width=36)
+        table.add_column("url")
     for name in ("estimate", "± std error", "opt-in", "clients"):
-        table.add_column(name, justify="right", no_wrap=True)
+        table.add_column(name, justify="right")
     if truth is not None:
-        table.add_column("truth", justify="right", style="magenta", no_wrap=True)
+        table.add_column("truth", justify="right", style="magenta")
     rows = outcome.records()[: min(top, outcome.head_list.records)]
     digits = decimals([row.std_error for row in rows], [row.probability for row in rows])
     for row in rows:
-        names = [row.query, row.url] if two_levels else [row.query]
+        texts = [row.query, row.url] if two_levels else [row.query]
         figures = [_percent(row.probability, digits), _percent(row.std_error, digits)]
         figures += [_percent(row.weight_opt_in, 0), _percent(1 - row.weight_opt_in, 0)]
         if truth is not None:
             figures.append(_percent(float(truth.cells[outcome.head_list.cell_of(row.query, row.url)]), digits))
-        table.add_row(*(Text(visible(name or ""), overflow="ellipsis", no_wrap=True) for name in names), *figures)
+        table.add_row(*names(texts), *figures)
     return table
 
 
@@ -68,10 +68,10 @@ def _percent(value: float, digits: int) -> str:
 
 def scores_table(figures: dict[str, Any]) -> RenderableType:
     """The means of an evaluation, with their standard errors where there are several runs."""
-    table = Table(title="Against the log's own truth", title_justify="left", box=None, pad_edge=False)
+    table = FigureTable("Against the log's own truth", header_style="")
     table.add_column("")
     for name in ("blended", "opt-in alone", "clients alone"):
-        table.add_column(name, justify="right", no_wrap=True)
+        table.add_column(name, justify="right")
     columns: Sequence[tuple[dict[str, Any], dict[str, Any]]] = [(figures, figures["std_error"])]
     columns = [*columns, *((figures["groups"][g], figures["std_error"]["groups"][g]) for g in ("opt_in", "client"))]
     labels = {
@@ -96,22 +96,22 @@ def _with_error(mean: float | None, error: float | None, digits: int) -> str:
     return f"{mean:.{digits}f}" if error is None else f"{mean:.{digits}f} ± {error:.{digits}f}"
 
 
-def clients_table(rows: list[ClientRow], head_list: HeadList, *, about_records: bool, top: int = 15) -> Table:
+def clients_table(rows: list[ClientRow], head_list: HeadList, *, about_records: bool, top: int = 15) -> FigureTable:
     """The most probable records, or queries, as the clients tell them."""
     two_levels = about_records and head_list.levels == 2
     title = f"What the clients say of {'records' if two_levels else 'queries'}"
-    table = Table(title=title, title_justify="left", header_style="bold", box=None, pad_edge=False)
-    table.add_column("query", max_width=28)
+    table = FigureTable(title)
+    table.add_column("query")
     if two_levels:
-        table.add_column("url", max_width=36)
+        table.add_column("url")
     for name in ("estimate", "± std error", "95 % interval"):
-        table.add_column(name, justify="right", no_wrap=True)
+        table.add_column(name, justify="right")
     shown = rows[: min(top, head_list.records if about_records else head_list.queries)]
     digits = decimals([row.std_error for row in shown], [row.probability for row in shown])
     for row in shown:
-        names = [row.query, row.url] if two_levels else [row.query]
+        texts = [row.query, row.url] if two_levels else [row.query]
         figures = [_percent(row.probability, digits), _percent(row.std_error, digits)]
         known = math.isfinite(row.low) and math.isfinite(row.high)
         figures.append(f"{percent(row.low, digits)} to {_percent(row.high, digits)}" if known else UNKNOWN)
-        table.add_row(*(Text(visible(name or ""), overflow="ellipsis", no_wrap=True) for name in names), *figures)
+        table.add_row(*names(texts), *figures)
     return table

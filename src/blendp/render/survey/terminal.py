@@ -16,6 +16,7 @@ from blendp.answers import Questionnaire
 from blendp.render.about import About
 from blendp.render.survey.files import survey_card
 from blendp.render.survey.text import NOT_PRIVATE, PlanView, Trials, counted, group_lines, kept, loss, points
+from blendp.render.terminal_table import FigureTable, Name
 from blendp.render.text import UNKNOWN, decimals, percent, visible
 from blendp.survey import AnswerRow, Design, SurveyOutcome
 
@@ -60,19 +61,19 @@ def card_summary(card: Mapping[str, Any]) -> RenderableType:
 def frequency_table(rows: Sequence[AnswerRow], last_step: str, max_rows: int = ROWS) -> RenderableType:
     """The frequencies with their intervals and a bar each, and what was done to them last."""
     digits = decimals([row.std_error for row in rows], [row.frequency for row in rows])
-    table = Table(title="Frequencies", title_justify="left", header_style="bold", box=None, pad_edge=False)
-    table.add_column("attribute", max_width=24)
-    table.add_column("value", max_width=20)
+    table = FigureTable("Frequencies")
+    table.add_column("attribute")
+    table.add_column("value")
     for name in ("frequency", "± std error", "95 % interval"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("0 to 100 %", no_wrap=True, width=_BAR)
+        table.add_column(name, justify="right")
+    table.add_column("0 to 100 %", no_wrap=True)
     before = None
     for row in rows[:max_rows]:
         known = math.isfinite(row.low) and math.isfinite(row.high)
         interval = f"{percent(row.low, digits)} to {percent(row.high, digits)} %" if known else UNKNOWN
         table.add_row(
-            _name("" if row.attribute == before else row.attribute),
-            _name(row.value),
+            Name("" if row.attribute == before else row.attribute),
+            Name(row.value),
             _percent(row.frequency, digits),
             _percent(row.std_error, digits),
             interval,
@@ -116,8 +117,8 @@ def survey_plan_tables(view: PlanView) -> RenderableType:
     return Group(*parts)
 
 
-def _planned(view: PlanView) -> Table:
-    table = Table(title="Expected", title_justify="left", header_style="bold", box=None, pad_edge=False)
+def _planned(view: PlanView) -> FigureTable:
+    table = FigureTable("Expected")
     table.add_column("method", no_wrap=True)
     for name in (
         "groups",
@@ -125,7 +126,7 @@ def _planned(view: PlanView) -> Table:
         "loss about an attribute,\nby the model",
         "ε of the\nrecord",
     ):
-        table.add_column(name, justify="right", no_wrap=True)
+        table.add_column(name, justify="right")
     table.add_column("")
     for planned in view.plan.methods:
         best = planned is view.plan.best
@@ -146,8 +147,8 @@ def _planned(view: PlanView) -> Table:
 def _groups(design: Design, questionnaire: Questionnaire, method: str) -> RenderableType:
     title = f"Who reports what with {method}"
     table = Table(title=title, title_justify="left", header_style="bold", box=None, pad_edge=False)
-    table.add_column("group", justify="right", no_wrap=True)
-    table.add_column("clients", justify="right", no_wrap=True)
+    table.add_column("group", justify="right")
+    table.add_column("clients", justify="right")
     table.add_column("attributes, and the ε of each report")
     lines = group_lines(design, questionnaire)
     for line in lines[:_GROUPS]:
@@ -164,7 +165,7 @@ def _groups(design: Design, questionnaire: Questionnaire, method: str) -> Render
 def trials_tables(view: Trials) -> RenderableType:
     """Every method against the truth."""
     first = view.best.example
-    table = Table(title_justify="left", header_style="bold", box=None, pad_edge=False, collapse_padding=True)
+    table = FigureTable()
     table.add_column("method", no_wrap=True)
     for name in (
         "error",
@@ -177,7 +178,7 @@ def trials_tables(view: Trials) -> RenderableType:
         "by the\ndata",
         "ε of the\nrecord",
     ):
-        table.add_column(name, justify="right", no_wrap=True)
+        table.add_column(name, justify="right")
     for trial in view.trials:
         promise = trial.parameters.epsilon
         broken = kept(trial) is False
@@ -213,10 +214,6 @@ def trials_tables(view: Trials) -> RenderableType:
         parts.append(Text("! is more than promised: these people do not answer as the model says.", style="bold red"))
     parts.append(Text(NOT_PRIVATE, style="bold magenta"))
     return Group(*parts)
-
-
-def _name(text: str) -> Text:
-    return Text(visible(text), overflow="ellipsis", no_wrap=True)
 
 
 def _percent(value: float, digits: int) -> str:
