@@ -39,23 +39,11 @@ from scipy import stats
 from benchmarks.peers.environment import ROOT, Answer, Peer, PeerError, attempt, cache
 from blendp.answers import Answers, Attribute, Questionnaire
 from blendp.arrays import Array
-from blendp.estimate import project_on_simplex
+from blendp.evaluation.survey_errors import measure_design, squared_error
 from blendp.evaluation.surveys import evaluate_survey
 from blendp.mechanisms import HiddenSampling
 from blendp.randomness import SimulationRandom
-from blendp.survey import (
-    METHODS,
-    Design,
-    Group,
-    Losses,
-    Promise,
-    SurveyParameters,
-    Tree,
-    client_level,
-    collect,
-    design,
-    simulate_survey,
-)
+from blendp.survey import METHODS, Design, Group, Losses, Promise, SurveyParameters, Tree, design, simulate_survey
 from blendp.survey.designs import pair_bounds
 from blendp.survey.synthetic import draw_answers
 from examples.fair_survey import fair_answers
@@ -324,23 +312,11 @@ def ratio(first: tuple[float, float], second: tuple[float, float]) -> tuple[floa
     return quotient, quotient * math.hypot(first[1] / first[0], second[1] / second[0])
 
 
-def squares(estimates: Sequence[Array], truth: Sequence[Array]) -> float:
-    """The squared error over values and then attributes."""
-    return float(np.mean([np.mean((estimate - true) ** 2) for estimate, true in zip(estimates, truth, strict=True)]))
-
-
 def measure_ours(answers: Answers, design: Design, runs: int, random: SimulationRandom) -> dict[str, Any]:
     """Errors of a design, measured and predicted."""
-    truth = answers.frequencies()
-    ends = np.cumsum(answers.sizes)[:-1]
-    raw, projected = [], []
-    for _ in range(runs):
-        level = client_level(design, collect(design, answers.codes, random.spawn()))
-        frequencies = np.split(level.probability, ends)
-        raw.append(squares(frequencies, truth))
-        projected.append(squares([project_on_simplex(each) for each in frequencies], truth))
-    predicted = design.mean_squared_error(truth, among=answers.people)
-    return {"runs": runs, "error": with_error(raw), "projected": with_error(projected), "predicted": predicted}
+    errors = measure_design(answers, design, runs, random)
+    measured = {"error": with_error(errors.raw), "projected": with_error(errors.projected)}
+    return {"runs": runs, **measured, "predicted": errors.predicted}
 
 
 def grid(
@@ -428,7 +404,7 @@ def _theirs(
     if isinstance(answer, PeerError):
         return Row(*setting, PEERS[0].name, solution, loss, like.record, failure=str(answer))
     truth = populations[d, rho].frequencies()
-    errors = [squares([np.array(each) for each in run], truth) for run in answer.result["estimates"]]
+    errors = [squared_error([np.array(each) for each in run], truth) for run in answer.result["estimates"]]
     return Row(
         *setting,
         PEERS[0].name,

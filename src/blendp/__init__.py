@@ -28,7 +28,8 @@ Surveys of several questions whose answers hang together::
     blendp.write_survey(survey, "survey")                           # the files that `blendp survey run` writes
 
 * :class:`Questionnaire` lists each :class:`Attribute` and its possible answers; :func:`read_answers` and
-  :func:`write_answers` read and write tables of :class:`Answers`.
+  :func:`write_answers` read and write tables of :class:`Answers`; :func:`open_answers` reads tables of any size for
+  one survey.
 * :func:`run_survey` gives a :class:`SurveyRelease`, :func:`simulate_survey` an experiment;
   :class:`SurveyParameters` say what is promised.
 * :mod:`blendp.survey` has the parts: ``udldp_loss`` is what reports reveal under a model, ``design`` who reports what,
@@ -51,7 +52,16 @@ if TYPE_CHECKING:
     from blendp.errors import EngineError, LogError, OutputExistsError, ParameterError, RandomnessError
     from blendp.evaluation import Evaluation, evaluate
     from blendp.headlist import HeadList
-    from blendp.logs import Columns, log_of_table, open_log, open_spark_log, read_answers, read_log, write_answers
+    from blendp.logs import (
+        Columns,
+        log_of_table,
+        open_answers,
+        open_log,
+        open_spark_log,
+        read_answers,
+        read_log,
+        write_answers,
+    )
     from blendp.logs.synthetic import Population, population
     from blendp.methods import GroupSizes, Guarantee, Outcome, Parameters, Release, Row, Simulation, run, simulate
     from blendp.normalise import normalise_query, normalise_url
@@ -103,6 +113,7 @@ __all__ = [
     "make_reports",
     "normalise_query",
     "normalise_url",
+    "open_answers",
     "open_log",
     "open_spark_log",
     "population",
@@ -129,6 +140,7 @@ _HOMES = {
     "blendp.logs": (
         "Columns",
         "log_of_table",
+        "open_answers",
         "open_log",
         "open_spark_log",
         "read_answers",

@@ -9,15 +9,16 @@ from __future__ import annotations
 import json
 import math
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blendp.canonical import canonical_json
 from blendp.errors import ParameterError
+from blendp.lots import Block, Lots, Tables, blocks, count_cells, count_tables, find_borders
 
 MAX_VALUES = 1000
 """A question has no more possible answers than this."""
@@ -114,6 +115,36 @@ class Questionnaire:
         return f"questionnaire of {len(self.attributes)} questions with {sum(self.sizes)} answers"
 
 
+class AnswerSource(Protocol):
+    """Answers, wherever they lie, of which a survey asks tables of counts alone."""
+
+    @property
+    def questionnaire(self) -> Questionnaire:
+        """The questions."""
+
+    @property
+    def inferred(self) -> bool:
+        """Whether the possible answers were read from the answers."""
+
+    @property
+    def only_complete(self) -> bool:
+        """Whether people who left an answer out were left out."""
+
+    @property
+    def people(self) -> int:
+        """How many people answered."""
+
+    @property
+    def opt_in_people(self) -> int | None:
+        """How many of them the table says to opt in; None if it is silent."""
+
+    def tables(self, lots: Lots, asked: Sequence[Tables]) -> list[list[NDArray[np.int64]]]:
+        """How many people of each part gave each combination of answers, for all tables that are asked for."""
+
+    def client_borders(self, lots: Lots, ranks: Sequence[int]) -> list[int]:
+        """For each rank the lot below which so many are of those whom the table says not to opt in."""
+
+
 @dataclass(frozen=True, eq=False)
 class Answers:
     """What people answered: one row a person, one column a question.
@@ -173,9 +204,30 @@ class Answers:
         return len(self.codes)
 
     @property
+    def opt_in_people(self) -> int | None:
+        """How many of them the table says to opt in; None if it is silent."""
+        return None if self.opt_in is None else int(self.opt_in.sum())
+
+    @property
     def sizes(self) -> tuple[int, ...]:
         """How many answers every question has."""
         return self.questionnaire.sizes
+
+    def tables(self, lots: Lots, asked: Sequence[Tables]) -> list[list[NDArray[np.int64]]]:
+        """How many people of each part gave each combination of answers, for all tables that are asked for."""
+        return count_tables(map(self._block, blocks(self.people)), self.sizes, lots, asked)
+
+    def client_borders(self, lots: Lots, ranks: Sequence[int]) -> list[int]:
+        """For each rank the lot below which so many are of those whom the table says not to opt in."""
+        assert self.opt_in is not None
+        client = ~self.opt_in
+        return find_borders(
+            int(client.sum()), ranks, lambda: (lots.of(*ends)[client[slice(*ends)]] for ends in blocks(self.people))
+        )
+
+    def _block(self, ends: tuple[int, int]) -> Block:
+        rows = slice(*ends)
+        return ends[0], self.codes[rows], None if self.opt_in is None else self.opt_in[rows]
 
     def counts(self, *attributes: int) -> NDArray[np.int64]:
         """How many people gave each combination of answers to these questions: one axis a question, in this order."""
@@ -186,11 +238,7 @@ class Answers:
             raise ParameterError(
                 "attributes", attributes, f"questions with at most {MAX_CELLS} combinations", "Count fewer at once."
             )
-        number = self.codes[:, chosen[0]].astype(np.int64)
-        for attribute in chosen[1:]:
-            number *= self.sizes[attribute]
-            number += self.codes[:, attribute]
-        return np.bincount(number, minlength=cells).astype(np.int64, copy=False).reshape(shape)
+        return count_cells([self.codes[:, attribute] for attribute in chosen], shape)
 
     def frequencies(self) -> list[NDArray[np.float64]]:
         """The share of people who gave each answer, for every question."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,14 @@ Bools = NDArray[np.bool_]
 def falling_order(values: NDArray[Any]) -> Ids:
     """The positions of values from the largest to the smallest: ties stay as they stand, nan comes last."""
     return np.argsort(-values, kind="stable")
+
+
+def holders(counts: Ids, length: int = 1 << 18) -> Iterator[Ids]:
+    """What each of many people holds, if ``counts[x]`` of them hold x: those of 0 first, in blocks of some length."""
+    ends = np.cumsum(counts)
+    people = int(ends[-1]) if len(ends) else 0
+    for start in range(0, people, length):
+        yield np.searchsorted(ends, np.arange(start, min(start + length, people)), side="right")
 
 
 def ranks_in_groups(values: NDArray[Any], group: Ids) -> tuple[Ids, Ids]:

@@ -57,8 +57,8 @@ class Steps:
         self._progress.update(self._task, completed=next(self._done), description=name)
 
     def rows_read(self, rows: int) -> None:
-        """So many rows of the log have been read."""
-        self._progress.update(self._task, description=f"reading the log: {rows:,} rows")
+        """So many rows have been read."""
+        self._progress.update(self._task, description=f"reading: {rows:,} rows")
 
 
 @contextmanager

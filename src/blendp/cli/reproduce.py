@@ -32,6 +32,7 @@ EXAMPLES = """Examples:
 
 - `blendp reproduce --quick --out figures`
 - `blendp reproduce 12 ladder --runs 50 --seed 7 --out figures`
+- `blendp reproduce survey --quick --out survey-figures`
 - `blendp reproduce --log user-ct-test-collection-01.txt.gz --format aol --out aol-figures`
 """
 
@@ -40,7 +41,11 @@ RUNS, QUICK_RUNS = 20, 6
 
 def reproduce(
     figures: Annotated[
-        list[str] | None, Argument(help=f"Figures of the paper: {', '.join(RECIPES)}; all if none is named.")
+        list[str] | None,
+        Argument(
+            help=f"Figures of the paper: {', '.join(RECIPES)}; all if none is named. survey: the comparisons of the "
+            "survey paper."
+        ),
     ] = None,
     out: Annotated[Path, Option(help="Directory for data, pictures and index.html.")] = Path("blendp-figures"),
     quick: Annotated[bool, Option("--quick", help="Fewer points and runs, for a first look.")] = False,
@@ -65,6 +70,11 @@ def reproduce(
     its data (CSV, JSON) and picture (SVG, PNG), and index.html, which shows them all.
     """
     names, grid = figures or [], QUICK if quick else FULL
+    if "survey" in names:
+        from blendp.cli.reproduce_survey import reproduce_survey
+
+        reproduce_survey(names, logs, out=out, quick=quick, people=users, runs=runs, seed=seed, overwrite=overwrite)
+        return
     wanted = {name for recipe in recipes(names) for name in recipe.data_sets}
     runs = (QUICK_RUNS if quick else RUNS) if runs is None else runs
     require_count("runs", runs, min_value=1, remedy="Ask for at least one run, 2 for standard errors.")

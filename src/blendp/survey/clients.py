@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
 
+from blendp.answers import AnswerSource
 from blendp.errors import ParameterError
 from blendp.estimate import Level
+from blendp.lots import Lots, Part, Tables
 from blendp.randomness import Random, ReleaseRandom, require_release
 from blendp.survey.designs import Design
 from blendp.survey.scheme import SurveyScheme, question_of
@@ -40,6 +43,28 @@ def collect(design: Design, codes: NDArray[np.int32], random: Random) -> Support
     """
     scheme = SurveyScheme(design)
     return scheme.by_attribute(scheme.draw(codes, random))
+
+
+def collect_counted(
+    design: Design, answers: AnswerSource, lots: Lots, opt_in_people: int | None, random: Random
+) -> Supports:
+    """The same if clients are those of a table, who is in which group being decided by lots.
+
+    where:
+        opt_in_people  are those with the lowest lots, who are no clients; None: those whom the table says to opt in.
+    """
+    scheme = SurveyScheme(design)
+    parts = scheme.parts(random)
+    ends = [0, *accumulate(clients for clients, _ in parts)]
+    if opt_in_people is None:
+        borders, opts_in = answers.client_borders(lots, ends), False
+    else:
+        borders, opts_in = lots.borders(answers.people, [opt_in_people + end for end in ends]), None
+    asked = [
+        Tables(Part(low, high, opts_in), tuple((attribute,) for attribute in attributes))
+        for low, high, (_, attributes) in zip(borders, borders[1:], parts, strict=False)
+    ]
+    return scheme.by_attribute(scheme.draw_counted(answers.tables(lots, asked), random))
 
 
 def client_level(design: Design, supports: Supports) -> Level:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -58,20 +59,25 @@ class NoisyTables:
 
     @classmethod
     def draw(cls, answers: Answers, budget: Budget, random: Random, kind: str) -> NoisyTables:
-        """Count, and add rounded Gaussian noise that keeps the budget (replace-one person)."""
-        require_count("opt-in people", answers.people, min_value=1, remedy="Somebody has to opt in.")
-        require_choice("kind", kind, KINDS)
-        places = tuple(range(len(answers.sizes)))
-        singles: list[tuple[int, ...]] = [(j,) for j in places]
-        shares = {axes: Fraction(1, len(places)) for axes in singles}
-        if kind == "pairs" and len(places) > 1:
-            pairs = list(combinations(places, 2))
-            shares = {axes: Fraction(1, len(pairs)) for axes in pairs}
-        if kind == "all" and len(places) > 1:
-            shares = {axes: share / 2 for axes, share in shares.items()} | {places: Fraction(1, 2)}
+        """Count everybody's answers, and add noise."""
+        counts = {axes: answers.counts(*axes) for axes in shares_of(kind, len(answers.sizes))}
+        return cls.of_counts(answers.sizes, answers.people, counts, budget, random, kind)
+
+    @classmethod
+    def of_counts(
+        cls,
+        sizes: tuple[int, ...],
+        people: int,
+        counts: Mapping[tuple[int, ...], NDArray[np.int64]],
+        budget: Budget,
+        random: Random,
+        kind: str,
+    ) -> NoisyTables:
+        """Add rounded Gaussian noise that keeps the budget (replace-one person) to the tables of this kind."""
+        require_count("opt-in people", people, min_value=1, remedy="Somebody has to opt in.")
         mu = Fraction(gaussian_mu(budget.epsilon, budget.delta))
-        sigmas = {axes: _root_above(2 / (share * mu**2)) for axes, share in shares.items()}
-        noisy = {axes: answers.counts(*axes) for axes in sigmas}
+        sigmas = {axes: _root_above(2 / (share * mu**2)) for axes, share in shares_of(kind, len(sizes)).items()}
+        noisy = {axes: counts[axes] for axes in sigmas}
         for sigma in dict.fromkeys(sigmas.values()):
             alike = [axes for axes in sigmas if sigmas[axes] == sigma]
             drawn = RoundedGaussian(sigma).draw(sum(noisy[axes].size for axes in alike), random)
@@ -79,7 +85,7 @@ class NoisyTables:
                 alike, np.split(drawn, np.cumsum([noisy[axes].size for axes in alike])), strict=False
             ):
                 noisy[axes] = noisy[axes] + part.reshape(noisy[axes].shape)
-        return cls(answers.sizes, answers.people, kind, tuple(noisy), tuple(noisy.values()), tuple(sigmas.values()))
+        return cls(sizes, people, kind, tuple(noisy), tuple(noisy.values()), tuple(sigmas.values()))
 
     @cached_property
     def margins(self) -> tuple[Bounds, ...]:
@@ -113,6 +119,20 @@ class NoisyTables:
         floor = np.repeat([(margin.deviation / self.people) ** 2 for margin in self.margins], self.sizes)
         inside = np.clip(probability, 0.0, 1.0)
         return Level(probability, floor + inside * (1 - inside) / self.people, floor)
+
+
+def shares_of(kind: str, attributes: int) -> dict[tuple[int, ...], Fraction]:
+    """The tables of a kind, by their attributes, and each one's share of mu^2."""
+    require_choice("kind", kind, KINDS)
+    every = tuple(range(attributes))
+    singles: list[tuple[int, ...]] = [(j,) for j in every]
+    shares = {axes: Fraction(1, attributes) for axes in singles}
+    if kind == "pairs" and attributes > 1:
+        pairs = list(combinations(every, 2))
+        shares = {axes: Fraction(1, len(pairs)) for axes in pairs}
+    if kind == "all" and attributes > 1:
+        shares = {axes: share / 2 for axes, share in shares.items()} | {every: Fraction(1, 2)}
+    return shares
 
 
 @dataclass(frozen=True)

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blendp.answers import Answers
-from blendp.errors import ParameterError, RandomnessError
+from blendp.answers import Answers, AnswerSource
+from blendp.errors import ParameterError, RandomnessError, require_number
 from blendp.estimate import blend
 from blendp.estimate.group import nothing
-from blendp.methods.groups import draw_groups
+from blendp.lots import Lots, Part, Tables
 from blendp.methods.progress import Progress, silent
 from blendp.randomness import Random, ReleaseRandom, SimulationRandom, require_release
-from blendp.survey.clients import client_level, collect
+from blendp.survey.clients import client_level, collect_counted
 from blendp.survey.designs import design
 from blendp.survey.models.any_law import AnyLaw
 from blendp.survey.models.base import Model
-from blendp.survey.opt_in import Misfit, NoisyTables, learn_pairs, learn_table, learn_tree
+from blendp.survey.opt_in import Misfit, NoisyTables, learn_pairs, learn_table, learn_tree, shares_of
 from blendp.survey.outcome import SurveyOutcome, SurveyRelease, SurveySimulation
 from blendp.survey.parameters import SurveyParameters
 
@@ -26,7 +27,7 @@ Kind = TypeVar("Kind", bound=SurveyOutcome)
 
 
 def run_survey(
-    answers: Answers,
+    answers: AnswerSource,
     parameters: SurveyParameters | None = None,
     *,
     opt_in: float | NDArray[np.bool_] | None = None,
@@ -60,7 +61,7 @@ def run_survey(
 
 
 def simulate_survey(
-    answers: Answers,
+    answers: AnswerSource,
     parameters: SurveyParameters | None = None,
     *,
     opt_in: float | NDArray[np.bool_] | None = None,
@@ -76,31 +77,41 @@ def simulate_survey(
 
 def _survey(
     kind: type[Kind],
-    answers: Answers,
+    answers: AnswerSource,
     parameters: SurveyParameters,
     opt_in: float | NDArray[np.bool_] | None,
     model: Model | None,
     random: Random,
     progress: Progress,
 ) -> Kind:
-    if model is not None and model.sizes != answers.sizes:
+    if model is not None and model.sizes != answers.questionnaire.sizes:
         raise ParameterError(
-            "model", model.sizes, f"for attributes of {answers.sizes} values", "It belongs to another questionnaire."
+            "model",
+            model.sizes,
+            f"for attributes of {answers.questionnaire.sizes} values",
+            "It belongs to another questionnaire.",
         )
+    sizes = answers.questionnaire.sizes
     progress("drawing who opts in")
-    trusting, clients = _people(answers, opt_in, random)
-    parameters = parameters.fitted(answers.people)
+    source, share = _who(answers, opt_in)
+    trusting = _opt_in_people(source, share)
+    parameters = parameters.fitted(source.people)
+    lots = Lots.draw(random)
     progress("counting the opt-in group")
     tables = None
-    if len(trusting):
-        kind_of_tables = parameters.tables(answers.sizes, len(trusting), model)
-        tables = NoisyTables.draw(answers.take(trusting), parameters.budget, random, kind_of_tables)
+    if trusting:
+        kind_of_tables = parameters.tables(sizes, trusting, model)
+        axes = tuple(shares_of(kind_of_tables, len(sizes)))
+        part = Part(opt_in=True) if share is None else Part(high=lots.borders(source.people, [trusting])[0])
+        (counted,) = source.tables(lots, [Tables(part, axes)])
+        counts = dict(zip(axes, counted, strict=True))
+        tables = NoisyTables.of_counts(sizes, trusting, counts, parameters.budget, random, kind_of_tables)
     progress("learning how answers hang together")
-    law, misfit = law_for(parameters, answers.sizes, model, tables)
+    law, misfit = law_for(parameters, sizes, model, tables)
     progress("choosing who reports what")
     survey_design = design(
         law,
-        len(clients),
+        source.people - trusting,
         parameters.promise,
         method=parameters.method,
         group=parameters.group,
@@ -108,7 +119,8 @@ def _survey(
         frequencies=None if tables is None else tables.frequencies,
     )
     progress("collecting reports")
-    client = client_level(survey_design, collect(survey_design, answers.codes[clients], random))
+    supports = collect_counted(survey_design, source, lots, None if share is None else trusting, random)
+    client = client_level(survey_design, supports)
     progress("blending")
     opt_in_level = nothing(len(client.probability)) if tables is None else tables.level()
     blended = blend(opt_in_level, client, 0 if tables is None else tables.people)
@@ -135,23 +147,33 @@ def law_for(
     return tree if parameters.learn == "tree" or misfit.fits else AnyLaw(sizes), misfit
 
 
-def _people(
-    answers: Answers, opt_in: float | NDArray[np.bool_] | None, random: Random
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The people who opt in, and the clients."""
-    chosen = answers.opt_in if opt_in is None else opt_in
-    if chosen is None:
+def _who(answers: AnswerSource, opt_in: float | NDArray[np.bool_] | None) -> tuple[AnswerSource, float | None]:
+    """The answers, and the share of people who opt in; None where the answers say who does."""
+    if isinstance(opt_in, np.ndarray):
+        if not isinstance(answers, Answers):
+            raise ParameterError("opt_in", "an array", "a share, or a column of the table", "Name the column.")
+        return replace(answers, opt_in=opt_in), None
+    if opt_in is None and answers.opt_in_people is None:
         raise ParameterError("opt_in", None, "a share, or a column of the table", "0 means that nobody opts in.")
-    if not isinstance(chosen, np.ndarray) and chosen == 0:
-        return np.empty(0, dtype=np.int64), np.arange(answers.people)
-    groups = draw_groups(answers.people, chosen, 1.0, random)
-    if not len(groups.head_list) and not isinstance(chosen, np.ndarray):
-        raise ParameterError(
+    if opt_in is not None:
+        require_number(
             "opt_in",
-            chosen,
-            f"0, or a share that is somebody of {answers.people} people",
-            "0 means that nobody opts in.",
+            opt_in,
+            min_value=0,
+            below=1,
+            legal="a share of at least 0 and below 1, or a NumPy array of True and False",
+            remedy="0.05 means that 5 % of the people opt in.",
         )
-    if not len(groups.client):
-        raise ParameterError("opt_in", opt_in, "such that somebody is a client", "Let fewer people opt in.")
-    return groups.head_list, groups.client
+    return answers, opt_in
+
+
+def _opt_in_people(answers: AnswerSource, share: float | None) -> int:
+    """How many people opt in, if both groups get somebody."""
+    trusting = answers.opt_in_people if share is None else round(share * answers.people)
+    assert trusting is not None
+    if share and not trusting:
+        legal = f"0, or a share that is somebody of {answers.people} people"
+        raise ParameterError("opt_in", share, legal, "0 means that nobody opts in.")
+    if trusting >= answers.people:
+        raise ParameterError("opt_in", share, "such that somebody is a client", "Let fewer people opt in.")
+    return trusting

@@ -20,9 +20,11 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
+from blendp.arrays import holders
 from blendp.canonical import canonical_json, sha256
 from blendp.errors import ParameterError
-from blendp.mechanisms import HiddenSampling
+from blendp.lots import blocks
+from blendp.mechanisms import HiddenSampling, SubsetSelection
 from blendp.randomness import Random, ReleaseRandom
 from blendp.randomness.random import COIN_BITS
 from blendp.reports import Likelihood, Question, Report, ReportScheme, ReportSums, SingleItem
@@ -184,6 +186,41 @@ class SurveyScheme(ReportScheme[Sequence[int]]):
             supports[question_of(number)] = np.concatenate(counts)
         return ReportSums(self.list_sha256, self.questions, reports, supports)
 
+    def parts(self, random: Random) -> list[tuple[int, tuple[int, ...]]]:
+        """How many clients tell something of which attributes: a part of the clients for each group.
+
+        With ``rsfd`` every client tells of one attribute, drawn here; so there is a part for each attribute.
+        """
+        design = self.design
+        if design.hidden is None:
+            return [(group.clients, group.attributes) for group in design.groups]
+        numbers = np.zeros(len(design.sizes), dtype=np.int64)
+        for start, stop in blocks(design.clients):
+            numbers += np.bincount(random.below(len(numbers), stop - start), minlength=len(numbers))
+        return [(number, (attribute,)) for attribute, number in enumerate(numbers.tolist())]
+
+    def draw_counted(self, value_counts: Sequence[Sequence[NDArray[np.int64]]], random: Random) -> ReportSums:
+        """The sums of what clients send, of how many in each of the :meth:`parts` have each value of its attributes.
+
+        A client's report of an attribute depends on the client's own value of it alone, and reports are independent. So
+        their sums have the law that :meth:`draw` gives them, whoever the clients with these values are.
+        """
+        design = self.design
+        reports = {question_of(number): group.clients for number, group in enumerate(design.groups)}
+        if design.hidden is not None:
+            counts = [
+                design.hidden.supports_of_counts(attribute, own, design.clients - int(own.sum()), random)
+                for attribute, (own,) in enumerate(value_counts)
+            ]
+            return ReportSums(self.list_sha256, self.questions, reports, {question_of(0): np.concatenate(counts)})
+        supports = {
+            question_of(number): np.concatenate(
+                [_supports(one, own, random) for one, own in zip(group.randomisers, owned, strict=True)]
+            )
+            for number, (group, owned) in enumerate(zip(design.groups, value_counts, strict=True))
+        }
+        return ReportSums(self.list_sha256, self.questions, reports, supports)
+
     def by_attribute(self, sums: ReportSums) -> list[NDArray[np.int64]]:
         """How many reports name each value of every attribute."""
         sums.require(self.list_sha256, self.questions)
@@ -193,6 +230,14 @@ class SurveyScheme(ReportScheme[Sequence[int]]):
             for attribute, some in zip(group.attributes, counts, strict=True):
                 supports[attribute] = some
         return supports
+
+
+def _supports(randomiser: SubsetSelection, counts: NDArray[np.int64], random: Random) -> NDArray[np.int64]:
+    """How many reports name each value, if so many clients have each: every client's report is drawn."""
+    supports = np.zeros(len(counts), dtype=np.int64)
+    for own in holders(counts):
+        supports += randomiser.supports(own, random)
+    return supports
 
 
 def _pairs(group: Group) -> list[tuple[Fraction, Fraction]]:

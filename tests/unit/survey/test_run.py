@@ -276,7 +276,7 @@ def test_impossible_shares_are_refused() -> None:
     with pytest.raises(ParameterError, match=r"opt_in = None .* 0 means that nobody opts in"):
         simulate_survey(people, SAMPLE, random=SimulationRandom(1))
     for share in (1.0, -0.1, 1.5, math.nan):
-        with pytest.raises(ParameterError, match=r"opt_in = .* a share above 0 and below 1"):
+        with pytest.raises(ParameterError, match=r"opt_in = .* a share of at least 0 and below 1"):
             simulate_survey(people, SAMPLE, opt_in=share, random=SimulationRandom(1))
     with pytest.raises(ParameterError, match="somebody is a client"):
         simulate_survey(people, SAMPLE, opt_in=np.ones(400, dtype=bool), random=SimulationRandom(1))

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from typer import Argument, Option
 
 from blendp.answers import Answers, Questionnaire
 from blendp.cli.panels import OPT_IN_SHARE, method, privacy
+from blendp.engines.stored_answers import StoredAnswers
 from blendp.errors import LogError, ParameterError, require_count, require_number
-from blendp.logs import read_answers
+from blendp.logs import open_answers, read_answers
 from blendp.randomness import Random
 from blendp.survey import METHODS, Model, SurveyParameters
 from blendp.survey.models.files import model_from_bytes
@@ -143,27 +146,23 @@ class SurveyOptions:
         return None
 
     def read(self, data: Path) -> Answers:
-        """The table of answers."""
+        """The table of answers, in memory."""
         if self.people is not None:
             require_count("people", self.people, min_value=2, remedy="Ask more people.")
+        with _in_options():
+            return read_answers(data, format=self.format, **self._reading())
+
+    def open(self, data: Path, progress: Callable[[int], None]) -> StoredAnswers:
+        """The table of answers, to be surveyed once."""
+        with _in_options():
+            return open_answers(data, format=self.format, progress=progress, **self._reading())
+
+    def _reading(self) -> dict[str, Any]:
         asked = None if self.columns is None else [name.strip() for name in self.columns.split(",")]
         if asked is not None and "" in asked:
             raise ParameterError("columns", self.columns, "names with commas between them", "One of them is empty.")
         listed = None if self.questionnaire is None else Questionnaire.from_bytes(_bytes(self.questionnaire))
-        try:
-            return read_answers(
-                data,
-                columns=asked,
-                questionnaire=listed,
-                opt_in_column=self.opt_in_column,
-                missing=self.missing,
-                format=self.format,
-            )
-        except LogError as error:
-            sentence = str(error)
-            for python, option in _IN_PYTHON.items():
-                sentence = sentence.replace(python, option)
-            raise LogError(sentence) from error
+        return {"columns": asked, "questionnaire": listed, "opt_in_column": self.opt_in_column, "missing": self.missing}
 
     def drawn(self, answers: Answers, random: Random) -> Answers:
         """So many of the people as were asked for."""
@@ -197,6 +196,18 @@ class SurveyJobs(SurveyJob):
     """The same with several methods to compare."""
 
     method: Annotated[str, method(help=f"How clients report: {ALL}, {', '.join(METHODS)}.")] = ALL
+
+
+@contextmanager
+def _in_options() -> Iterator[None]:
+    """Let errors speak of options where they speak of Python's parameters."""
+    try:
+        yield
+    except LogError as error:
+        sentence = str(error)
+        for python, option in _IN_PYTHON.items():
+            sentence = sentence.replace(python, option)
+        raise LogError(sentence) from error
 
 
 def _bytes(path: Path) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+from blendp.answers import AnswerSource
 from blendp.cli.console import errors, print_json, results, steps
 from blendp.cli.panels import output, takes_job
 from blendp.cli.promised import Promised, remember
@@ -62,9 +63,12 @@ def run(
     refuse_existing(out, overwrite=overwrite, own_files=SURVEY_FILES)
     with steps(8) as bar:
         bar.start("reading the answers")
-        answers = job.read(job.data)
+        answers: AnswerSource
+        if job.people is None:
+            answers = job.open(job.data, bar.rows_read)
+        else:
+            answers = job.drawn(job.read(job.data), ReleaseRandom())
         model = job.public_model(answers.questionnaire)
-        answers = job.drawn(answers, ReleaseRandom())
         release = run_survey(
             answers, parameters, opt_in=opt_in, model=model, progress=bar.start, answers_from_data=answers_from_data
         )

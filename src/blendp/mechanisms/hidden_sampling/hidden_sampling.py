@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from blendp.arrays import holders
 from blendp.errors import ParameterError, require_count, require_number
 from blendp.mechanisms.exact import floor_bits
 from blendp.privacy import Budget, pure_delta
@@ -256,6 +257,27 @@ class HiddenSampling:
         for _, drawn in self._blocks(self._records(codes), random):
             for j, m in enumerate(self.values):
                 totals[j] += np.bincount(drawn[:, j], minlength=m)
+        return totals
+
+    def supports_of_counts(
+        self, attribute: int, counts: NDArray[np.int64], others: int, random: Random
+    ) -> NDArray[np.int64]:
+        """How many reports have each value of one attribute.
+
+        where:
+            counts  are how many of the people who tell of this attribute have each value,
+            others  is how many people tell of another attribute; their report of this one is invented.
+
+        A report of an attribute depends on its own value and on whether it is told of alone, so these sums have the law
+        of :meth:`supports` given who tells of what.
+        """
+        totals = np.zeros(self.values[attribute], dtype=np.int64)
+        for own in holders(counts):
+            reported = self._column(attribute, own, np.ones(len(own), dtype=bool), random)
+            totals += np.bincount(reported, minlength=len(totals))
+        for start in range(0, others, _BLOCK):
+            invented = random.below(len(totals), min(_BLOCK, others - start))
+            totals += np.bincount(invented, minlength=len(totals))
         return totals
 
     def _records(self, codes: ArrayLike) -> NDArray[np.int64]:

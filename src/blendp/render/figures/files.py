@@ -10,12 +10,13 @@ from typing import Any
 
 from blendp._version import __version__
 from blendp.evaluation.figures import RECIPES, Figure, Point
+from blendp.evaluation.figures.survey_figures import SURVEY_FIGURES
 from blendp.outputs import whole
 from blendp.render.tables import Cell, wildcard_text, write_table
 from blendp.render.templates import fill
 
 KINDS = ("csv", "json", "svg", "png")
-FILES = ("index.html", *(f"figure-{name}.{kind}" for name in RECIPES for kind in KINDS))
+FILES = ("index.html", *(f"figure-{name}.{kind}" for name in (*RECIPES, *SURVEY_FIGURES) for kind in KINDS))
 """All that a reproduction may hold."""
 
 

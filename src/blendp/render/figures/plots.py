@@ -39,6 +39,7 @@ _LOOKS: dict[str, tuple[str, str, str]] = {
     "client": ("client", "^", "-"),
     "truth": ("truth", "D", ""),
     "random": ("edge", "", ":"),
+    "4": ("edge", "x", "-"),
     "0": ("client", "^", "-"),
     "1": ("opt-in", "s", "-"),
     "2": ("truth", "D", "-"),
@@ -152,7 +153,7 @@ def _lines(axes: Axes, panel: Panel, low: float, high: float) -> None:
         values, bars = _values(line, low)
         if np.isfinite(values).any():
             above = len(panel.lines) if line.look == "blended" else index
-            axes.errorbar(line.at, values, yerr=bars, zorder=3 + above, **_style(line.look))
+            axes.errorbar(line.at, values, yerr=bars if bars.any() else None, zorder=3 + above, **_style(line.look))
 
 
 def _rows(axes: Axes, panel: Panel, low: float, high: float, *, named: bool) -> None:
