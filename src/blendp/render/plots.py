@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from blendp.methods.outcome import Row
-from blendp.render.svg import COLOURS, DrawingTexts, house_style, inline_svg
+from blendp.render.svg import COLOURS, DrawingTexts, DrawnFigure, HouseFigure, house_style, inline_svg
 from blendp.render.text import UNKNOWN, label, percent, with_error
 
 WIDTH = 440.0
@@ -36,6 +36,13 @@ class Mark(Row):
 def dot_plot(
     marks: Sequence[Mark], digits: int, name: str, title: str, limits: tuple[float, float] | None = None
 ) -> Markup:
+    """The drawing of :func:`dot_drawing` for a page."""
+    return inline_svg(*dot_drawing(marks, digits, name, title, limits))
+
+
+def dot_drawing(
+    marks: Sequence[Mark], digits: int, name: str, title: str, limits: tuple[float, float] | None = None
+) -> DrawnFigure:
     """Estimates with their intervals, each group's own estimate faint beside them, and the truth if it is known.
 
     The scale fits the blended estimates unless ``limits`` are given; a group's estimate beyond it is drawn as an arrow
@@ -85,7 +92,9 @@ def share_plot(marks: Sequence[Mark], name: str, title: str) -> Markup:
             y = i * ROW + MIDDLE + 1
             axes.barh(y, share, height=9, color=COLOURS["opt-in"], linewidth=0, zorder=3)
             axes.barh(y, 1 - share, left=share, height=9, color=COLOURS["client"], linewidth=0, zorder=3)
-        return _finish(figure, axes, marks, values, name, title, "The rest of every bar comes from the clients.")
+        return inline_svg(
+            *_finish(figure, axes, marks, values, name, title, "The rest of every bar comes from the clients.")
+        )
 
 
 def truth_plot(marks: Sequence[Mark], digits: int, name: str, title: str) -> Markup:
@@ -126,10 +135,10 @@ def truth_plot(marks: Sequence[Mark], digits: int, name: str, title: str) -> Mar
         return inline_svg(figure, DrawingTexts(name, title, description, {}, tips))
 
 
-def row_axes(count: int) -> tuple[Figure, Axes]:
+def row_axes(count: int) -> tuple[HouseFigure, Axes]:
     """Axes with a row for every mark, one unit of y for every unit of the drawing."""
     height = count * ROW + 32
-    figure = Figure(figsize=(WIDTH / 72, height / 72), dpi=72, facecolor="none")
+    figure = HouseFigure(figsize=(WIDTH / 72, height / 72), dpi=72, facecolor="none")
     axes = figure.add_axes(
         (MARGIN / WIDTH, 28 / height, 1 - 2 * MARGIN / WIDTH, count * ROW / height), facecolor="none"
     )
@@ -164,17 +173,17 @@ def _groups(axes: Axes, marks: Sequence[Mark], left: float, right: float) -> Non
 
 
 def _finish(
-    figure: Figure, axes: Axes, marks: Sequence[Mark], values: Sequence[str], name: str, title: str, remark: str
-) -> Markup:
+    figure: HouseFigure, axes: Axes, marks: Sequence[Mark], values: Sequence[str], name: str, title: str, remark: str
+) -> DrawnFigure:
     texts, tips = name_rows(axes, [(mark.query, mark.url) for mark in marks], values)
     heads = "; ".join(f"{label(m.query, m.url, 30)}: {value}" for m, value in zip(marks[:3], values, strict=False))
-    return inline_svg(figure, DrawingTexts(name, title, f"{remark} First {heads}.", texts, tips))
+    return DrawnFigure(figure, DrawingTexts(name, title, f"{remark} First {heads}.", texts, tips))
 
 
 def name_rows(
     axes: Axes, names: Sequence[tuple[str | None, str | None]], values: Sequence[str]
 ) -> tuple[dict[str, str], dict[str, list[str]]]:
-    """Keep room for names and values over the rows; give the texts and tips for :class:`~blendp.render.svg.Words`."""
+    """Keep room for names and values over the rows; give the texts and tips of the drawing."""
     texts: dict[str, str] = {}
     tips: dict[str, list[str]] = {}
     inside = axes.get_yaxis_transform()
