@@ -4,11 +4,13 @@ A guided tour::
 
     import blendp
 
-    log = blendp.open_log("log.csv")                                # or blendp.log_of_table(arrow_table)
-    release = blendp.run(log, blendp.Parameters(epsilon=4), opt_in=0.05)
-    print(release)                                                  # release.records(), release.trends(), ...
+    release = blendp.run(df, blendp.Parameters(epsilon=4), opt_in=0.05)
+    release                                                         # in a notebook: numbers, plot and table
+    release.to_pandas()                                             # or to_polars(), to_arrow(), plot()
     blendp.write_release(release, "release")                        # the files that `blendp run` writes
 
+* ``df`` is a log (:func:`open_log` of files), or a table of pandas, polars, pyarrow or DuckDB: whatever speaks Arrow's
+  C stream, or batches one after the other.
 * :func:`open_log` reads a log of any size once, as it is drawn from, :func:`open_spark_log` on a cluster;
   :func:`read_log` keeps it, for experiments.
 * :class:`Parameters` and :class:`Budget` say what each person is promised, and how the method is set.
@@ -17,7 +19,8 @@ A guided tour::
 * :class:`HeadList` is the list of records that clients are asked about; :func:`make_report` is what a client's
   device does with it (:func:`make_reports` in the published method), after :func:`normalise_query` and
   :func:`normalise_url`.
-* :func:`evaluate` compares a method with a log's own truth; it is not private.
+* :func:`plan` predicts what a release would be like. :func:`evaluate` compares a method with a log's own truth; it
+  is not private.
 * :func:`population` makes synthetic logs.
 
 Surveys of several questions whose answers hang together::
@@ -31,7 +34,7 @@ Surveys of several questions whose answers hang together::
   :func:`write_answers` read and write tables of :class:`Answers`; :func:`open_answers` reads tables of any size for
   one survey.
 * :func:`run_survey` gives a :class:`SurveyRelease`, :func:`simulate_survey` an experiment;
-  :class:`SurveyParameters` say what is promised.
+  :class:`SurveyParameters` say what is promised. :func:`plan_survey` and :func:`evaluate_survey` tell what to expect.
 * :mod:`blendp.survey` has the parts: ``udldp_loss`` is what reports reveal under a model, ``design`` who reports what,
   ``respond`` what a client's device does.
 
@@ -45,12 +48,15 @@ TYPE_CHECKING = False  # checkers take it for true, as they take typing's, which
 
 if TYPE_CHECKING:
     from blendp import survey
+    from blendp.analyst import evaluate, evaluate_survey, plan, plan_survey, run, run_survey, simulate, simulate_survey
     from blendp.answers import Answers, Attribute, Questionnaire
     from blendp.client import make_report, make_reports
     from blendp.engines import Contributions, EmbeddedLog, LogQuality, StagedLog
     from blendp.engines.spark import SparkLog, SparkSettings
     from blendp.errors import EngineError, LogError, OutputExistsError, ParameterError, RandomnessError
-    from blendp.evaluation import Evaluation, evaluate
+    from blendp.evaluation import Evaluation
+    from blendp.evaluation.planner import Overview, Target
+    from blendp.evaluation.surveys import SurveyPlan, SurveyTrial
     from blendp.headlist import HeadList
     from blendp.logs import (
         Columns,
@@ -63,7 +69,7 @@ if TYPE_CHECKING:
         write_answers,
     )
     from blendp.logs.synthetic import Population, population
-    from blendp.methods import GroupSizes, Guarantee, Outcome, Parameters, Release, Row, Simulation, run, simulate
+    from blendp.methods import GroupSizes, Guarantee, Outcome, Parameters, Release, Row, Simulation
     from blendp.normalise import normalise_query, normalise_url
     from blendp.privacy import Budget
     from blendp.randomness import ReleaseRandom, SimulationRandom
@@ -71,7 +77,8 @@ if TYPE_CHECKING:
     from blendp.render.release.files import write_release
     from blendp.render.survey.files import write_survey
     from blendp.reports import Report
-    from blendp.survey import SurveyParameters, SurveyRelease, run_survey, simulate_survey
+    from blendp.shown import Shown
+    from blendp.survey import SurveyParameters, SurveyRelease, SurveySimulation
 
 __all__ = [
     "About",
@@ -90,6 +97,7 @@ __all__ = [
     "LogQuality",
     "Outcome",
     "OutputExistsError",
+    "Overview",
     "ParameterError",
     "Parameters",
     "Population",
@@ -99,15 +107,21 @@ __all__ = [
     "ReleaseRandom",
     "Report",
     "Row",
+    "Shown",
     "Simulation",
     "SimulationRandom",
     "SparkLog",
     "SparkSettings",
     "StagedLog",
     "SurveyParameters",
+    "SurveyPlan",
     "SurveyRelease",
+    "SurveySimulation",
+    "SurveyTrial",
+    "Target",
     "__version__",
     "evaluate",
+    "evaluate_survey",
     "log_of_table",
     "make_report",
     "make_reports",
@@ -116,6 +130,8 @@ __all__ = [
     "open_answers",
     "open_log",
     "open_spark_log",
+    "plan",
+    "plan_survey",
     "population",
     "read_answers",
     "read_log",
@@ -130,12 +146,24 @@ __all__ = [
 ]
 
 _HOMES = {
+    "blendp.analyst": (
+        "evaluate",
+        "evaluate_survey",
+        "plan",
+        "plan_survey",
+        "run",
+        "run_survey",
+        "simulate",
+        "simulate_survey",
+    ),
     "blendp.answers": ("Answers", "Attribute", "Questionnaire"),
     "blendp.client": ("make_report", "make_reports"),
     "blendp.engines": ("Contributions", "EmbeddedLog", "LogQuality", "StagedLog"),
     "blendp.engines.spark": ("SparkLog", "SparkSettings"),
     "blendp.errors": ("EngineError", "LogError", "OutputExistsError", "ParameterError", "RandomnessError"),
-    "blendp.evaluation": ("Evaluation", "evaluate"),
+    "blendp.evaluation": ("Evaluation",),
+    "blendp.evaluation.planner": ("Overview", "Target"),
+    "blendp.evaluation.surveys": ("SurveyPlan", "SurveyTrial"),
     "blendp.headlist": ("HeadList",),
     "blendp.logs": (
         "Columns",
@@ -148,17 +176,7 @@ _HOMES = {
         "write_answers",
     ),
     "blendp.logs.synthetic": ("Population", "population"),
-    "blendp.methods": (
-        "GroupSizes",
-        "Guarantee",
-        "Outcome",
-        "Parameters",
-        "Release",
-        "Row",
-        "Simulation",
-        "run",
-        "simulate",
-    ),
+    "blendp.methods": ("GroupSizes", "Guarantee", "Outcome", "Parameters", "Release", "Row", "Simulation"),
     "blendp.normalise": ("normalise_query", "normalise_url"),
     "blendp.privacy": ("Budget",),
     "blendp.randomness": ("ReleaseRandom", "SimulationRandom"),
@@ -166,7 +184,8 @@ _HOMES = {
     "blendp.render.release.files": ("write_release",),
     "blendp.render.survey.files": ("write_survey",),
     "blendp.reports": ("Report",),
-    "blendp.survey": ("SurveyParameters", "SurveyRelease", "run_survey", "simulate_survey"),
+    "blendp.shown": ("Shown",),
+    "blendp.survey": ("SurveyParameters", "SurveyRelease", "SurveySimulation"),
 }
 """Where each name lives; a module is imported when one of its names, or the module itself, is first used (PEP 562)."""
 

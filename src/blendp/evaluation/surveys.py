@@ -17,6 +17,7 @@ from blendp.mechanisms import HiddenSampling
 from blendp.methods.progress import Progress, silent
 from blendp.privacy import Budget
 from blendp.randomness import SimulationRandom
+from blendp.shown import Shown
 from blendp.survey import (
     Design,
     Group,
@@ -62,8 +63,8 @@ class PlannedMethod:
         }
 
 
-@dataclass(frozen=True, eq=False)
-class SurveyPlan:
+@dataclass(frozen=True, eq=False, repr=False)
+class SurveyPlan(Shown):
     """Several methods side by side for the same people."""
 
     questionnaire: Questionnaire
@@ -75,6 +76,10 @@ class SurveyPlan:
     methods: tuple[PlannedMethod, ...]
     private: bool
     """Whether nothing in the plan comes from raw answers."""
+
+    def _brief(self) -> str:
+        best, people = self.best, f"{self.people:,} people, {self.opt_in_people:,} opt in"
+        return f"{'' if self.private else 'not private, '}{people}: {best.parameters.method} errs by {best.rmse:.2g}"
 
     @property
     def best(self) -> PlannedMethod:
@@ -94,8 +99,8 @@ class SurveyPlan:
         }
 
 
-@dataclass(frozen=True, eq=False)
-class SurveyTrial:
+@dataclass(frozen=True, eq=False, repr=False)
+class SurveyTrial(Shown):
     """How a method did over repeated surveys of the same people.
 
     where:
@@ -120,6 +125,9 @@ class SurveyTrial:
     record: float
     data_losses: tuple[float | None, ...]
     example: SurveySimulation
+
+    def _brief(self) -> str:
+        return f"not private, {self.parameters.method} errs by {self.rmse:.2g}, {self.runs} runs"
 
     @property
     def worst_data_loss(self) -> float | None:

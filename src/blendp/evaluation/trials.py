@@ -17,6 +17,7 @@ from blendp.methods import Parameters, Simulation, simulate
 from blendp.methods.log import Log, OptIn
 from blendp.methods.progress import Progress
 from blendp.randomness import SimulationRandom
+from blendp.shown import Shown
 
 
 class TrueLog(Log, Protocol):
@@ -40,8 +41,8 @@ class Trial:
     client: Scores
 
 
-@dataclass(frozen=True, eq=False)
-class Evaluation:
+@dataclass(frozen=True, eq=False, repr=False)
+class Evaluation(Shown):
     """Several independent runs. Computed from the raw log without protection: not private."""
 
     parameters: Parameters
@@ -51,9 +52,13 @@ class Evaluation:
     seed: int
     trials: tuple[Trial, ...]
 
+    def runs(self) -> list[dict[str, Any]]:
+        """The figures of every run."""
+        return [_figures(trial) for trial in self.trials]
+
     def to_dict(self) -> dict[str, Any]:
         """Means over the runs, with their standard errors beside them under ``std_error``."""
-        runs = [_figures(trial) for trial in self.trials]
+        runs = self.runs()
         means, errors = _summary(runs)
         return {
             "private": False,
@@ -67,6 +72,13 @@ class Evaluation:
             "parameters": {**self.parameters.to_dict(), "opt_in": self.opt_in},
             "users": self.trials[0].outcome.groups.to_dict(),
         }
+
+    def _brief(self) -> str:
+        figures = self.to_dict()
+        shown = (
+            f"{name} {figures[key]:.3f}" for name, key in (("L1", "l1"), ("NDCG", "ndcg")) if figures[key] is not None
+        )
+        return ", ".join(["not private", *shown, str(self.parameters.budget), f"{len(self.trials)} runs"])
 
     def __str__(self) -> str:
         """The means in two lines, for people."""

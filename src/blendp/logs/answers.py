@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +25,7 @@ from blendp.answers import MAX_ATTRIBUTES, MAX_VALUES, Answers, Attribute, Quest
 from blendp.errors import LogError, ParameterError, require_choice
 from blendp.logs.delimited import header_of, unquoted
 from blendp.logs.fields import NOT_CLOSED, TOO_LONG, Cut, cut_file
+from blendp.logs.frames import ACCEPTED, WHERE, Frame, frame_columns, is_frame, not_a_frame
 from blendp.logs.sources import format_of, unreadable
 from blendp.logs.tabular import as_bytes, parquet_file, require_plain
 from blendp.outputs import whole
@@ -46,12 +48,12 @@ _SHOWN = 10
 _BATCH = 1 << 18
 _MAX_TEXT = 1 << 30
 
-Choose = Callable[[Sequence[str]], dict[str, int]]
-"""From the names of all columns to those to read, and where each stands."""
+Choose = Callable[[Sequence[str], str], dict[str, int]]
+"""From the names of all columns, and what the table is called, to those to read and where each stands."""
 
 
 def read_answers(
-    source: str | Path,
+    source: str | Path | Frame,
     *,
     columns: Sequence[str] | None = None,
     questionnaire: Questionnaire | None = None,
@@ -59,14 +61,16 @@ def read_answers(
     missing: str = "refuse",
     format: str = "auto",
 ) -> Answers:
-    """Read a table of answers from one CSV, TSV or Parquet file, also with ``.gz``, with the names of its columns.
+    """Read a table of answers from one CSV, TSV or Parquet file, also with ``.gz``, or from a table in memory.
+
+    Columns have names. A table is whatever :func:`~blendp.logs.open_log` takes for one: a DataFrame, for example.
 
     Answers are compared as texts, without white space around them; an empty one is missing, and so is a null or a
     NaN of Parquet. Its numbers are written the short way (3, not 3.0), its truth values ``true`` and ``false``. One
     row that cannot be read refuses the file: nobody is left out unless ``missing`` says so.
 
     Args:
-        source: The file.
+        source: The file, or the table.
         columns: The questions, in this order; all of the questionnaire, or all columns but ``opt_in_column``, unless
             said.
         questionnaire: The possible answers. Without it they are read from the answers, which is **not private**:
@@ -83,12 +87,11 @@ def read_answers(
     require_choice("missing", missing, _WAYS)
     require_choice("format", format, FORMATS)
     asked = _asked(columns, questionnaire, opt_in_column)
-    path, format = _one_file(source, format)
 
-    def choose(names: Sequence[str]) -> dict[str, int]:
-        return _chosen(names, asked, opt_in_column, str(path))
+    def choose(names: Sequence[str], where: str) -> dict[str, int]:
+        return _chosen(names, asked, opt_in_column, where)
 
-    table = _read_parquet(path, choose) if format == "parquet" else _read_delimited(path, format, choose)
+    table = _read_frame(source, choose) if is_frame(source) else _read_file(source, format, choose)
     opt_in = table.columns.pop(opt_in_column).choices() if opt_in_column is not None else None
     questions = [column.filled() if missing == "value" else column for column in table.columns.values()]
     kept = _kept(questions, missing, table.where)
@@ -301,6 +304,43 @@ def _listed(questionnaire: Questionnaire | None, name: str) -> Attribute | None:
     return None if questionnaire is None else questionnaire.attributes[questionnaire.names.index(name)]
 
 
+def _read_file(source: object, format: str, choose: Choose) -> _Table:
+    if not isinstance(source, str | Path):
+        raise not_a_frame("source", source, f"a path, {ACCEPTED}")
+    path, format = _one_file(source, format)
+    return _read_parquet(path, choose) if format == "parquet" else _read_delimited(path, format, choose)
+
+
+def _read_frame(source: Any, choose: Choose) -> _Table:
+    """The answers of a table of another library, a batch of rows at a time."""
+
+    def chosen(names: Sequence[str]) -> dict[str, int]:
+        return choose([name.strip() for name in names], WHERE.capitalize())
+
+    frame = frame_columns(source, chosen)
+    pieces: dict[str, list[pa.DictionaryArray]] = {name: [] for name in frame.names}
+    text_bytes: Counter[str] = Counter()
+    for batch in frame.batches():
+        for name in frame.names:
+            pieces[name].append(_distinct_bytes(batch[name]))
+            text_bytes[name] += pieces[name][-1].dictionary.nbytes
+            if text_bytes[name] > _MAX_TEXT:
+                raise LogError(f"The column {name!r} of {WHERE} has too many different answers: {_NO_QUESTION}.")
+    if not pieces or not next(iter(pieces.values())):
+        raise LogError(f"{WHERE.capitalize()} has no rows: give one with answers.")
+    columns = {
+        name: _Column.of_bytes(name, WHERE, _joined(parts), lambda row: f"row {row + 1}", quotes=False)
+        for name, parts in pieces.items()
+    }
+    return _Table(WHERE, columns)
+
+
+def _joined(parts: list[pa.DictionaryArray]) -> pa.DictionaryArray:
+    """Batches of a column as one, whichever type their texts have."""
+    texts = [pa.DictionaryArray.from_arrays(part.indices, part.dictionary.cast(pa.large_binary())) for part in parts]
+    return pa.chunked_array(texts).combine_chunks()
+
+
 def _one_file(source: str | Path, format: str) -> tuple[Path, str]:
     path = Path(source)
     try:
@@ -355,7 +395,7 @@ def _read_parquet(path: Path, choose: Choose) -> _Table:
     where = str(path)
     with parquet_file(path) as file:
         names = [name.strip() for name in file.schema_arrow.names]
-        position_of = choose(names)
+        position_of = choose(names, where)
         if not file.metadata.num_rows:
             raise LogError(f"{where} has no rows: give a file with answers.")
         columns: dict[str, _Column] = {}
@@ -376,19 +416,7 @@ def _distinct_bytes(column: pa.ChunkedArray) -> pa.DictionaryArray:
     if pa.types.is_null(column.type):
         column = column.cast(pa.string())
     encoded = column.dictionary_encode().combine_chunks()
-    values = encoded.dictionary
-    texts = _short_numbers(values) if pa.types.is_floating(values.type) else as_bytes(values)
-    return pa.DictionaryArray.from_arrays(encoded.indices, texts)
-
-
-def _short_numbers(values: pa.Array) -> pa.Array:
-    """The text of floating point numbers: whole ones without a fraction or an exponent, null for NaN."""
-    numbers = values.cast(pa.float64()).to_numpy(zero_copy_only=False)
-    with np.errstate(invalid="ignore"):
-        is_whole = (np.abs(numbers) < 2.0**63) & (np.floor(numbers) == numbers)
-    integers = pa.array(np.where(is_whole, numbers, 0).astype(np.int64)).cast(pa.string())
-    texts = pc.if_else(pa.array(is_whole), integers, values.cast(pa.string()))
-    return pc.if_else(pa.array(np.isnan(numbers)), pa.scalar(None, pa.string()), texts).cast(pa.binary())
+    return pa.DictionaryArray.from_arrays(encoded.indices, as_bytes(encoded.dictionary))
 
 
 def _read_delimited(path: Path, format: str, choose: Choose) -> _Table:
@@ -401,7 +429,7 @@ def _read_delimited(path: Path, format: str, choose: Choose) -> _Table:
     for cut in cut_file(path, "," if quotes else "\t", quotes=quotes):
         if not width:
             names = header_of(cut, quotes)
-            position_of, width = choose(names), len(names)
+            position_of, width = choose(names, where), len(names)
             pieces = {name: [] for name in position_of}
             cut = cut.after_first_row()  # noqa: PLW2901
         _refuse_broken(cut, width, quotes, where)

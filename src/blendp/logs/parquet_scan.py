@@ -74,17 +74,19 @@ def scan_parquet(paths: Sequence[Path], columns: Columns) -> ParquetScan | None:
             position_of = positions(schema.names, columns, str(path))
             levels = same_levels(position_of, levels, str(path))
             names = {role: schema.names[position] for role, position in position_of.items()}
-            if not all(_is_plain(schema.field(name).type) for name in names.values()):
+            if not all(is_scannable(schema.field(name).type) for name in names.values()):
                 return None
             kinds.add(tuple(str(schema.field(name).type) for name in names.values()))
             rows += file.metadata.num_rows
     return ParquetScan(tuple(paths), names, levels or 1, rows) if len(kinds) == 1 else None
 
 
-def _is_plain(kind: pa.DataType) -> bool:
+def is_scannable(kind: pa.DataType) -> bool:
+    """Whether the database writes values of this type as blendp does."""
     if pa.types.is_dictionary(kind):
-        return _is_plain(kind.value_type)
-    tests = (pa.types.is_string, pa.types.is_large_string, pa.types.is_integer, pa.types.is_boolean)
+        return is_scannable(kind.value_type)
+    texts = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+    tests = (*texts, pa.types.is_integer, pa.types.is_boolean)
     return any(test(kind) for test in tests)
 
 

@@ -82,8 +82,8 @@ def open_answers(
     asked = _asked(columns, questionnaire, opt_in_column)
     path, format = _one_file(source, format)
 
-    def choose(names: Sequence[str]) -> dict[str, int]:
-        return _chosen(names, asked, opt_in_column, str(path))
+    def choose(names: Sequence[str], where: str) -> dict[str, int]:
+        return _chosen(names, asked, opt_in_column, where)
 
     batches = _parquet_batches(path, choose) if format == "parquet" else _delimited_batches(path, format, choose)
     intake: _Intake | None = None
@@ -235,7 +235,7 @@ def _line_of(lines: NDArray[np.int64], row: int) -> str:
 def _parquet_batches(path: Path, choose: Choose) -> Iterator[Batch]:
     where = str(path)
     with parquet_file(path) as file:
-        position_of = choose([name.strip() for name in file.schema_arrow.names])
+        position_of = choose([name.strip() for name in file.schema_arrow.names], where)
         names = {name: file.schema_arrow.names[position] for name, position in position_of.items()}
         for position in position_of.values():
             require_plain(file.schema_arrow.field(position), where)
@@ -261,7 +261,7 @@ def _delimited_batches(path: Path, format: str, choose: Choose) -> Iterator[Batc
     for cut in cut_file(path, "," if quotes else "\t", quotes=quotes):
         if not width:
             names = header_of(cut, quotes)
-            position_of, width = choose(names), len(names)
+            position_of, width = choose(names, where), len(names)
             cut = cut.after_first_row()  # noqa: PLW2901
         _refuse_broken(cut, width, quotes, where)
         every = np.ones(len(cut.first), dtype=bool)

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from blendp.errors import LogError
@@ -50,36 +52,46 @@ def parquet_file(path: Path) -> Iterator[pq.ParquetFile]:
         raise LogError(f"{path} is no readable Parquet file ({reason}): write or fetch it again.") from error
 
 
-def add_table(table: pa.Table, columns: Columns, intake: RowIntake) -> None:
-    """Take in an Arrow table."""
-    where = "The table"
-    position_of = positions(table.column_names, columns, where)
-    intake.levels = same_levels(position_of, None, where)
-    names = [table.column_names[position] for position in position_of.values()]
-    for name in names:
-        require_plain(table.schema.field(name), where)
-    for start in range(0, table.num_rows, _BATCH):
-        intake.add(_chosen(table.slice(start, _BATCH), position_of, names))
-
-
 def _chosen(table: pa.Table, roles: Iterable[str], names: Iterable[str]) -> pa.Table:
     return pa.table({role: as_bytes(table[name]) for role, name in zip(roles, names, strict=True)})
 
 
 def require_plain(field: pa.Field, where: str) -> None:
     """Raise unless a column holds one text or number in every row."""
-    kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
-    if pa.types.is_nested(kind):
+    if pa.types.is_nested(_within(field.type)):
         raise LogError(f"The column {field.name!r} of {where} holds {field.type}: give a column of text or numbers.")
 
 
-def as_bytes(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The text of every value as bytes, not yet known to be UTF-8."""
+def as_bytes(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """The text of every value as bytes, not yet known to be UTF-8; NaN is missing, and whole numbers are short (3)."""
     kind = column.type
-    if pa.types.is_dictionary(kind):
-        return as_bytes(column.cast(kind.value_type))
+    if (within := _within(kind)) != kind:
+        return as_bytes(column.cast(within))
+    if pa.types.is_floating(kind):
+        return _short_numbers(column)
     if pa.types.is_fixed_size_binary(kind):
         return column.cast(pa.binary())
     if pa.types.is_large_binary(kind) or pa.types.is_large_string(kind):
         return column.cast(pa.large_binary())
+    if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind):
+        return column.cast(pa.large_binary())
     return column.cast(pa.string()).cast(pa.binary()) if not pa.types.is_binary(kind) else column
+
+
+def _within(kind: pa.DataType) -> pa.DataType:
+    """The type of the values themselves, whichever way they are stored."""
+    if isinstance(kind, pa.BaseExtensionType):
+        return _within(kind.storage_type)
+    if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
+        return _within(kind.value_type)
+    return kind
+
+
+def _short_numbers(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """The text of floating point numbers: whole ones without a fraction or an exponent, null for NaN."""
+    numbers = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    with np.errstate(invalid="ignore"):
+        is_whole = (np.abs(numbers) < 2.0**63) & (np.floor(numbers) == numbers)
+    integers = pa.array(np.where(is_whole, numbers, 0).astype(np.int64)).cast(pa.string())
+    texts = pc.if_else(pa.array(is_whole), integers, column.cast(pa.string()))
+    return pc.if_else(pa.array(np.isnan(numbers)), pa.scalar(None, pa.string()), texts).cast(pa.binary())

@@ -17,6 +17,7 @@ from blendp.methods.groups import GroupSizes
 from blendp.methods.guarantee import Guarantee
 from blendp.methods.parameters import AUTO, MANY, Parameters
 from blendp.privacy.delta import delta_beside_people
+from blendp.shown import Shown
 
 _FEW_RECORDS = 0.7
 """Dispersion above which people have too few records for many to be better than one: two on average, or fewer."""
@@ -35,8 +36,8 @@ class Row:
     weight_opt_in: float
 
 
-@dataclass(frozen=True, eq=False)
-class Outcome:
+@dataclass(frozen=True, eq=False, repr=False)
+class Outcome(Shown):
     """What a run of a method gives. Nothing in it needs the log any more; a :class:`Release` may be published."""
 
     parameters: Parameters
@@ -173,6 +174,9 @@ class Outcome:
         shown = (published, blended.std_error, blended.low, blended.high, blended.weight_opt_in)
         return Row(*label, *(float(values[i]) for values in shown))
 
+    def _brief(self) -> str:
+        return f"{self.head_list.records:,} listed, {self.parameters.budget} promised, {self.groups}"
+
     def __str__(self) -> str:
         """The parameters and the ten most probable records."""
         lines = [str(self.parameters), str(self.groups), str(self.head_list)]
@@ -188,3 +192,6 @@ class Release(Outcome):
 
 class Simulation(Outcome):
     """An outcome drawn with seeded randomness: an experiment, protected from nobody who knows the seed."""
+
+    def _brief(self) -> str:
+        return f"not private, {super()._brief()}"

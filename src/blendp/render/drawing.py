@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from markupsafe import Markup
 
@@ -68,13 +69,104 @@ def _log_ticks(low: float, high: float) -> list[float]:
     return [factor * 10.0**ten for ten in tens for factor in factors if low <= factor * 10.0**ten <= high]
 
 
+@dataclass(frozen=True)
+class DrawnLine:
+    """A line through points, dashed by lengths of dash and gap."""
+
+    points: tuple[tuple[float, float], ...]
+    colour: str
+    width: float
+    dashes: str = ""
+    opacity: float = 1.0
+
+    def svg(self) -> Markup:
+        """As an element."""
+        d = "M" + "L".join(f"{_short(x)} {_short(y)}" for x, y in self.points)
+        dash = Markup('stroke-dasharray="{}" ').format(self.dashes) if self.dashes else ""
+        style = f"fill:none;stroke:var(--{self.colour});stroke-width:{_short(self.width)}{_opacity(self.opacity)}"
+        return Markup('<path {}d="{}" style="{}"/>').format(dash, d, style)
+
+
+@dataclass(frozen=True)
+class DrawnBar:
+    """A bar that lies."""
+
+    left: float
+    right: float
+    middle: float
+    height: float
+    colour: str
+
+    def svg(self) -> Markup:
+        """As an element."""
+        top, width = self.middle - self.height / 2, self.right - self.left
+        return Markup('<rect x="{}" y="{}" width="{}" height="{}" style="fill:var(--{})"/>').format(
+            _short(self.left), _short(top), _short(width), _short(self.height), self.colour
+        )
+
+
+@dataclass(frozen=True)
+class DrawnMark:
+    """A mark around a point, filled or as an outline so wide; ``tip`` appears over it."""
+
+    shape: str
+    x: float
+    y: float
+    size: float
+    colour: str
+    opacity: float = 1.0
+    outline: float = 0.0
+    tip: str = ""
+
+    @property
+    def corners(self) -> list[tuple[float, float]]:
+        """Of all shapes but the dot."""
+        return [(self.x + self.size * dx, self.y + self.size * dy) for dx, dy in _SHAPES[self.shape]]
+
+    def svg(self) -> Markup:
+        """As an element."""
+        stroke = f"fill:none;stroke:var(--{self.colour});stroke-width:{_short(self.outline)}"
+        style = (stroke if self.outline else f"fill:var(--{self.colour})") + _opacity(self.opacity)
+        tip = Markup("<title>{}</title>").format(self.tip) if self.tip else ""
+        if self.shape == "dot":
+            return Markup('<circle class="mark" cx="{}" cy="{}" r="{}" style="{}">{}</circle>').format(
+                _short(self.x), _short(self.y), _short(self.size / 2), style, tip
+            )
+        d = "M" + "L".join(f"{_short(x)} {_short(y)}" for x, y in self.corners) + "Z"
+        return Markup('<path class="mark" d="{}" style="{}">{}</path>').format(d, style, tip)
+
+
+@dataclass(frozen=True)
+class DrawnText:
+    """A text whose ``anchor`` (start, middle, end) stands on a base line; ``tip`` appears over it."""
+
+    x: float
+    y: float
+    text: str
+    size: float
+    colour: str
+    anchor: str = "start"
+    tip: str = ""
+
+    def svg(self) -> Markup:
+        """As an element."""
+        tip = Markup("<title>{}</title>").format(self.tip) if self.tip else ""
+        return Markup('<text x="{}" y="{}" style="font-size:{}px;fill:var(--{});text-anchor:{}">{}{}</text>').format(
+            _short(self.x), _short(self.y), _short(self.size), self.colour, self.anchor, self.text, tip
+        )
+
+
+DrawnPart = DrawnLine | DrawnBar | DrawnMark | DrawnText
+
+
 class Drawing:
     """A drawing of so many units; what is drawn later lies over what is drawn earlier."""
 
     def __init__(self, width: float, height: float) -> None:
         """Nothing is drawn yet."""
         self.width, self.height = width, height
-        self._parts: list[Markup] = []
+        self.parts: list[DrawnPart] = []
+        self.name, self.title, self.description = "plot", "", ""
 
     def line(
         self,
@@ -85,16 +177,12 @@ class Drawing:
         dashes: str = "",
         opacity: float = 1.0,
     ) -> None:
-        """A line through these points."""
-        d = "M" + "L".join(f"{_short(x)} {_short(y)}" for x, y in points)
-        dash = Markup('stroke-dasharray="{}" ').format(dashes) if dashes else ""
-        self._add('<path {}d="{}" style="fill:none;stroke:var(--{});stroke-width:{}{}"/>',
-                  dash, d, colour, _short(width), _opacity(opacity))  # fmt: skip
+        """Draw a line through these points."""
+        self.parts.append(DrawnLine(tuple(points), colour, width, dashes, opacity))
 
     def bar(self, left: float, right: float, middle: float, height: float, colour: str) -> None:
-        """A bar that lies."""
-        self._add('<rect x="{}" y="{}" width="{}" height="{}" style="fill:var(--{})"/>',
-                  _short(left), _short(middle - height / 2), _short(right - left), _short(height), colour)  # fmt: skip
+        """Draw a bar that lies."""
+        self.parts.append(DrawnBar(left, right, middle, height, colour))
 
     def mark(
         self,
@@ -108,36 +196,27 @@ class Drawing:
         outline: float = 0.0,
         tip: str = "",
     ) -> None:
-        """A mark around a point, filled or as an outline so wide; ``tip`` appears over it."""
-        paint = (
-            f"fill:none;stroke:var(--{colour});stroke-width:{_short(outline)}" if outline else f"fill:var(--{colour})"
-        )
-        said = Markup("<title>{}</title>").format(tip) if tip else ""
-        if shape == "dot":
-            self._add('<circle class="mark" cx="{}" cy="{}" r="{}" style="{}{}">{}</circle>',
-                      _short(x), _short(y), _short(size / 2), paint, _opacity(opacity), said)  # fmt: skip
-            return
-        d = "M" + "L".join(f"{_short(x + size * dx)} {_short(y + size * dy)}" for dx, dy in _SHAPES[shape]) + "Z"
-        self._add('<path class="mark" d="{}" style="{}{}">{}</path>', d, paint, _opacity(opacity), said)
+        """Draw a mark around a point."""
+        self.parts.append(DrawnMark(shape, x, y, size, colour, opacity, outline, tip))
 
     def text(
         self, x: float, y: float, text: str, size: float, colour: str, *, anchor: str = "start", tip: str = ""
     ) -> None:
-        """A text whose ``anchor`` (start, middle, end) stands on a base line; ``tip`` appears over it."""
-        said = Markup("<title>{}</title>").format(tip) if tip else ""
-        self._add('<text x="{}" y="{}" style="font-size:{}px;fill:var(--{});text-anchor:{}">{}{}</text>',
-                  _short(x), _short(y), _short(size), colour, anchor, text, said)  # fmt: skip
+        """Write a text."""
+        self.parts.append(DrawnText(x, y, text, size, colour, anchor, tip))
 
-    def svg(self, name: str, title: str, description: str) -> Markup:
+    def named(self, name: str, title: str, description: str) -> Self:
+        """The drawing with a name for its ids, a title and a description."""
+        self.name, self.title, self.description = name, title, description
+        return self
+
+    def svg(self) -> Markup:
         """The drawing as an ``<svg>`` element with ids of its own, a title and a description."""
         head = Markup(
             '<svg viewBox="0 0 {} {}" role="img" aria-labelledby="{name}-title" class="plot {name}" '
             'aria-describedby="{name}-desc">\n<title id="{name}-title">{}</title>\n<desc id="{name}-desc">{}</desc>\n'
-        ).format(_short(self.width), _short(self.height), title, description, name=name)
-        return head + Markup("\n").join(self._parts) + Markup("\n</svg>")
-
-    def _add(self, template: str, *values: object) -> None:
-        self._parts.append(Markup(template).format(*values))
+        ).format(_short(self.width), _short(self.height), self.title, self.description, name=self.name)
+        return head + Markup("\n").join(part.svg() for part in self.parts) + Markup("\n</svg>")
 
 
 def _opacity(opacity: float) -> str:

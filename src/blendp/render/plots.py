@@ -38,6 +38,13 @@ class Mark(Row):
 def dot_plot(
     marks: Sequence[Mark], digits: int, name: str, title: str, limits: tuple[float, float] | None = None
 ) -> Markup:
+    """The drawing of :func:`dot_drawing` for a page."""
+    return dot_drawing(marks, digits, name, title, limits).svg()
+
+
+def dot_drawing(
+    marks: Sequence[Mark], digits: int, name: str, title: str, limits: tuple[float, float] | None = None
+) -> Drawing:
     """Estimates with their intervals, each group's own estimate faint beside them, and the truth if it is known.
 
     The scale fits the blended estimates unless ``limits`` are given; a group's estimate beyond it is drawn as an arrow
@@ -78,7 +85,7 @@ def share_plot(marks: Sequence[Mark], name: str, title: str) -> Markup:
             border, y = axis.at(mark.weight_opt_in), i * ROW + MIDDLE + 1
             drawing.bar(axis.start, border, y, 9, "opt-in")
             drawing.bar(border, axis.end, y, 9, "client")
-    return _finish(drawing, marks, values, name, title, "The rest of every bar comes from the clients.")
+    return _finish(drawing, marks, values, name, title, "The rest of every bar comes from the clients.").svg()
 
 
 def truth_plot(marks: Sequence[Mark], digits: int, name: str, title: str) -> Markup:
@@ -108,7 +115,8 @@ def truth_plot(marks: Sequence[Mark], digits: int, name: str, title: str) -> Mar
             drawing.mark("down", x, y, 5.8, "ink", tip=_tip(mark, digits))
     drawing.text(left, top - 9, "estimate", LABEL, "ink")
     drawing.text(right, bottom + 36, "true probability", LABEL, "ink", anchor="end")
-    return drawing.svg(name, title, f"{len(shown)} points; on the dashed diagonal the estimate equals the truth.")
+    description = f"{len(shown)} points; on the dashed diagonal the estimate equals the truth."
+    return drawing.named(name, title, description).svg()
 
 
 def row_drawing(
@@ -131,10 +139,10 @@ def _group(drawing: Drawing, axis: Axis, group: str, shape: str, value: float, y
 
 def _finish(
     drawing: Drawing, marks: Sequence[Mark], values: Sequence[str], name: str, title: str, remark: str
-) -> Markup:
+) -> Drawing:
     name_rows(drawing, [(mark.query, mark.url) for mark in marks], values)
     heads = "; ".join(f"{label(m.query, m.url, 30)}: {value}" for m, value in zip(marks[:3], values, strict=False))
-    return drawing.svg(name, title, f"{remark} First {heads}.")
+    return drawing.named(name, title, f"{remark} First {heads}.")
 
 
 def name_rows(drawing: Drawing, names: Sequence[tuple[str | None, str | None]], values: Sequence[str]) -> None:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
 from markupsafe import Markup
@@ -28,6 +28,7 @@ _STYLE: dict[Any, Any] = {
     "text.parse_math": False,
     "font.family": "DejaVu Sans",
 }
+_SHARP = 110
 _REFERENCE = re.compile(r"(?:url\()?#([\w.-]+)\)?")
 
 
@@ -40,6 +41,22 @@ class DrawingTexts:
     description: str
     texts: Mapping[str, str]
     tips: Mapping[str, Sequence[str]]
+
+
+class HouseFigure(Figure):
+    """A figure that notebooks show, also where nobody imported ``matplotlib.pyplot``."""
+
+    def _repr_png_(self) -> bytes:
+        buffer = io.BytesIO()
+        self.savefig(buffer, format="png", dpi=_SHARP, facecolor="white")
+        return buffer.getvalue()
+
+
+class DrawnFigure(NamedTuple):
+    """A figure, and what it says."""
+
+    figure: HouseFigure
+    texts: DrawingTexts
 
 
 @contextmanager
@@ -55,7 +72,8 @@ def inline_svg(figure: Figure, texts: DrawingTexts) -> Markup:
     """The figure as an ``<svg>`` element: the page's font and colours, ids of its own, a title and a description."""
     buffer = io.BytesIO()
     FigureCanvasSVG(figure)
-    figure.savefig(buffer, format="svg", metadata={"Date": None}, transparent=True)
+    with house_style():
+        figure.savefig(buffer, format="svg", metadata={"Date": None}, transparent=True)
     root = ElementTree.fromstring(buffer.getvalue())
     _speak(root, texts)
     _tidy(root, texts.name)

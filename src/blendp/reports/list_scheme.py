@@ -18,6 +18,8 @@ from blendp.reports.scheme import ReportScheme
 from blendp.reports.sums import ReportSums
 
 SCHEME_BYTES = 8
+"""How long the name of a scheme is, which every report carries."""
+
 _PROBES = 8
 
 

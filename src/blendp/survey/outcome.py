@@ -14,6 +14,7 @@ from blendp.answers import Questionnaire
 from blendp.arrays import Array
 from blendp.estimate import Blend, Level, project_on_simplex
 from blendp.privacy.delta import delta_beside_people
+from blendp.shown import Shown
 from blendp.survey.designs import Design
 from blendp.survey.models.any_law import AnyLaw
 from blendp.survey.models.base import Model
@@ -44,8 +45,8 @@ class AnswerRow:
     value_from: str
 
 
-@dataclass(frozen=True, eq=False)
-class SurveyOutcome:
+@dataclass(frozen=True, eq=False, repr=False)
+class SurveyOutcome(Shown):
     """What a survey gives. Nothing in it needs the answers any more; a :class:`SurveyRelease` may be published."""
 
     parameters: SurveyParameters
@@ -239,6 +240,10 @@ class SurveyOutcome:
             )
         return cautions
 
+    def _brief(self) -> str:
+        people = f"{self.opt_in_people:,} opt-in, {self.design.clients:,} clients"
+        return f"{self.questionnaire}, {self.parameters.method}, ε = {self.parameters.epsilon:g}, {people}"
+
     def __str__(self) -> str:
         """The design and the frequencies."""
         people = f"{self.opt_in_people:,} opt-in, {self.design.clients:,} clients"
@@ -255,3 +260,6 @@ class SurveyRelease(SurveyOutcome):
 
 class SurveySimulation(SurveyOutcome):
     """An outcome drawn with seeded randomness: an experiment."""
+
+    def _brief(self) -> str:
+        return f"not private, {super()._brief()}"

@@ -69,6 +69,7 @@ PROBLEMS = MappingProxyType(
         )
     }
 )
+"""What a collector may answer instead of what was asked for, by the last part of its type."""
 
 
 class ProblemDocument(Message):

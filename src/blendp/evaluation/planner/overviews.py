@@ -20,6 +20,7 @@ from blendp.evaluation.planner.search import (
 )
 from blendp.methods import Parameters
 from blendp.methods.parameters import MANY
+from blendp.shown import Shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,8 +36,8 @@ class Reach:
         return self.opt_in.value is not None or self.epsilon.value is not None
 
 
-@dataclass(frozen=True, eq=False)
-class Overview:
+@dataclass(frozen=True, eq=False, repr=False)
+class Overview(Shown):
     """Plans by method, the same over opt-in shares, and what reaches the target.
 
     where:
@@ -60,6 +61,12 @@ class Overview:
     def first(self) -> Plan:
         """The plan of the first method; all have the same people and promise."""
         return next(iter(self.plans.values()))
+
+    def _brief(self) -> str:
+        first = self.first
+        lists = ", ".join(f"{name} lists {plan.records:,.0f} records" for name, plan in self.plans.items())
+        who = f"{first.users:,} people like those of {self.like}, {100 * first.opt_in:g} % opt in"
+        return f"{'' if self.private else 'not private, '}{who}, {first.parameters.budget}: {lists}"
 
     def require_reach(self) -> None:
         """Refuse a target that no method reaches, and say what is the best."""

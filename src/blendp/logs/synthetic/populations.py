@@ -89,6 +89,10 @@ class Population:
         """The whole log in memory."""
         return pa.Table.from_batches(list(self._blocks()), SCHEMA)
 
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """The log, block by block, for any library that speaks Arrow's C stream."""
+        return pa.RecordBatchReader.from_batches(SCHEMA, self._blocks()).__arrow_c_stream__(requested_schema)
+
     def write(
         self, path: str | PathLike[str], progress: Callable[[int, int], None] | None = None, *, overwrite: bool = False
     ) -> int:

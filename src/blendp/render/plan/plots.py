@@ -9,12 +9,11 @@ from typing import Any
 
 from markupsafe import Markup
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from blendp.evaluation.planner import Overview, Plan
 from blendp.render.plan.text import share
-from blendp.render.svg import COLOURS, DrawingTexts, house_style, inline_svg
+from blendp.render.svg import COLOURS, DrawingTexts, DrawnFigure, HouseFigure, house_style, inline_svg
 
 WIDTH, HEIGHT = 440.0, 300.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 56.0, 18.0, 28.0, 52.0
@@ -43,27 +42,52 @@ class _Line:
     faint: bool = False
 
 
+def _by_share(
+    view: Overview, value: Callable[[Plan], float], digits: int, what: str, faint: bool = False
+) -> list[_Line]:
+    """What a plan says by opt-in share, a line for each method."""
+    return [
+        _Line(
+            name,
+            [100 * one.opt_in for one in row],
+            [value(one) for one in row],
+            [f"{name}, {share(one.opt_in)} opt-in: {what} {value(one):,.{digits}f}" for one in row],
+            faint,
+        )
+        for name, row in view.sweeps.items()
+    ]
+
+
+def _l1(view: Overview) -> list[_Line]:
+    return _by_share(view, lambda one: one.scores.l1, 3, "L1")
+
+
+def _records(view: Overview) -> list[_Line]:
+    listed = _by_share(view, lambda one: one.records, 1, "records on the list")
+    return listed + _by_share(view, lambda one: one.candidates, 1, "records that pass", faint=True)
+
+
+def _rates(view: Overview) -> list[float]:
+    return [100 * one.opt_in for one in next(iter(view.sweeps.values()))]
+
+
+def plan_drawing(view: Overview, name: str) -> DrawnFigure:
+    """The length of the list and L1, by opt-in share."""
+    rates = _rates(view)
+    with house_style():
+        figure = HouseFigure(figsize=(WIDTH / 72, 2 * HEIGHT / 72), dpi=72, facecolor="none")
+        length, error = (figure.add_axes(_box(number, 2), facecolor="none") for number in range(2))
+        _draw_lines(length, _records(view), "records on the list (dotted: that pass)", _opt_in_axis(rates), log=True)
+        _draw_lines(error, _l1(view), "L1 of trends (0 is perfect)", _opt_in_axis(rates))
+    said = "; ".join(f"{method} lists {plan.records:,.0f} records" for method, plan in view.plans.items())
+    return DrawnFigure(figure, DrawingTexts(name, "A plan by opt-in share", f"{said}.", {}, {}))
+
+
 def by_opt_in(view: Overview) -> dict[str, Markup]:
     """L1, NDCG and the length of the list, by opt-in share."""
-
-    def lines(value: Callable[[Plan], float], digits: int, what: str, faint: bool = False) -> list[_Line]:
-        return [
-            _Line(
-                name,
-                [100 * one.opt_in for one in row],
-                [value(one) for one in row],
-                [f"{name}, {share(one.opt_in)} opt-in: {what} {value(one):,.{digits}f}" for one in row],
-                faint,
-            )
-            for name, row in view.sweeps.items()
-        ]
-
-    l1 = lines(lambda one: one.scores.l1, 3, "L1")
-    ndcg = lines(lambda one: one.scores.ndcg, 3, "NDCG")
-    ndcg += lines(lambda one: one.scores.ndcg_random, 3, "NDCG in random order", faint=True)
-    records = lines(lambda one: one.records, 1, "records on the list")
-    records += lines(lambda one: one.candidates, 1, "records that pass", faint=True)
-    rates = [100 * one.opt_in for one in next(iter(view.sweeps.values()))]
+    l1, records, rates = _l1(view), _records(view), _rates(view)
+    ndcg = _by_share(view, lambda one: one.scores.ndcg, 3, "NDCG")
+    ndcg += _by_share(view, lambda one: one.scores.ndcg_random, 3, "NDCG in random order", faint=True)
     return {
         "l1": _draw(l1, "plan-l1", "L1 by opt-in share", "L1", _opt_in_axis(rates), top=None),
         "ndcg": _draw(ndcg, "plan-ndcg", "NDCG by opt-in share", "NDCG", _opt_in_axis(rates), top=1.0),
@@ -125,33 +149,53 @@ def _draw(
     percent: bool = False,
 ) -> Markup:
     with house_style():
-        figure = Figure(figsize=(WIDTH / 72, HEIGHT / 72), dpi=72, facecolor="none")
-        box = (_LEFT / WIDTH, _BOTTOM / HEIGHT, 1 - (_LEFT + _RIGHT) / WIDTH, 1 - (_TOP + _BOTTOM) / HEIGHT)
-        axes = figure.add_axes(box, facecolor="none")
-        for spine in axes.spines.values():
-            spine.set_visible(False)
-        axes.set_axisbelow(True)
-        axes.grid(color=COLOURS["line"], linewidth=0.8)
-        axes.tick_params(length=0, labelsize=_TICK, labelcolor=COLOURS["quiet"], pad=6)
-        axis(axes)
-        _scale(axes, [y for line in lines for y in line.y], top, log, percent)
-        for axis_ in (axes.xaxis, axes.yaxis):
-            axis_.set_minor_locator(NullLocator())
-        tips = {}
-        for i, line in enumerate(lines):
-            look = LOOKS[line.name]
-            y = [max(value, _MIN_SHOWN) for value in line.y] if log else line.y
-            many = len(line.x) > 20
-            if line.faint:
-                axes.plot(line.x, y, color=look["color"], zorder=2, **_FAINT)
-                continue
-            axes.plot(line.x, y, color=look["color"], linestyle=look["linestyle"], linewidth=1.8, zorder=3)
-            marks: dict[str, Any] = {"color": look["color"], "marker": look["marker"], "linewidth": 0, "zorder": 4}
-            axes.scatter(line.x, y, s=12 if many else 30, gid=f"marks-{i}", clip_on=False, **marks)
-            tips[f"marks-{i}"] = list(line.tips)
-        axes.text(0, 1.04, measured, transform=axes.transAxes, fontsize=_LABEL, color=COLOURS["ink"])
+        figure = HouseFigure(figsize=(WIDTH / 72, HEIGHT / 72), dpi=72, facecolor="none")
+        axes = figure.add_axes(_box(0, 1), facecolor="none")
+        tips = _draw_lines(axes, lines, measured, axis, top=top, log=log, percent=percent)
         description = " ".join(f"{line.tips[0]}; {line.tips[-1]}." for line in lines if line.tips)
         return inline_svg(figure, DrawingTexts(name, title, description, {}, tips))
+
+
+def _box(number: int, of: int) -> tuple[float, float, float, float]:
+    """Where one of several axes, the first at the top, stands in its figure."""
+    bottom = (of - 1 - number + _BOTTOM / HEIGHT) / of
+    return (_LEFT / WIDTH, bottom, 1 - (_LEFT + _RIGHT) / WIDTH, (1 - (_TOP + _BOTTOM) / HEIGHT) / of)
+
+
+def _draw_lines(
+    axes: Axes,
+    lines: Sequence[_Line],
+    measured: str,
+    axis: Callable[[Axes], None],
+    *,
+    top: float | None = None,
+    log: bool = False,
+    percent: bool = False,
+) -> dict[str, list[str]]:
+    """Draw the lines; what is said over their marks."""
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    axes.set_axisbelow(True)
+    axes.grid(color=COLOURS["line"], linewidth=0.8)
+    axes.tick_params(length=0, labelsize=_TICK, labelcolor=COLOURS["quiet"], pad=6)
+    axis(axes)
+    _scale(axes, [y for line in lines for y in line.y], top, log, percent)
+    for axis_ in (axes.xaxis, axes.yaxis):
+        axis_.set_minor_locator(NullLocator())
+    tips = {}
+    for i, line in enumerate(lines):
+        look = LOOKS[line.name]
+        y = [max(value, _MIN_SHOWN) for value in line.y] if log else line.y
+        many = len(line.x) > 20
+        if line.faint:
+            axes.plot(line.x, y, color=look["color"], zorder=2, **_FAINT)
+            continue
+        axes.plot(line.x, y, color=look["color"], linestyle=look["linestyle"], linewidth=1.8, zorder=3)
+        marks: dict[str, Any] = {"color": look["color"], "marker": look["marker"], "linewidth": 0, "zorder": 4}
+        axes.scatter(line.x, y, s=12 if many else 30, gid=f"marks-{i}", clip_on=False, label=line.name, **marks)
+        tips[f"marks-{i}"] = list(line.tips)
+    axes.text(0, 1.04, measured, transform=axes.transAxes, fontsize=_LABEL, color=COLOURS["ink"])
+    return tips
 
 
 def _scale(axes: Axes, values: Sequence[float], top: float | None, log: bool, percent: bool) -> None:

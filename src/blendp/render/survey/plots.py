@@ -10,6 +10,7 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
+from blendp.render.drawing import Drawing
 from blendp.render.plots import MIDDLE, ROW, Mark, dot_plot, name_rows, row_drawing, scale
 from blendp.render.text import decimals, label
 from blendp.survey import SurveyOutcome
@@ -33,12 +34,11 @@ class BarRow:
     mark: float | None = None
 
 
-def frequency_plots(outcome: SurveyOutcome, truth: Sequence[NDArray[np.float64]] | None = None) -> list[Markup]:
-    """The frequencies with their intervals, attribute by attribute, all on the same scale."""
+def frequency_marks(outcome: SurveyOutcome, truth: Sequence[NDArray[np.float64]] | None = None) -> list[Mark]:
+    """A mark for every value, in the order of the questionnaire."""
     true = np.full(len(outcome.frequency), np.nan) if truth is None else np.concatenate(truth)
     columns = zip(outcome.opt_in.probability.tolist(), outcome.client.probability.tolist(), true.tolist(), strict=True)
-    rows = outcome.rows()
-    marks = [
+    return [
         Mark(
             row.attribute,
             row.value,
@@ -51,9 +51,14 @@ def frequency_plots(outcome: SurveyOutcome, truth: Sequence[NDArray[np.float64]]
             client,
             known,
         )
-        for row, (opt_in, client, known) in zip(rows, columns, strict=True)
+        for row, (opt_in, client, known) in zip(outcome.rows(), columns, strict=True)
     ]
-    digits = decimals([row.std_error for row in rows], [row.frequency for row in rows])
+
+
+def frequency_plots(outcome: SurveyOutcome, truth: Sequence[NDArray[np.float64]] | None = None) -> list[Markup]:
+    """The frequencies with their intervals, attribute by attribute, all on the same scale."""
+    marks = frequency_marks(outcome, truth)
+    digits = decimals([mark.std_error for mark in marks], [mark.probability for mark in marks])
     parts = _parts(outcome.questionnaire.sizes)
     shown = marks[: parts[-1][1]]
     limits = scale(shown)
@@ -86,6 +91,13 @@ def _parts(sizes: Sequence[int]) -> list[tuple[int, int]]:
 def bar_plot(
     rows: Sequence[BarRow], tick: Callable[[float], str], name: str, title: str, remark: str, line: float | None = None
 ) -> Markup:
+    """The drawing of :func:`bar_drawing` for a page."""
+    return bar_drawing(rows, tick, name, title, remark, line).svg()
+
+
+def bar_drawing(
+    rows: Sequence[BarRow], tick: Callable[[float], str], name: str, title: str, remark: str, line: float | None = None
+) -> Drawing:
     """Bars by name, with a dashed line at the promise."""
     max_value = max([value for row in rows for _, value in row.bars] + [row.mark or 0.0 for row in rows])
     room = 1.06 if line is None else _ROOM  # so that numbers stand beside the line, not on it
@@ -102,4 +114,4 @@ def bar_plot(
         drawing.line([(axis.at(line), 0), (axis.at(line), len(rows) * ROW)], "ink", 1.4, dashes="6 4")
     name_rows(drawing, [(row.name, None) for row in rows], [row.value for row in rows])
     heads = "; ".join(f"{label(row.name, None, 30)}: {row.value}" for row in rows[:3])
-    return drawing.svg(name, title, f"{remark} First {heads}.")
+    return drawing.named(name, title, f"{remark} First {heads}.")

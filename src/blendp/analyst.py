@@ -1,0 +1,291 @@
+"""What an analyst calls: the same verbs for a log that was opened, and for a table in memory.
+
+A table is whatever speaks Arrow's C stream (a DataFrame of pandas or polars, a table of pyarrow, a relation of DuckDB)
+or an iterable of record batches. It is read in the way of :func:`~blendp.logs.open_log`, for other options call that
+first. The methods below know nothing of tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blendp import evaluation, methods, survey
+from blendp.answers import Answers, AnswerSource, Questionnaire
+from blendp.engines import EmbeddedLog, StagedLog
+from blendp.engines.stored_answers import StoredAnswers
+from blendp.errors import ParameterError, require_choice
+from blendp.evaluation import Evaluation
+from blendp.evaluation.planner import HeadLaw, Overview, Target, overview
+from blendp.evaluation.surveys import SurveyPlan, SurveyTrial
+from blendp.evaluation.surveys import evaluate_survey as evaluate_answers
+from blendp.evaluation.surveys import plan_survey as plan_answers
+from blendp.evaluation.trials import TrueLog
+from blendp.logs.answers import read_answers
+from blendp.logs.columns import Columns
+from blendp.logs.frame_log import open_frame
+from blendp.logs.frames import ACCEPTED, Frame, is_frame, not_a_frame
+from blendp.logs.synthetic import NAMES, USERS
+from blendp.methods import Parameters, Release, Simulation
+from blendp.methods.log import Log
+from blendp.methods.progress import Progress, silent
+from blendp.randomness import ReleaseRandom, SimulationRandom
+from blendp.reports import METHODS
+from blendp.survey import Model, SurveyParameters, SurveyRelease, SurveySimulation
+
+OptIn = float | str | NDArray[np.bool_] | Sequence[bool] | None
+"""Who opts in: a share of the people, the name of a column, or marks; None for what the log or table says."""
+
+_NORMALISE, _MAX_BROKEN = "blendp-1", 0.01
+_LOG = f"a log, {ACCEPTED}"
+_ANSWERS = f"answers, {ACCEPTED}"
+
+
+def run(
+    log: Log | Frame,
+    parameters: Parameters | None = None,
+    *,
+    opt_in: OptIn = None,
+    columns: Columns | None = None,
+    random: ReleaseRandom | None = None,
+    seed: int | None = None,
+    progress: Progress = silent,
+) -> Release:
+    """Run the method on a log that one party already holds, with randomness fit for release.
+
+    This plays both sides: in a deployment clients randomise on their devices (:mod:`blendp.client`).
+
+    Args:
+        log: A log (:func:`open_log`, :func:`read_log`, :func:`open_spark_log`), or a table: whatever speaks Arrow's C
+            stream (a DataFrame of pandas or polars, a table, reader or data set of pyarrow, a relation of DuckDB), or
+            an iterable of record batches, which is read once.
+        parameters: What is promised to every person, and how the method is set.
+        opt_in: Who opts in: a share of the people, drawn at random; the name of a column of the table; or True or
+            False for every row of a table in memory (a user opts in whose rows all say so) or for every user of a log.
+        columns: The names of a table's columns.
+        random: Where noise comes from; the operating system's if left out.
+        seed: Who opts in (if a share is drawn) and which records of each person count are then the same in every run
+            and on every engine; the guarantee holds for any such choice. All noise is fresh whatever the seed.
+        progress: Told what is being done.
+    """
+    opened, who = _opened(log, opt_in, columns)
+    return methods.run(opened, parameters, opt_in=who, random=random, seed=seed, progress=progress)
+
+
+def simulate(
+    log: Log | Frame,
+    parameters: Parameters | None = None,
+    *,
+    opt_in: OptIn = None,
+    columns: Columns | None = None,
+    random: SimulationRandom,
+) -> Simulation:
+    """Run the method as an experiment that can be repeated from its seed; takes what :func:`run` takes."""
+    opened, who = _opened(log, opt_in, columns)
+    return methods.simulate(opened, parameters, opt_in=who, random=random)
+
+
+def evaluate(
+    log: TrueLog | Frame,
+    parameters: Parameters | None = None,
+    *,
+    opt_in: OptIn = None,
+    columns: Columns | None = None,
+    repeat: int = 1,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Evaluation:
+    """Run the method ``repeat`` times with independent randomness and compare each result with the log's truth.
+
+    Not private. Takes a log that was kept (:func:`read_log`), or a table as :func:`run` does.
+    """
+    opened, who = _opened(log, opt_in, columns, keep=True)
+    return evaluation.evaluate(opened, parameters, opt_in=who, repeat=repeat, seed=seed, progress=progress)
+
+
+def plan(
+    people: int | None = None,
+    parameters: Parameters | Sequence[Parameters] | None = None,
+    *,
+    opt_in: float = 0.05,
+    like: str | EmbeddedLog | Frame = "aol",
+    columns: Columns | None = None,
+    records_per_person: float = 1.0,
+    target: Target | None = None,
+    progress: Progress = silent,
+) -> Overview:
+    """Predict what a release would be like, before anybody is asked: list, errors and scores, by opt-in share.
+
+    Args:
+        people: How many take part; as many as the population or the log has, if none is said.
+        parameters: What is promised and how the method is set; with several, or none, methods stand side by side.
+        opt_in: The share of people who opt in.
+        like: Whose records people have: of the population ``aol`` or ``yandex``, or of a log or table, from whose raw
+            records the plan is then computed: **not private**.
+        columns: The names of a table's columns.
+        records_per_person: How many records a person has on average, in a population.
+        target: What is to be reached; the plan then says by which opt-in share, and by which epsilon.
+        progress: Told what is being done.
+    """
+    chosen = [Parameters(method=name) for name in METHODS] if parameters is None else parameters
+    chosen = [chosen] if isinstance(chosen, Parameters) else list(chosen)
+    if isinstance(like, str):
+        require_choice("like", like, NAMES, "Read a log of your own with blendp.read_log.")
+        law, users = HeadLaw.of_population(like, records_per_person=records_per_person), USERS[like]
+        whose, private = f"the {like} population", True
+    else:
+        log, _ = _opened(like, None, columns, keep=True)
+        law, users, whose, private = HeadLaw.of_log(log), log.users, "the log", False
+    users = users if people is None else people
+    return overview(law, users, opt_in, chosen, target, like=whose, private=private, progress=progress)
+
+
+def run_survey(
+    answers: AnswerSource | Frame,
+    parameters: SurveyParameters | None = None,
+    *,
+    opt_in: OptIn = None,
+    questionnaire: Questionnaire | None = None,
+    columns: Sequence[str] | None = None,
+    missing: str = "refuse",
+    model: Model | None = None,
+    random: ReleaseRandom | None = None,
+    progress: Progress = silent,
+    answers_from_data: bool = False,
+) -> SurveyRelease:
+    """Carry out a survey with randomness fit for release.
+
+    This plays both sides: in a deployment clients randomise on their devices (:func:`~blendp.survey.respond`).
+
+    Args:
+        answers: What everybody answered: :class:`Answers`, or a table with one row a person, as :func:`read_answers`
+            takes.
+        parameters: What is promised, and how the survey is carried out.
+        opt_in: The share of people who opt in, drawn at random (0: nobody), the name of a table's column, or True and
+            False for everybody; None takes what the answers say.
+        questionnaire: The possible answers of a table.
+        columns: The questions of a table, in this order.
+        missing: What to do about missing answers of a table, as in :func:`read_answers`.
+        model: What is publicly known about how answers hang together; None learns it from the opt-in group, and
+            assumes nothing if nobody opts in.
+        random: Where noise comes from; the operating system's if left out.
+        progress: Told what is being done.
+        answers_from_data: Allows that the possible answers were read from the answers themselves. They are then
+            published as they are, also one that only one person gave: no promise covers them.
+    """
+    read, who = _answers(answers, opt_in, questionnaire, columns, missing)
+    return survey.run_survey(
+        read, parameters, opt_in=who, model=model, random=random, progress=progress, answers_from_data=answers_from_data
+    )
+
+
+def simulate_survey(
+    answers: AnswerSource | Frame,
+    parameters: SurveyParameters | None = None,
+    *,
+    opt_in: OptIn = None,
+    questionnaire: Questionnaire | None = None,
+    columns: Sequence[str] | None = None,
+    missing: str = "refuse",
+    model: Model | None = None,
+    random: SimulationRandom,
+    progress: Progress = silent,
+) -> SurveySimulation:
+    """Carry out a survey as an experiment that can be repeated from its seed; takes what :func:`run_survey` takes."""
+    read, who = _answers(answers, opt_in, questionnaire, columns, missing)
+    return survey.simulate_survey(read, parameters, opt_in=who, model=model, random=random, progress=progress)
+
+
+def plan_survey(
+    answers: Answers | Frame,
+    parameters: Sequence[SurveyParameters] | None = None,
+    *,
+    people: int | None = None,
+    opt_in: float = 0.0,
+    questionnaire: Questionnaire | None = None,
+    columns: Sequence[str] | None = None,
+    missing: str = "refuse",
+    model: Model | None = None,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> SurveyPlan:
+    """What each way to ask is expected to give, for so many ``people`` who answer like these. Not private."""
+    read, _ = _answers(answers, None, questionnaire, columns, missing)
+    ways = [SurveyParameters(method=name) for name in survey.METHODS] if parameters is None else parameters
+    return plan_answers(read, ways, people=people, opt_in=opt_in, model=model, seed=seed, progress=progress)
+
+
+def evaluate_survey(
+    answers: Answers | Frame,
+    parameters: SurveyParameters | None = None,
+    *,
+    opt_in: OptIn = None,
+    questionnaire: Questionnaire | None = None,
+    columns: Sequence[str] | None = None,
+    missing: str = "refuse",
+    model: Model | None = None,
+    runs: int = 20,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> SurveyTrial:
+    """Carry out a survey several times and compare it with these people's own frequencies. Not private."""
+    read, who = _answers(answers, opt_in, questionnaire, columns, missing)
+    return evaluate_answers(
+        read, parameters or SurveyParameters(), opt_in=who, model=model, runs=runs, seed=seed, progress=progress
+    )
+
+
+def _opened(log: Any, opt_in: OptIn, columns: Columns | None, *, keep: bool = False) -> tuple[Any, Any]:
+    """The log of what was given, and who opts in, if that is not among its columns."""
+    if hasattr(log, "draw") and not is_frame(log):
+        if columns is not None:
+            raise ParameterError("columns", columns, "left out with a log", "Name the columns when it is opened.")
+        if isinstance(opt_in, str):
+            raise ParameterError("opt_in", opt_in, "a share, or marks", "Name the column when the log is opened.")
+        if keep and isinstance(log, StagedLog):
+            raise ParameterError("log", type(log).__name__, "a log that is kept", "Read it with blendp.read_log.")
+        return log, np.asarray(opt_in) if isinstance(opt_in, Sequence) else opt_in
+    if not is_frame(log):
+        raise not_a_frame("log", log, _LOG)
+    chosen, marks, who = columns or Columns(), None, None
+    if isinstance(opt_in, str):
+        if chosen.opt_in not in (None, opt_in):
+            raise ParameterError("opt_in", opt_in, f"{chosen.opt_in}, as the columns say", "Name one column.")
+        chosen = replace(chosen, opt_in=opt_in)
+    elif opt_in is None or isinstance(opt_in, int | float):
+        who = opt_in
+    elif chosen.opt_in is not None:
+        raise ParameterError("opt_in", "marks", "left out where a column says who opts in", "Leave one of them out.")
+    else:
+        marks = opt_in
+    staged = open_frame(log, chosen, _NORMALISE, _MAX_BROKEN, marks=marks)
+    return (staged.numbered() if keep else staged), who
+
+
+def _answers(
+    answers: Any, opt_in: OptIn, questionnaire: Questionnaire | None, columns: Sequence[str] | None, missing: str
+) -> tuple[Any, Any]:
+    """The answers of what was given, and who opts in, if no column says so."""
+    if isinstance(answers, Answers | StoredAnswers):
+        for name, value, usual in (
+            ("questionnaire", questionnaire, None),
+            ("columns", columns, None),
+            ("missing", missing, "refuse"),
+        ):
+            if value != usual:
+                raise ParameterError(name, str(value), "left out with answers that were read", "Say it when reading.")
+        if isinstance(opt_in, str):
+            raise ParameterError("opt_in", opt_in, "a share, or marks", "Name the column when the answers are read.")
+        return answers, opt_in if opt_in is None or isinstance(opt_in, int | float) else np.asarray(opt_in)
+    if not is_frame(answers):
+        raise not_a_frame("answers", answers, _ANSWERS)
+    column = opt_in if isinstance(opt_in, str) else None
+    marks = None if column is not None or opt_in is None or isinstance(opt_in, int | float) else np.asarray(opt_in)
+    if marks is not None and missing == "drop":
+        raise ParameterError("opt_in", "marks", "a share, or the name of a column, with missing='drop'", "Name one.")
+    read = read_answers(answers, columns=columns, questionnaire=questionnaire, opt_in_column=column, missing=missing)
+    return read, None if column is not None else opt_in if marks is None else marks

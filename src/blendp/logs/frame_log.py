@@ -1,0 +1,121 @@
+"""Tables of other libraries as logs: scanned where they lie, or taken in as they stream."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from blendp.engines.database import connect, failed
+from blendp.engines.staged import StagedLog
+from blendp.engines.usable import RowRule
+from blendp.errors import LogError, ParameterError
+from blendp.logs.columns import Columns, positions, same_levels
+from blendp.logs.frames import WHERE, FrameColumns, frame_columns
+from blendp.logs.intake import RowIntake
+from blendp.logs.parquet_scan import is_scannable
+from blendp.logs.tabular import as_bytes
+
+_CHUNK = 1 << 17
+_SCAN = "frame"
+_ROLES = {"user": "person", "query": "query", "url": "url", "opt_in": "opt_in"}
+
+
+def open_frame(
+    source: Any,
+    columns: Columns,
+    normalise: str,
+    max_broken: float,
+    memory_limit: str | None = None,
+    progress: Callable[[int], None] | None = None,
+    marks: Any = None,
+) -> StagedLog:
+    """The log of a table, with the options of :func:`~blendp.logs.open_log`.
+
+    The database scans a table in memory without a copy of it, where its columns are texts, whole numbers or truth
+    values; others, and streams, are taken in batch by batch, on disk if they are many.
+    ``marks`` says of every row of a table whether its user opts in, as a column would.
+    """
+
+    def choose(names: Any) -> dict[str, int]:
+        return positions(names, columns, WHERE.capitalize())
+
+    chosen = frame_columns(source, choose)
+    if marks is not None:
+        chosen = _marked(chosen, marks)
+    rule = RowRule(same_levels(dict.fromkeys(chosen.names), None, WHERE), "opt_in" in chosen.names, normalise)
+    if chosen.table is not None and _is_scannable(chosen.table):
+        return _scanned(chosen.table, rule, max_broken, memory_limit, progress)
+    intake = RowIntake(normalise, opt_in=rule.opt_in, memory_limit=memory_limit, progress=progress)
+    intake.levels = rule.levels
+    try:
+        for batch in chosen.batches():
+            intake.add(_as_bytes(batch))
+    except duckdb.Error as error:
+        raise failed(WHERE, error) from error
+    return intake.finish(max_broken, WHERE)
+
+
+def _marked(chosen: FrameColumns, marks: Any) -> FrameColumns:
+    """The columns with one more, that of the marks."""
+    if chosen.table is None:
+        raise ParameterError("opt_in", "marks", "a share, or the name of a column, for a stream", "Name the column.")
+    column = np.asarray(marks)
+    if column.dtype != np.bool_ or column.shape != (chosen.table.num_rows,):
+        raise ParameterError(
+            "opt_in",
+            f"{column.dtype} of shape {column.shape}",
+            f"a share, the name of a column, or True or False for each of the {chosen.table.num_rows} rows",
+            "Mark every row: a user opts in whose rows are all marked.",
+        )
+    table = chosen.table.append_column("opt_in", pa.array(column))
+    return FrameColumns(tuple(table.column_names), table)
+
+
+def _is_scannable(table: pa.Table) -> bool:
+    """Whether the database reads these columns as blendp does: it trusts that texts are UTF-8."""
+    for column in table.columns:
+        if not (is_scannable(column.type) or pa.types.is_null(column.type)):
+            return False
+        try:
+            column.validate(full=True)
+        except pa.ArrowInvalid:
+            return False
+    return True
+
+
+def _scanned(
+    table: pa.Table, rule: RowRule, max_broken: float, memory_limit: str | None, progress: Callable[[int], None] | None
+) -> StagedLog:
+    connection = connect(memory_limit)
+    row_number = pa.array(np.arange(table.num_rows, dtype=np.uint64))
+    numbered = table.append_column("place", row_number)
+    connection.register(_SCAN, pa.Table.from_batches(numbered.to_batches(max_chunksize=_CHUNK), numbered.schema))
+    selected = ", ".join(
+        f'"{role}"::VARCHAR AS {name}' if role in table.column_names else f"NULL::VARCHAR AS {name}"
+        for role, name in _ROLES.items()
+    )
+    return StagedLog(
+        f"SELECT place, {selected} FROM {_SCAN}",
+        rule,
+        WHERE,
+        max_broken,
+        connection,
+        has_reasons=False,
+        total_rows=table.num_rows,
+        progress=progress,
+    )
+
+
+def _as_bytes(batch: pa.Table) -> pa.Table:
+    columns = {}
+    for name in batch.column_names:
+        try:
+            columns[name] = as_bytes(batch[name])
+        except pa.ArrowNotImplementedError as error:
+            kind = batch[name].type
+            raise LogError(f"The {name} column of {WHERE} holds {kind}: give a column of text or numbers.") from error
+    return pa.table(columns)

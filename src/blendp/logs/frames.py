@@ -1,0 +1,218 @@
+"""Tables that other libraries hold: whatever speaks Arrow's C stream, and batches one after the other.
+
+A table in memory can be looked at as often as needed, where it lies; a stream is read once, batch by batch. Only the
+columns that are asked for are converted, and none of the libraries is imported here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from os import PathLike
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from blendp.errors import LogError, ParameterError
+from blendp.logs.tabular import require_plain
+
+WHERE = "the table"
+"""What a table is called in messages."""
+
+BATCH = 1 << 18
+"""How many rows of a stream are taken in at a time."""
+
+ACCEPTED = (
+    "a table that speaks Arrow's C stream (of pandas 2.2 or later, polars, pyarrow or DuckDB), or an iterable of "
+    "record batches"
+)
+
+Choose = Callable[[Sequence[str]], dict[str, int]]
+"""From the names of all columns to those to read, by what each is for, and where each stands."""
+
+
+class ArrowStream(Protocol):
+    """What speaks Arrow's C stream."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """A capsule with the stream."""
+
+
+Frame = ArrowStream | Iterable[Any]
+"""A table of another library, or batches one after the other."""
+
+
+@dataclass(frozen=True, eq=False)
+class FrameColumns:
+    """The chosen columns of a table, under the names that they were chosen by.
+
+    where:
+        table   is all of it, if it lies in memory,
+        stream  has its rows otherwise, once.
+    """
+
+    names: tuple[str, ...]
+    table: pa.Table | None = field(default=None, repr=False)
+    stream: Iterable[pa.Table] = field(default=(), repr=False)
+
+    def batches(self) -> Iterator[pa.Table]:
+        """The rows, at most :data:`BATCH` at a time; those of a stream come once."""
+        for table in self.stream if self.table is None else (self.table,):
+            for start in range(0, table.num_rows, BATCH):
+                yield table.slice(start, BATCH)
+
+
+def is_frame(source: object) -> bool:
+    """Whether this is a table of another library, or batches: no path, and no list of paths."""
+    if hasattr(source, "__arrow_c_stream__") or hasattr(source, "__arrow_c_array__"):
+        return True
+    if isinstance(source, str | bytes | PathLike | Mapping):
+        return False
+    if isinstance(source, Sequence):
+        return bool(source) and not any(isinstance(item, str | bytes | PathLike) for item in source)
+    return isinstance(source, Iterable) or _has_reader(source)
+
+
+def require_frame(parameter: str, source: object, legal: str = ACCEPTED) -> None:
+    """Raise unless this is a table, or may be batches."""
+    if not is_frame(source) or (isinstance(source, Iterable) and type(source).__module__ == "numpy"):
+        raise not_a_frame(parameter, source, legal)
+
+
+def not_a_frame(parameter: str, source: object, legal: str = ACCEPTED) -> ParameterError:
+    """The error for what is no table, with what to make of it."""
+    remedy = "Make a table of it first, with pyarrow.table(...)."
+    if isinstance(source, str | PathLike):
+        remedy = "Read the file first, with blendp.open_log, or blendp.read_answers for a survey."
+    elif hasattr(source, "collect"):
+        remedy = "Collect it first, with .collect()."
+    return ParameterError(parameter, type(source).__name__, legal, remedy)
+
+
+def frame_columns(source: Any, choose: Choose, parameter: str = "source") -> FrameColumns:
+    """The columns that are asked for; raises :class:`LogError` for one that holds no texts or numbers."""
+    require_frame(parameter, source)
+    library = type(source).__module__.partition(".")[0]
+    if library in ("pandas", "polars") and not hasattr(source, "columns"):
+        raise not_a_frame(parameter, source)
+    if library == "pandas":
+        return _whole(_of_pandas(source, choose))
+    if library == "polars":
+        position_of = choose(source.columns)
+        chosen = source.select([source.columns[position] for position in position_of.values()])
+        return _whole(_named(pa.table(_reader(chosen, parameter)), position_of, range(len(position_of))))
+    if isinstance(source, pa.RecordBatch):
+        source = pa.Table.from_batches([source])
+    if isinstance(source, pa.Table):
+        position_of = choose(source.column_names)
+        return _whole(_named(source, position_of, position_of.values()))
+    if isinstance(source, Iterable) and not hasattr(source, "__arrow_c_stream__"):
+        return _of_items(source, choose, parameter)
+    reader = _reader(_narrow(source, library, choose), parameter)
+    position_of = choose(reader.schema.names)
+    _require_plain(reader.schema, position_of)
+    tables = (_named(pa.Table.from_batches([batch]), position_of, position_of.values()) for batch in _read(reader))
+    return FrameColumns(tuple(position_of), stream=tables)
+
+
+def _narrow(source: Any, library: str, choose: Choose) -> Any:
+    """The source with no more columns than are asked for, where its library computes them only then."""
+    if library in ("duckdb", "_duckdb") and hasattr(source, "project"):
+        names = list(source.columns)
+        quoted = ('"' + names[position].replace('"', '""') + '"' for position in choose(names).values())
+        return source.project(", ".join(quoted))
+    if library == "pyarrow" and hasattr(source, "scanner"):
+        names = list(source.schema.names)
+        return source.scanner(columns=[names[position] for position in choose(names).values()])
+    return source
+
+
+def _has_reader(source: object) -> bool:
+    """Whether this is a data set of pyarrow, or a scanner of one."""
+    return type(source).__module__.startswith("pyarrow") and any(hasattr(source, by) for by in ("scanner", "to_reader"))
+
+
+def _reader(source: Any, parameter: str) -> pa.RecordBatchReader:
+    if hasattr(source, "to_reader") and not hasattr(source, "__arrow_c_stream__"):
+        return source.to_reader()
+    try:
+        if not hasattr(source, "__arrow_c_stream__"):
+            batch = pa.record_batch(source)
+            return pa.RecordBatchReader.from_batches(batch.schema, [batch])
+        return pa.RecordBatchReader.from_stream(source)
+    except (pa.ArrowException, ValueError, TypeError) as error:
+        if "non-struct" in str(error):
+            raise not_a_frame(parameter, source) from error
+        raise _failed(error) from error
+
+
+def _read(reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
+    try:
+        yield from reader
+    except (pa.ArrowException, OSError) as error:
+        raise _failed(error) from error
+
+
+def _failed(error: Exception) -> LogError:
+    reason = (str(error) or type(error).__name__).splitlines()[0].rstrip(".")
+    return LogError(f"Reading {WHERE} failed ({reason}): make it anew.")
+
+
+def _of_pandas(frame: Any, choose: Choose) -> pa.Table:
+    """The chosen columns of a DataFrame; its index is left alone."""
+    names = [str(name) for name in frame.columns]
+    columns = {}
+    for role, position in choose(names).items():
+        try:
+            columns[role] = pa.array(frame.iloc[:, position], from_pandas=True)
+        except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+            reason = str(error).splitlines()[0].rstrip(".")
+            raise LogError(
+                f"The column {names[position]!r} of {WHERE} holds values of more than one type ({reason}): make them "
+                f'one, for example by df["{names[position]}"].astype("string").'
+            ) from error
+        require_plain(pa.field(names[position], columns[role].type), WHERE)
+    return pa.table(columns)
+
+
+def _of_items(source: Iterable[Any], choose: Choose, parameter: str) -> FrameColumns:
+    """Batches, tables or DataFrames one after the other, each with the same columns."""
+    items = iter(source)
+    first = next(items, None)
+    if first is None:
+        raise LogError(f"{WHERE.capitalize()} has no rows: give at least one batch.")
+    if not (hasattr(first, "__arrow_c_stream__") or hasattr(first, "__arrow_c_array__")):
+        legal = f"{ACCEPTED}, not of {type(first).__name__}"
+        raise ParameterError(parameter, type(source).__name__, legal, "Make each a pyarrow.record_batch(...).")
+    opened = frame_columns(first, choose, parameter)
+
+    def tables() -> Iterator[pa.Table]:
+        yield from opened.batches()
+        for item in items:
+            if not (hasattr(item, "__arrow_c_stream__") or hasattr(item, "__arrow_c_array__")):
+                raise ParameterError(parameter, type(item).__name__, "record batches throughout", "Leave it out.")
+            following = frame_columns(item, choose, parameter)
+            if following.names != opened.names:
+                raise LogError(
+                    f"A batch of {WHERE} has the columns {', '.join(following.names)}, unlike the first, which has "
+                    f"{', '.join(opened.names)}: give batches of one kind."
+                )
+            yield from following.batches()
+
+    return FrameColumns(opened.names, stream=tables())
+
+
+def _named(table: pa.Table, names: Mapping[str, int], positions: Iterable[int]) -> pa.Table:
+    chosen = table.select(list(positions))
+    for number in range(chosen.num_columns):
+        require_plain(chosen.field(number), WHERE)
+    return chosen.rename_columns(list(names))
+
+
+def _require_plain(schema: pa.Schema, position_of: Mapping[str, int]) -> None:
+    for position in position_of.values():
+        require_plain(schema.field(position), WHERE)
+
+
+def _whole(table: pa.Table) -> FrameColumns:
+    return FrameColumns(tuple(table.column_names), table)

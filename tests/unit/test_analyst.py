@@ -1,0 +1,152 @@
+"""Tables in place of logs and answers: the verbs are the same, and so is what they say."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import blendp
+from blendp import Columns, ParameterError, Parameters, SimulationRandom, SurveyParameters, methods
+from tests.unit.render.survey_samples import fair_answers
+
+PEOPLE = 3_000
+
+
+def log_table() -> pa.Table:
+    numbers = np.random.default_rng(2)
+    return pa.table(
+        {
+            "user": [f"u{number}" for number in range(PEOPLE)],
+            "query": [f"q{number}" for number in numbers.choice(4, PEOPLE, p=[0.4, 0.3, 0.2, 0.1])],
+            "trusts": numbers.random(PEOPLE) < 0.2,
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def frame() -> pd.DataFrame:
+    return log_table().to_pandas()
+
+
+def the_same(first: blendp.Outcome, second: blendp.Outcome) -> bool:
+    return first.groups == second.groups and first.records() == second.records()
+
+
+def test_an_experiment_on_a_table_is_that_on_its_log(frame: pd.DataFrame) -> None:
+    by_hand = methods.simulate(blendp.log_of_table(log_table()), opt_in=0.2, random=SimulationRandom(1))
+    again = blendp.simulate(blendp.read_log(frame), opt_in=0.2, random=SimulationRandom(1))
+    assert the_same(by_hand, again)
+    staged = [
+        blendp.simulate(one, opt_in=0.2, random=SimulationRandom(1)) for one in (frame, pl.DataFrame(log_table()))
+    ]
+    assert the_same(*staged)
+    assert staged[0].head_list.records == 4
+
+
+def test_who_opts_in_is_a_column_marks_of_rows_or_a_share(frame: pd.DataFrame) -> None:
+    trusting = int(frame.trusts.sum())
+    for opt_in in ("trusts", frame.trusts, frame.trusts.to_numpy(), frame.trusts.tolist()):
+        assert blendp.run(frame, opt_in=opt_in).groups.opt_in == trusting
+    assert blendp.run(frame, columns=Columns(opt_in="trusts")).groups.opt_in == trusting
+    assert blendp.run(frame, opt_in=0.1, seed=1).groups.opt_in == PEOPLE / 10
+    assert blendp.run((batch for batch in log_table().to_batches(500)), opt_in="trusts").groups.opt_in == trusting
+
+
+def test_a_person_opts_in_whose_rows_are_all_marked() -> None:
+    table = pa.table({"user": ["a", "a", "b", "b"] * 5, "query": ["q"] * 20})
+    marks = np.array([True, False, True, True] * 5)
+    assert blendp.run(table, opt_in=marks).groups.opt_in == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"opt_in": [True, False]}, "True or False for each of the 3000 rows"),
+        ({"opt_in": np.ones(PEOPLE)}, "opt_in = 'float64 of shape"),
+        ({"opt_in": "trusts", "columns": Columns(opt_in="query2")}, "query2, as the columns say"),
+        ({"opt_in": [True] * PEOPLE, "columns": Columns(opt_in="trusts")}, "Leave one of them out"),
+        ({"opt_in": 0.1, "columns": Columns(opt_in="trusts")}, "left out where the log has an opt-in column"),
+        ({}, "Say who opts in"),
+    ],
+)
+def test_two_answers_to_one_question_are_refused(frame: pd.DataFrame, options: Any, said: str) -> None:
+    with pytest.raises(ParameterError, match=said):
+        blendp.run(frame, **options)
+
+
+def test_what_is_neither_log_nor_table_is_refused_with_what_is_accepted(frame: pd.DataFrame) -> None:
+    for wrong in (5, None, {"user": ["a"]}, "log.csv"):
+        with pytest.raises(ParameterError, match=r"log = '\w+' is not allowed: it must be a log, a table that speaks"):
+            blendp.run(wrong, opt_in=0.1)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match=r"blendp\.open_log"):
+        blendp.run("log.csv", opt_in=0.1)
+    with pytest.raises(ParameterError, match="left out with a log"):
+        blendp.run(blendp.open_log(frame), opt_in=0.1, columns=Columns())
+    with pytest.raises(ParameterError, match="Name the column when the log is opened"):
+        blendp.run(blendp.open_log(frame), opt_in="trusts")
+    with pytest.raises(ParameterError, match=r"Read it with blendp\.read_log"):
+        blendp.evaluate(blendp.open_log(frame), opt_in=0.1)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="a share, or the name of a column, for a stream"):
+        blendp.run(log_table().to_reader(), opt_in=[True] * PEOPLE)
+
+
+def test_a_population_is_a_table() -> None:
+    people = blendp.population("aol", users=2_000, seed=1)
+    assert pl.DataFrame(people).equals(pl.DataFrame(people.table()))
+    assert blendp.run(people, opt_in=0.1).groups.client == 1_800
+
+
+def test_evaluations_and_plans_take_tables(frame: pd.DataFrame) -> None:
+    parameters = Parameters(size=4)
+    by_log = blendp.evaluate(blendp.read_log(frame), parameters, opt_in=0.2, repeat=2)
+    assert blendp.evaluate(frame, parameters, opt_in=0.2, repeat=2).to_dict() == by_log.to_dict()
+    planned = blendp.plan(5_000, parameters, opt_in=0.2, like=frame)
+    assert (planned.private, planned.first.users, list(planned.plans)) == (False, 5_000, ["blendp"])
+    assert blendp.plan(parameters=parameters, opt_in=0.2, like=frame).first.users == PEOPLE
+    with pytest.raises(ParameterError, match=r"blendp\.read_log"):
+        blendp.plan(like="log.csv")
+
+
+def test_surveys_take_tables() -> None:
+    answers = fair_answers(1_500)
+    values = [
+        np.array(attribute.values)[answers.codes[:, i]] for i, attribute in enumerate(answers.questionnaire.attributes)
+    ]
+    frame = pd.DataFrame(dict(zip(answers.questionnaire.names, values, strict=True)))
+    asked = answers.questionnaire
+    parameters = SurveyParameters(epsilon=2)
+    by_answers = blendp.simulate_survey(answers, parameters, opt_in=0.2, random=SimulationRandom(1))
+    by_table = blendp.simulate_survey(frame, parameters, opt_in=0.2, questionnaire=asked, random=SimulationRandom(1))
+    assert by_answers.rows() == by_table.rows()
+    marks = np.arange(1_500) < 300
+    with_column = frame.assign(trusts=marks)
+    for opt_in, table in ((marks, frame), ("trusts", with_column)):
+        release = blendp.run_survey(table, parameters, opt_in=opt_in, questionnaire=asked)
+        assert release.opt_in_people == 300
+    with pytest.raises(ParameterError, match="answers_from_data"):
+        blendp.run_survey(frame, parameters, opt_in=0.2)
+    with pytest.raises(ParameterError, match="answers = 'int' is not allowed: it must be answers, a table"):
+        blendp.run_survey(5)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="Say it when reading"):
+        blendp.run_survey(answers, opt_in=0.1, missing="drop")
+    assert blendp.plan_survey(frame, [parameters], opt_in=0.1, questionnaire=asked).people == 1_500
+    trial = blendp.evaluate_survey(frame, parameters, opt_in=0.1, questionnaire=asked, runs=1)
+    assert trial.to_pandas()["runs"].tolist() == [1]
+
+
+def test_neither_pandas_nor_polars_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    release = blendp.run(log_table(), opt_in=0.2)
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    monkeypatch.setitem(sys.modules, "polars", None)
+    assert release.to_arrow().num_rows == 5
+    for library in ("pandas", "polars"):
+        with pytest.raises(
+            blendp.EngineError, match=f"{library} is not installed: install it with: pip install {library}"
+        ):
+            getattr(release, f"to_{library}")()
