@@ -266,6 +266,8 @@ def _limits(panels: Sequence[Panel]) -> tuple[float, float]:
     if not len(known):
         return 0.0, 1.0
     low, high = float(known.min()), float(known.max())
+    if not panels[0].rows and all(not mean.value < 0 for p in panels for line in p.lines for mean in line.means):
+        low = max(low, 0.0)
     pad = 0.06 * (high - low) or 0.01
     if 0 <= low < 0.35 * high:
         return 0.0, high + pad
