@@ -57,6 +57,21 @@ class SurveyJob:
     seed: int
 
 
+@dataclass(frozen=True)
+class HeavyHittersJob:
+    """The most frequent codes among those of the people in an .npy file, found from reports alone."""
+
+    codes: str
+    """Where the people's codes are: whole numbers below 2^bits, one a person."""
+    bits: int
+    levels: int
+    epsilon: float
+    protocol: str
+    kept: int
+    """How many prefixes survive each level."""
+    seed: int
+
+
 def list_job() -> ListJob:
     """The job of the command line."""
     parser = argparse.ArgumentParser()
@@ -89,6 +104,19 @@ def survey_job() -> SurveyJob:
     return SurveyJob(**vars(parser.parse_args()))
 
 
+def heavy_hitters_job() -> HeavyHittersJob:
+    """The job of the command line."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("codes")
+    parser.add_argument("--bits", type=int, required=True)
+    parser.add_argument("--levels", type=int, required=True)
+    parser.add_argument("--epsilon", type=float, required=True)
+    parser.add_argument("--protocol", required=True)
+    parser.add_argument("--kept", type=int, required=True)
+    parser.add_argument("--seed", type=int, required=True)
+    return HeavyHittersJob(**vars(parser.parse_args()))
+
+
 def _counts(text: str) -> tuple[int, ...]:
     return tuple(int(count) for count in text.split(","))
 
@@ -111,3 +139,9 @@ def answer_estimate(seconds: float, estimate: Iterable[float]) -> None:
 def answer_surveys(seconds: float, estimates: Iterable[Iterable[Iterable[float]]]) -> None:
     """Answer, for each run, the estimated frequencies of each attribute; the seconds are those of all runs."""
     answer(seconds, estimates=[[[float(value) for value in each] for each in run] for run in estimates])
+
+
+def answer_heavy_hitters(seconds: float, codes: Iterable[int], counts: Iterable[float]) -> None:
+    """Answer codes and the estimated number of people who have each, the most frequent first."""
+    ranked = sorted(zip(codes, counts, strict=True), key=lambda pair: -pair[1])
+    answer(seconds, codes=[int(code) for code, _ in ranked], counts=[float(count) for _, count in ranked])

@@ -60,6 +60,21 @@ def test_the_page_shows_all_and_needs_nothing_else(folder: Path) -> None:
         assert (folder / "all" / target).exists()
 
 
+def test_printed_values_stand_beside_ours(folder: Path) -> None:
+    with (folder / "all/figure-9.csv").open(encoding="utf-8", newline="") as file:
+        google = next(row for row in csv.DictReader(file) if row["query"] == "www.google.com")
+    names = ("truth", "blended", "opt_in", "client", "client_sum")
+    assert [google[f"{name}_printed"] for name in names] == ["0.0034", "0.0004", "0.0004", "0.0032", "0.0098"]
+    points = json.loads((folder / "all/figure-13.json").read_text(encoding="utf-8"))["points"]
+    lists = [point for point in points if (point["population"], point["size"]) == ("aol", 50)]
+    assert {point["mean"].get("candidates_printed_min") for point in lists if point["opt_in"] >= 0.05} == {50.0}
+    assert {point["mean"].get("candidates_printed_below") for point in lists if point["opt_in"] < 0.05} == {50.0}
+    assert b"as printed" in (folder / "all/figure-9.svg").read_bytes()
+    page = (folder / "all/index.html").read_text(encoding="utf-8")
+    assert page.count("<caption><span>What the paper prints about this figure") == 5
+    assert "<td>as printed</td><td>0.0034</td><td>0.0004</td>" in page
+
+
 def test_the_same_seed_gives_the_same_figure_alone(folder: Path) -> None:
     done = blendp("reproduce", "12", *TINY, "--seed", "4", "--out", "alone", cwd=folder)
     assert done.returncode == 0, done.stderr

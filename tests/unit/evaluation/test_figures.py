@@ -26,9 +26,12 @@ from blendp.evaluation.figures import (
     make_figures,
     recipes,
     settings_of,
+    sweeps,
 )
 from blendp.evaluation.figures.ladder import BOUND, RUNGS, counted_by_all
+from blendp.evaluation.figures.peers import MEASURES, read_peers
 from blendp.evaluation.figures.populations import SyntheticRecords
+from blendp.evaluation.figures.printed import COLUMNS, FIGURE_9, STATED, Stated
 from blendp.logs import log_of_table
 from blendp.logs.synthetic import population
 
@@ -112,8 +115,9 @@ def test_a_figure_does_not_depend_on_what_else_is_made(figures: dict[str, Figure
 
 
 def test_figures_share_their_experiments(figures: dict[str, Figure]) -> None:
-    assert figures["13"].points[0] is figures["15"].points[0]
-    assert figures["14"].points[0] is figures["16"].points[0]
+    for one, other in (("13", "15"), ("14", "16")):
+        assert figures[one].points[0].about is figures[other].points[0].about
+        assert figures[one].points[0].means["l1"] is figures[other].points[0].means["l1"]
 
 
 def test_both_methods_stand_side_by_side(figures: dict[str, Figure]) -> None:
@@ -153,7 +157,7 @@ def test_lists_that_stay_short_are_in_the_data_but_not_drawn(figures: dict[str, 
 def test_the_random_order_scores_less(figures: dict[str, Figure]) -> None:
     for row in figures["12"].grid:
         for panel in row:
-            published, blendp, random = panel.lines
+            published, blendp, random = panel.lines[:3]
             assert random.look == "random"
             assert all(chance.value < mean.value for chance, mean in zip(random.means, blendp.means, strict=True))
             assert all(chance.value < mean.value for chance, mean in zip(random.means, published.means, strict=True))
@@ -168,6 +172,105 @@ def test_the_clients_urls_add_up_to_their_queries(figures: dict[str, Figure]) ->
         assert 0 <= point.means["weight_opt_in"].value <= 1
     assert listed[0].about["query"] is None
     assert listed[1].about["query"] == "google"
+
+
+def test_the_printed_table_stands_beside_ours(figures: dict[str, Figure]) -> None:
+    """All six columns of figure 9, in the data, in the table and in the picture."""
+    figure = figures["9"]
+    assert len(FIGURE_9) == 10
+    for point in (point for point in figure.points if point.about["query"] in FIGURE_9):
+        printed = [point.means[f"{name}_printed"].value for name in COLUMNS]
+        assert printed == list(FIGURE_9[point.about["query"]])
+    (table,) = figure.tables
+    rows = {row[0]: row for row in table.rows if row[1] == "as printed"}
+    assert rows["www.google.com"][2:7] == ("0.0034", "0.0004", "0.0004", "0.0032", "0.0098")
+    assert rows["estimates out of order"][3:7] == ("1", "2", "1", "3")
+    panel = figure.grid[0][0]
+    lines = {line.look: line for line in panel.lines}
+    assert [mean.value for mean in lines["printed blended"].means] == [FIGURE_9[query][1] for query in panel.rows]
+    assert {"printed truth", "printed opt-in", "printed client", "printed sum"} <= set(lines)
+
+
+def test_printed_numbers_are_only_of_the_paper_s_queries() -> None:
+    rows = [(str(user), f"q{user % 12}", "u") for user in range(600)]
+    log = log_of_table(
+        pa.table(
+            {name: list(column) for name, column in zip(("user", "query", "url"), zip(*rows, strict=True), strict=True)}
+        )
+    )
+    people = FigurePopulation.of_log(log, 600)
+    nine, twelve = make_figures(["9", "12"], Laboratory({"log": people}, 1), SMALL)
+    assert not any(name.endswith("_printed") for point in nine.points for name in point.means)
+    assert not any(row[1] == "as printed" for row in nine.tables[0].rows)
+    assert twelve.tables == ()
+    assert not any(line.look.startswith("printed") for panel in twelve.grid[0] for line in panel.lines)
+
+
+@pytest.mark.parametrize("bound", STATED, ids=lambda bound: f"{bound.figure}-{bound.population}-{bound.sense}")
+def test_stated_bounds_stand_beside_what_they_are_about(bound: Stated, figures: dict[str, Figure]) -> None:
+    """In the data of just the points that they concern, as a line, and in the table with how many points hold."""
+    figure = figures[bound.figure]
+    column = f"{bound.measures[0]}_printed_{bound.sense}"
+    marked = [point for point in figure.points if column in point.means and bound.concerns(point)]
+    for point in figure.points:
+        if column in point.means:
+            assert any(each.concerns(point) for each in STATED if each.figure == bound.figure)
+            assert point.means[column].value in {each.value for each in STATED if each.figure == bound.figure}
+    for method in ("published", "blendp"):
+        own = [point for point in marked if point.about["method"] == method]
+        values = [point.means[bound.measures[0]].value for point in own]
+        row = next(row for row in figure.tables[0].rows if row[0] == bound.sentence)
+        cell = row[4 + ("published", "blendp").index(method)]
+        better = {
+            "above": lambda v: v > bound.value,
+            "min": lambda v: v >= bound.value,
+            "below": lambda v: v < bound.value,
+        }
+        assert cell.startswith(
+            f"{sum(map(better[bound.sense], values))} of {len(values)}: " if own else "no such point"
+        )
+    title = {"aol": "AOL", "yandex": "Yandex"}[bound.population]
+    panels = [panel for row in figure.grid for panel in row if panel.title.startswith(title)]
+    lines = [line for panel in panels for line in panel.lines if line.label == bound.label]
+    assert all(mean.value == bound.value for line in lines for mean in line.means)
+    assert bool(lines) == any(bound.low <= at <= bound.high for at in getattr(SMALL, bound.knob))
+
+
+def test_what_peers_found_is_drawn_beside_ours_on_as_many_people(monkeypatch: pytest.MonkeyPatch) -> None:
+    peers = replace(read_peers(), users=USERS)
+    monkeypatch.setattr(sweeps, "read_peers", lambda: peers)
+    (figure,) = make_figures(["12"], laboratory(runs=1), SMALL)
+    measured = [point for point in figure.points if "texts" in point.about]
+    assert {point.about["method"] for point in measured} == {"PEM", "TreeHist"}
+    for point in measured:
+        about = point.about
+        own = [
+            run
+            for run in peers.runs
+            if (run["protocol"], run["texts"], run["epsilon"]) == (about["method"], about["texts"], about["epsilon"])
+        ]
+        assert len(own) == about["runs"]
+        for name in MEASURES:
+            assert point.means[name].value == pytest.approx(sum(run[name] for run in own) / len(own))
+    for panel, texts in zip(figure.grid[-1], ("known", "unknown"), strict=True):
+        lines = {line.label: line for line in panel.lines}
+        for method in ("PEM", "TreeHist"):
+            drawn = [point for point in measured if (point.about["method"], point.about["texts"]) == (method, texts)]
+            assert lines[method].means == tuple(point.means["ndcg"] for point in drawn)
+            chance = [mean.value for mean in lines[f"{method}'s list in random order"].means]
+            assert chance == [point.means["ndcg_random"].value for point in drawn]
+        assert panel.lines[0].label == "blendp, 20 % opt in"
+    cells = [cell for row in figure.tables[-1].rows for cell in row[2:]]
+    assert len(cells) == len(measured)
+    for point in measured:
+        shown = f"({point.means['ndcg_random'].value:.3f}), {point.means['hits'].value:g} of 10"
+        assert any(cell.startswith(f"{point.means['ndcg'].value:.3f}") and cell.endswith(shown) for cell in cells)
+    assert peers.command in figure.tables[-1].caption
+
+
+def test_peers_are_not_drawn_beside_other_people(figures: dict[str, Figure]) -> None:
+    assert len(figures["12"].grid) == 1
+    assert not any("texts" in point.about for point in figures["12"].points)
 
 
 def test_every_line_has_a_mean_for_every_place() -> None:

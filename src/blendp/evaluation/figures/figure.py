@@ -53,6 +53,7 @@ class Table:
 
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    caption: str = ""
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ class Figure:
     """Rows of panels; what is measured has one scale in a row of panels, where it is the same."""
 
     points: tuple[Point, ...]
-    table: Table | None = None
+    tables: tuple[Table, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -93,11 +94,10 @@ class Recipe(ABC):
         """Play it and put the figure together."""
 
     def figure(
-        self, grid: tuple[tuple[Panel, ...], ...], points: Sequence[Point], table: Table | None = None
+        self, grid: tuple[tuple[Panel, ...], ...], points: Sequence[Point], tables: Sequence[Table] = ()
     ) -> Figure:
-        """The figure of these panels, with every point once."""
-        once = tuple({id(point): point for point in points}.values())
-        return Figure(self.name, self.title, self.sentence, self.paper, grid, once, table)
+        """The figure of these panels."""
+        return Figure(self.name, self.title, self.sentence, self.paper, grid, tuple(points), tuple(tables))
 
 
 def pm(mean: Mean, digits: int) -> str:

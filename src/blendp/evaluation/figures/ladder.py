@@ -60,7 +60,7 @@ class Ladder(Recipe):
             )
         )
         header = ("Step", "Population", "ε", "L1", "step of L1", "1 − NDCG of the list", "NDCG", "List", "Candidates")
-        return self.figure((panels,), points, Table(header, tuple(_row(point) for point in points)))
+        return self.figure((panels,), points, [Table(header, tuple(_row(point) for point in points))])
 
 
 def _experiments(setting: Setting, epsilon: float) -> Iterator[tuple[str, Experiment]]:

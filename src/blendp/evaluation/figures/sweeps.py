@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from blendp.evaluation.figures.figure import METHODS, Figure, Line, Panel, Recipe
 from blendp.evaluation.figures.laboratory import Experiment, Laboratory, Mean, Point
+from blendp.evaluation.figures.peers import read_peers
 from blendp.evaluation.figures.populations import Grid, Setting
+from blendp.evaluation.figures.printed import Stated, comparison, stated, with_printed
 
 L1, NDCG = "L1 of query probabilities", "NDCG"
 OPT_IN, EPSILON = "opt-in users (%)", "ε"
@@ -42,6 +44,8 @@ class Axes:
     measured: str
     curves: tuple[Curve, ...]
     log: bool = False
+    printed: tuple[Stated, ...] = ()
+    """What the paper's text states about it."""
 
 
 Rows = Iterator[tuple[Axes, ...]]
@@ -67,7 +71,29 @@ class Sweep(Recipe):
         """Measure every point of every curve."""
         used: list[Point] = []
         panels = tuple(tuple(_panel(axes, laboratory, used) for axes in row) for row in self.rows(settings, grid))
-        return self.figure(panels, used)
+        points = list({id(point): point for point in used}.values())
+        compared = comparison(self.name, points)
+        return self.figure(panels, with_printed(self.name, points), [compared] if compared else [])
+
+
+@dataclass(frozen=True)
+class ShortList(Sweep):
+    """Figure 12, with what others find without opt-in people on as many people of the same population."""
+
+    def make(self, settings: Sequence[Setting], grid: Grid, laboratory: Laboratory) -> Figure:
+        """Add the peers' panels, points and table where they are about the same people."""
+        figure, peers = super().make(settings, grid, laboratory), read_peers()
+        for row, setting in zip(figure.grid, settings, strict=True):
+            if peers.are_about(laboratory.populations[setting.name]):
+                (ours,) = (line for line in row[0].lines if line.look == "blendp")
+                ours = replace(ours, label=f"blendp, {100 * setting.opt_in:g} % opt in")
+                figure = replace(
+                    figure,
+                    grid=(*figure.grid, peers.panels(setting.title, EPSILON, NDCG, ours)),
+                    points=(*figure.points, *peers.points()),
+                    tables=(*figure.tables, peers.table()),
+                )
+        return figure
 
 
 def _panel(axes: Axes, laboratory: Laboratory, used: list[Point]) -> Panel:
@@ -82,7 +108,18 @@ def _panel(axes: Axes, laboratory: Laboratory, used: list[Point]) -> Panel:
             for point in points
         )
         lines.append(Line(curve.label, curve.look, tuple(x for x, _ in curve.points), shown))
+    varied = [x for line in lines for x in line.at]
+    for bound in axes.printed:
+        at = tuple(x for x in dict.fromkeys(varied) if bound.low <= _share(bound, x) <= bound.high + 1e-9)
+        if at:
+            look = f"printed {bound.sense}"
+            lines.append(Line(bound.label, look, at, tuple(Mean(bound.value, math.nan) for _ in at)))
     return Panel(axes.title, axes.varied, axes.measured, tuple(lines), log=axes.log)
+
+
+def _share(bound: Stated, x: float) -> float:
+    """What a place on the axis means to a bound: axes show opt-in rates in percent."""
+    return x / 100 if bound.knob == "opt_in" else x
 
 
 Knob = Literal["opt_in", "epsilon", "tiny"]
@@ -101,8 +138,8 @@ def _along(setting: Setting, method: str, knob: Knob, grid: Grid, size: int) -> 
     )
 
 
-def _sized(setting: Setting, knob: Knob, measure: str, grid: Grid) -> tuple[Axes, ...]:
-    """A panel for each method, with a curve for each length of list."""
+def _sized(setting: Setting, knob: Knob, measure: str, grid: Grid, figure: str = "") -> tuple[Axes, ...]:
+    """A panel for each method, with a curve for each length of list, and what the text states about this figure."""
     sizes = setting.tiny_sizes if knob == "tiny" else setting.sizes
     return tuple(
         Axes(
@@ -113,6 +150,7 @@ def _sized(setting: Setting, knob: Knob, measure: str, grid: Grid) -> tuple[Axes
                 Curve(f"{size} records", str(number), measure, _along(setting, name, knob, grid, size))
                 for number, size in enumerate(sizes)
             ),
+            printed=tuple(each for each in stated(figure, setting.name) if measure in each.measures),
         )
         for name, method in METHODS.items()
     )
@@ -186,6 +224,7 @@ def _short_list(settings: Sequence[Setting], grid: Grid) -> Rows:
                     *(Curve(METHODS[method], method, measure, along[method], whole=False) for method in METHODS),
                     Curve("random order of the list", "random", f"{measure}_random", along["blendp"], whole=False),
                 ),
+                printed=stated("12", setting.name),
             )
             for title, measure in (("against the true head", "ndcg"), ("the list's own order", "ndcg_list"))
         )
@@ -204,21 +243,22 @@ def _opt_in_l1(settings: Sequence[Setting], grid: Grid) -> Rows:
                 for method, title in METHODS.items()
             ),
             log=True,
+            printed=stated("13", setting.name),
         )
         for setting in settings
     )
 
 
 def _epsilon_l1(settings: Sequence[Setting], grid: Grid) -> Rows:
-    yield from (_sized(setting, "epsilon", "l1", grid) for setting in settings)
+    yield from (_sized(setting, "epsilon", "l1", grid, "14") for setting in settings)
 
 
 def _opt_in_ndcg(settings: Sequence[Setting], grid: Grid) -> Rows:
-    yield from (_sized(setting, "opt_in", "ndcg", grid) for setting in settings)
+    yield from (_sized(setting, "opt_in", "ndcg", grid, "15") for setting in settings)
 
 
 def _epsilon_ndcg(settings: Sequence[Setting], grid: Grid) -> Rows:
-    yield from (_sized(setting, "epsilon", "ndcg", grid) for setting in settings)
+    yield from (_sized(setting, "epsilon", "ndcg", grid, "16") for setting in settings)
 
 
 def _each_group(settings: Sequence[Setting], grid: Grid) -> Rows:
@@ -252,13 +292,13 @@ SWEEPS = (
         ("aol",),
         _budget_split,
     ),
-    Sweep(
+    ShortList(
         "12",
         "A list of 10 records",
         "How well ten records are found and ordered as the privacy budget grows, beside the mean score of the same "
-        "list in random order.",
-        "NDCG above 0.95 for every ε from 1 to 5, against “the 30% range, at best” of a purely local method, which is "
-        "scored by another rule.",
+        "list in random order, and beside what others find if nobody opts in.",
+        "NDCG above 0.95 for every ε from 1 to 5, against “the 30% range, at best” that another paper reports of a "
+        "purely local method by another rule; here such methods are measured by the same rule instead.",
         ("aol",),
         _short_list,
     ),

@@ -11,14 +11,21 @@ import numpy as np
 from blendp.arrays import falling_order
 from blendp.evaluation.figures.figure import METHODS, Figure, Line, Panel, Recipe, Table, pm
 from blendp.evaluation.figures.laboratory import Experiment, Laboratory, Mean, Played, Point
-from blendp.evaluation.figures.populations import FigurePopulation, Grid, Setting
+from blendp.evaluation.figures.populations import AOL, FigurePopulation, Grid, Setting
+from blendp.evaluation.figures.printed import FIGURE_9, printed_row
 
 TOP = 9
 """Named queries in the figure, besides everything else."""
 
+EVERYTHING_ELSE = "* (everything else)"
 COLUMNS = ("blended", "opt_in", "client", "client_sum")
 LOOKS = {"blended": "blended", "opt_in": "opt-in", "client": "client"}
 LABELS = {"blended": "blended", "opt_in": "opt-in alone", "client": "clients alone"}
+CAPTION = (
+    "“As printed” is the paper's one run on the real log, beside means of ours. The truth agrees by construction. "
+    "www.google.com's 0.0004 looks like a weight that explodes where a noisy count is about 0 (erratum 3), which "
+    "mended weights cannot; column 6, the clients' URLs, must equal the clients' column and does not."
+)
 
 
 @dataclass(frozen=True)
@@ -40,6 +47,8 @@ class TopQueries(Recipe):
             panels.append(tuple(_panel(setting, method, queries, points_of[method]) for method in METHODS))
             points += [point for method in METHODS for point in points_of[method]]
             rows += [row for method in METHODS for row in _rows(method, points_of[method])]
+            if _is_printed(setting.name, queries):
+                rows += _printed_rows()
         header = (
             "Query",
             "Method",
@@ -51,7 +60,11 @@ class TopQueries(Recipe):
             "One run strays",
             "Weight",
         )
-        return self.figure(tuple(panels), points, Table(header, tuple(rows)))
+        return self.figure(
+            tuple(panels),
+            points,
+            [Table(header, tuple(rows), CAPTION if any(row[1] == "as printed" for row in rows) else "")],
+        )
 
 
 def _experiment(setting: Setting, method: str) -> Experiment:
@@ -62,6 +75,11 @@ def _most_popular(people: FigurePopulation) -> tuple[str, ...]:
     truth = people.law.truth
     top = falling_order(truth.query)[:TOP]
     return tuple(query for query, _ in people.law.texts(np.searchsorted(truth.query_id, top)))
+
+
+def _is_printed(population: str, queries: tuple[str, ...]) -> bool:
+    """Whether the paper's numbers are about these queries: AOL's, or those of a log whose nine are the paper's."""
+    return population == AOL.name or {None, *queries} == set(FIGURE_9)
 
 
 def _watch(laboratory: Laboratory, experiment: Experiment, queries: tuple[str, ...]) -> list[Point]:
@@ -75,6 +93,8 @@ def _watch(laboratory: Laboratory, experiment: Experiment, queries: tuple[str, .
             f"{name}_spread": mean.error * math.sqrt(len(runs)) for name, mean in means.items() if name in COLUMNS
         }
         means |= {name: Mean(sd, math.nan) for name, sd in spread.items()}
+        if _is_printed(experiment.population, queries):
+            means |= {f"{name}_printed": Mean(value, math.nan) for name, value in printed_row(query).items()}
         points.append(Point({"query": query, **laboratory.about(experiment), "listed_in": len(runs)}, means))
     disorder = {name: Mean.of([_disorder(run[1:], name) for run in seen]) for name in COLUMNS}
     points.append(Point({"query": "(out of order)", **laboratory.about(experiment), "listed_in": len(seen)}, disorder))
@@ -120,16 +140,20 @@ def _panel(setting: Setting, method: str, queries: tuple[str, ...], points: Sequ
         spreads = [point.means.get(f"{name}_spread", nothing).value for point in listed]
         return Line(label, look, at, tuple(replace(m, error=sd) for m, sd in zip(means, spreads, strict=True)))
 
-    lines = (line("truth", "truth", "truth"), *(line(name, LABELS[name], look) for name, look in LOOKS.items()))
-    return Panel(f"{setting.title}, {METHODS[method]}", "query", "probability", lines, rows=queries)
+    lines = [line("truth", "truth", "truth"), *(line(name, LABELS[name], look) for name, look in LOOKS.items())]
+    if method == "published" and _is_printed(setting.name, queries):
+        looks = {"truth": "truth", **LOOKS}
+        lines += [line(f"{name}_printed", "as printed", f"printed {look}") for name, look in looks.items()]
+        lines.append(line("client_sum_printed", "as printed, column 6", "printed sum"))
+    return Panel(f"{setting.title}, {METHODS[method]}", "query", "probability", tuple(lines), rows=queries)
 
 
 def _rows(method: str, points: Sequence[Point]) -> list[tuple[str, ...]]:
     """The rows of one method for the page."""
     rows = []
     for point in points[:-1]:
-        name, means = point.about["query"] or "* (everything else)", point.means
-        if not means:
+        name, means = point.about["query"] or EVERYTHING_ELSE, point.means
+        if "truth" not in means:
             rows.append((name, method, *["not listed"] * 7))
             continue
         numbers = [f"{means['truth'].value:.4f}", *(pm(means[column], 4) for column in COLUMNS)]
@@ -138,3 +162,14 @@ def _rows(method: str, points: Sequence[Point]) -> list[tuple[str, ...]]:
     disorder = [pm(points[-1].means[column], 1) for column in COLUMNS]
     rows.append(("estimates out of order", method, "0", *disorder, "", ""))
     return rows
+
+
+def _printed_rows() -> list[tuple[str, ...]]:
+    """The paper's own table, in the columns of ours."""
+    rows = [
+        (query or EVERYTHING_ELSE, "as printed", *(f"{value:.4f}" for value in values), "", "")
+        for query, values in FIGURE_9.items()
+    ]
+    named = [printed_row(query) for query in FIGURE_9 if query is not None]
+    disorder = (f"{_disorder(named, column):.0f}" for column in COLUMNS)
+    return [*rows, ("estimates out of order", "as printed", "0", *disorder, "", "")]

@@ -44,6 +44,19 @@ _LOOKS: dict[str, tuple[str, str, str]] = {
     "1": ("opt-in", "s", "-"),
     "2": ("truth", "D", "-"),
     "3": ("ink", "o", "-"),
+    "peer 0": ("client", "^", "-"),
+    "random 0": ("client", "", ":"),
+    "peer 1": ("truth", "D", "-"),
+    "random 1": ("truth", "", ":"),
+    "printed above": ("quiet", "^", "-."),
+    "printed min": ("quiet", "^", "-."),
+    "printed below": ("quiet", "v", "-."),
+    "printed": ("quiet", "x", ""),
+    "printed truth": ("truth", "x", ""),
+    "printed blended": ("ink", "x", ""),
+    "printed opt-in": ("opt-in", "x", ""),
+    "printed client": ("client", "x", ""),
+    "printed sum": ("client", "+", ""),
 }
 """Colour, mark and stroke of a line, by what it stands for."""
 
@@ -94,14 +107,16 @@ def _draw(figure: Figure) -> Drawing:
     """All panels under each other and side by side, with a legend over each row of panels that needs its own."""
     heights = [_height(row) for row in figure.grid]
     legends = [_legend_of(row) != (_legend_of(figure.grid[i - 1]) if i else None) for i, row in enumerate(figure.grid)]
-    total = sum(heights) + sum(_LEGEND for shown in legends if shown) + _GAP * len(heights) + 8
+    rooms = [
+        _LEGEND * len(_legend_lines(row)) if shown else 0.0 for row, shown in zip(figure.grid, legends, strict=True)
+    ]
+    total = sum(heights) + sum(rooms) + _GAP * len(heights) + 8
     drawing = Drawing(figsize=(WIDTH / 72, total / 72), dpi=72, facecolor="white")
     top = 8.0
-    for row, height, with_legend in zip(figure.grid, heights, legends, strict=True):
-        if with_legend:
-            _legend(drawing, row, 1 - top / total, _LEGEND / total)
-            top += _LEGEND
-        top += 22
+    for row, height, room in zip(figure.grid, heights, rooms, strict=True):
+        if room:
+            _legend(drawing, row, 1 - top / total, room / total)
+        top += room + 22
         _row_of_panels(drawing, row, top, height, total)
         top += height + _GAP - 22
     return drawing
@@ -180,14 +195,19 @@ def _rows(axes: Axes, panel: Panel, low: float, high: float, *, named: bool) -> 
             )
     for i in range(count):
         axes.axhline(i, color=COLOURS["line"], linewidth=0.8, zorder=1)
-    lines = len(panel.lines)
+    ours = [line.look for line in panel.lines if not line.look.startswith("printed")]
     for index, line in enumerate(panel.lines):
         values, bars = _values(line, low)
-        shift = (index - (lines - 1) / 2) * 0.72 / lines
+        shift = (ours.index(_beside(line.look)) - (len(ours) - 1) / 2) * 0.72 / len(ours)
         style = _style(line.look) | {"linestyle": ""}
         axes.errorbar(values, np.array(line.at) + shift, xerr=bars if bars.any() else None, zorder=3 + index, **style)
     if panel.varied:
         axes.set_xlabel(panel.measured, fontsize=_LABEL, color=COLOURS["quiet"], labelpad=4)
+
+
+def _beside(look: str) -> str:
+    """Whose height what is printed shares: that of the same thing of ours."""
+    return {"sum": "client"}.get(own := look.removeprefix("printed "), own)
 
 
 def _values(line: Line, low: float = -math.inf) -> tuple[Any, Any]:
@@ -199,7 +219,7 @@ def _values(line: Line, low: float = -math.inf) -> tuple[Any, Any]:
 
 def _style(look: str) -> dict[str, Any]:
     colour, mark, stroke = _LOOKS[look]
-    hollow = look in ("published", "truth")
+    hollow = look in ("published", "truth") or look.startswith("printed")
     return {
         "color": COLOURS[colour],
         "marker": mark,
@@ -247,6 +267,8 @@ def _limits(panels: Sequence[Panel]) -> tuple[float, float]:
     if not len(known):
         return 0.0, 1.0
     low, high = float(known.min()), float(known.max())
+    if not panels[0].rows and all(not mean.value < 0 for p in panels for line in p.lines for mean in line.means):
+        low = max(low, 0.0)
     pad = 0.06 * (high - low) or 0.01
     if 0 <= low < 0.35 * high:
         return 0.0, high + pad
@@ -254,7 +276,25 @@ def _limits(panels: Sequence[Panel]) -> tuple[float, float]:
 
 
 def _legend_of(row: Sequence[Panel]) -> tuple[tuple[str, str], ...]:
-    return tuple(dict.fromkeys((line.label, line.look) for panel in row for line in panel.lines))
+    """The names of the lines and how they look; what is printed has one name for all its colours."""
+    shown = {line.label: line.look for panel in reversed(row) for line in reversed(panel.lines)}
+    names = dict.fromkeys(line.label for panel in row for line in panel.lines)
+    return tuple((label, "printed" if label == "as printed" else shown[label]) for label in names)
+
+
+def _legend_lines(row: Sequence[Panel]) -> list[list[tuple[str, str, float]]]:
+    """The same in lines that are no wider than the drawing, each name with its place."""
+    left = _NAMES if row[0].rows else 54.0
+    lines: list[list[tuple[str, str, float]]] = [[]]
+    x = left
+    for label, look in _legend_of(row):
+        width = 31 + 0.60 * _LABEL * len(label)
+        if lines[-1] and x + width > WIDTH:
+            lines.append([])
+            x = left
+        lines[-1].append((label, look, x))
+        x += width + 22
+    return lines
 
 
 def _legend(drawing: Drawing, row: Sequence[Panel], top: float, height: float) -> None:
@@ -262,14 +302,15 @@ def _legend(drawing: Drawing, row: Sequence[Panel], top: float, height: float) -
     axes = drawing.add_axes((0.0, top - height, 1.0, height), facecolor="none")
     axes.set_axis_off()
     axes.set_xlim(0, WIDTH)
-    axes.set_ylim(0, 1)
-    x = _NAMES if row[0].rows else 54.0
-    for label, look in _legend_of(row):
-        style = _style(look)
-        if row[0].rows:
-            style["linestyle"] = ""
-        axes.errorbar([x + 12], [0.5], xerr=None if look in ("truth", "random") else [11], **style)
-        if look == "random":
-            axes.plot([x + 1, x + 23], [0.5, 0.5], color=style["color"], linestyle=":", linewidth=1.4)
-        axes.text(x + 31, 0.5, label, fontsize=_LABEL, color=COLOURS["ink"], va="center")
-        x += 31 + 0.60 * _LABEL * len(label) + 22
+    lines = _legend_lines(row)
+    axes.set_ylim(len(lines) - 0.5, -0.5)
+    for y, line in enumerate(lines):
+        for label, look, x in line:
+            style = _style(look)
+            barred = not look.startswith(("truth", "random", "printed"))
+            if row[0].rows:
+                style["linestyle"] = ""
+            axes.errorbar([x + 12], [y], xerr=[11] if barred else None, **style)
+            if not barred and _LOOKS[look][2]:
+                axes.plot([x + 1, x + 23], [y, y], color=style["color"], linestyle=_LOOKS[look][2], linewidth=1.4)
+            axes.text(x + 31, y, label, fontsize=_LABEL, color=COLOURS["ink"], va="center")
