@@ -565,11 +565,11 @@ def hybrid(
         answers = draw_answers(model, people, SimulationRandom(SEED + round(10 * rho)))
         for epsilon in epsilons:
             for name, parameters, known in (
-                ("cbps, model known", SurveyParameters(epsilon=epsilon), model),
-                (TABLE_LEARNT, SurveyParameters(epsilon=epsilon, learn="table"), None),
-                (TREE_LEARNT, SurveyParameters(epsilon=epsilon, learn="tree"), None),
-                ("sample", SurveyParameters(epsilon=epsilon, method="sample"), None),
-                ("split", SurveyParameters(epsilon=epsilon, method="split"), None),
+                ("cbps, model known", SurveyParameters(epsilon=epsilon, delta=1e-6), model),
+                (TABLE_LEARNT, SurveyParameters(epsilon=epsilon, delta=1e-6, learn="table"), None),
+                (TREE_LEARNT, SurveyParameters(epsilon=epsilon, delta=1e-6, learn="tree"), None),
+                ("sample", SurveyParameters(epsilon=epsilon, delta=1e-6, method="sample"), None),
+                ("split", SurveyParameters(epsilon=epsilon, delta=1e-6, method="split"), None),
             ):
                 _tell(f"hybrid: {name}, epsilon {epsilon:g}, correlation {rho:g}")
                 rows.append(_hybrid(name, answers, law, parameters, known, rho, runs))
@@ -672,7 +672,7 @@ def real(
         for epsilon in epsilons:
             for method in methods:
                 _tell(f"{name}: {method}, epsilon {epsilon:g}")
-                parameters = SurveyParameters(epsilon=epsilon, method=method, project=False)
+                parameters = SurveyParameters(epsilon=epsilon, delta=1e-6, method=method, project=False)
                 trial = evaluate_survey(drawn, parameters, opt_in=HYBRID_OPT_IN, runs=many, seed=SEED)
                 chosen, misfit = trial.example.design, trial.example.misfit
                 rows.append(

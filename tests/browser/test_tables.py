@@ -75,12 +75,12 @@ def test_texts_sort_as_people_read_and_only_one_column_is_marked(page: Page) -> 
 
 def test_a_search_shows_what_fits_and_counts_it(page: Page) -> None:
     search = page.get_by_role("searchbox", name="Search this table").first
-    told = page.locator("output").first
+    count = page.locator("output").first
     rows = len(column(page, 1))
-    expect(told).to_have_text(f"{rows} of {rows} rows")
+    expect(count).to_have_text(f"{rows} of {rows} rows")
     search.fill("ärger")
     assert column(page, 1) == ["ÄRGER"] * len(column(page, 1))
-    expect(told).to_have_text(f"{len(column(page, 1))} of {rows} rows")
+    expect(count).to_have_text(f"{len(column(page, 1))} of {rows} rows")
     search.fill("<b>")
     assert column(page, 1) == ["ÄRGER"]
     search.fill("")

@@ -60,9 +60,9 @@ def remember(logs: Sequence[str], epsilon: float, delta: float, day: str) -> Pro
 
     A log is the same if a path of it is: what the file holds may have changed, and its people mostly have not.
     """
-    paths = sorted({_absolute(log) for log in logs})[:MAX_PATHS]
     earlier: list[tuple[float, float, list[str]]] = []
-    with suppress(OSError, ValueError), _opened() as descriptor:
+    with suppress(OSError, ValueError, RuntimeError), _opened() as descriptor:  # there may be no home at all
+        paths = sorted({_absolute(log) for log in logs})[:MAX_PATHS]
         if descriptor is None:
             return None
         lines = _read(descriptor)
@@ -119,8 +119,8 @@ def _write(descriptor: int, lines: Sequence[str]) -> None:
     data = "".join(f"{line}\n" for line in lines).encode("utf-8", "replace")
     if len(data) > MAX_BYTES:
         data = data[-MAX_BYTES // 2 :].partition(b"\n")[2]
-    os.ftruncate(descriptor, 0)
-    os.pwrite(descriptor, data, 0)
+    written = os.pwrite(descriptor, data, 0)
+    os.ftruncate(descriptor, written)
 
 
 def _promise(line: str) -> tuple[float, float, list[str]] | None:

@@ -21,7 +21,7 @@ SURVEY_DOCUMENT = "survey.json"
 MAX_BYTES = 1 << 28
 """The largest document that is read."""
 
-_REMEDY = "Name one that blendp run, blendp survey run or blendp campaign export wrote."
+_REMEDY = "Name one that blendp run or blendp campaign export wrote (blendp show: or blendp survey run)."
 
 
 def release_in(folder: Path, key: VerifyKey | None) -> tuple[bytes, str]:

@@ -72,10 +72,12 @@ def test_run_writes_nothing_that_is_not_protected(folder: Path) -> None:
     assert {key: printed[key] for key in card} == card
     assert set(card) == {
         "blendp",
+        "about",
         "method",
         "parameters",
         "users",
         "guarantee",
+        "delta_statement",
         "head_list",
         "confidence",
         "cautions",
@@ -84,7 +86,7 @@ def test_run_writes_nothing_that_is_not_protected(folder: Path) -> None:
         "cross_check",
         "influence",
     }
-    assert set(printed) - set(card) == {"estimates", "trends", "out"}
+    assert set(printed) - set(card) == {"estimates", "trends", "out", "released_before"}
     assert set(printed["estimates"][0]) == {"query", "url", "probability", "std_error", "low", "high", "weight_opt_in"}
     for name in names(folder / "json"):
         text = re.sub(r"(?s)<style>.*?</style>", "", (folder / "json" / name).read_text()).lower()

@@ -25,7 +25,8 @@ def test_both_methods_side_by_side_and_what_to_do_next() -> None:
     for phrase in ("519,371 people", "25,969 opt in (5 %)", "blendp", "published", "L1", "NDCG", "in random order"):
         assert phrase in shown
     for phrase in (
-        "57.4 records",
+        "δ = 1e-07",
+        "32.5 records",
         "record at place 50",
         "clients",
         "What to do next",
@@ -34,6 +35,7 @@ def test_both_methods_side_by_side_and_what_to_do_next() -> None:
         "10 %",
     ):
         assert phrase in shown
+    assert "not below one over" not in shown
     assert "Not private" not in shown
 
 

@@ -121,9 +121,11 @@ def test_the_json_of_a_run_is_the_card_and_the_frequencies(folder: Path) -> None
     printed = json.loads(shown)
     card = json.loads((out / "survey.json").read_text())
     assert {key: printed[key] for key in card} == card
-    assert set(printed) - set(card) == {"frequencies", "out"}
+    assert set(printed) - set(card) == {"out", "released_before"}
     assert set(card) == {
         "blendp",
+        "about",
+        "frequencies",
         "method",
         "parameters",
         "people",

@@ -288,9 +288,9 @@ def l1_of_drawn(law: RecordLaw, users: int, parameters: Parameters, runs: int) -
 @pytest.mark.parametrize(
     "parameters",
     [
-        Parameters(method="published", epsilon=3.0, size=12),
-        Parameters(epsilon=3.0, size=12, randomiser="two-stage-tight"),
-        Parameters(epsilon=3.0, size=12),
+        Parameters(method="published", epsilon=3.0, size=12, delta=1e-5),
+        Parameters(epsilon=3.0, size=12, delta=1e-5, randomiser="two-stage-tight"),
+        Parameters(epsilon=3.0, size=12, delta=1e-5),
     ],
     ids=["published", "tight", "blendp"],
 )

@@ -67,7 +67,7 @@ def like(name: str) -> HeadLaw:
 )
 def test_a_plan_is_what_simulation_gives(method: str, epsilon: float, opt_in: float) -> None:
     """Within a tenth, or within what so few runs can tell."""
-    parameters = Parameters(method=method, epsilon=epsilon, opt_in_records=1)
+    parameters = Parameters(method=method, epsilon=epsilon, opt_in_records=1, delta=1e-5)
     people, random = people_law(), SimulationRandom(3)
     runs = []
     for _ in range(RUNS):
@@ -99,7 +99,7 @@ def test_a_plan_is_what_simulation_gives(method: str, epsilon: float, opt_in: fl
 
 def test_a_plan_of_the_published_method_is_what_the_documented_runs_gave() -> None:
     """docs/evaluation.md: 50 runs of the AOL population, 20 of the Yandex population."""
-    aol = plan(like("aol"), USERS["aol"], 0.05, Parameters(method="published"))
+    aol = plan(like("aol"), USERS["aol"], 0.05, Parameters(method="published", delta=1e-5))
     assert aol.candidates == pytest.approx(57.5, abs=1)
     assert aol.records == pytest.approx(49.88, abs=0.2)
     assert aol.scores.l1 == pytest.approx(0.131, rel=0.06)
@@ -143,7 +143,7 @@ def figures_of(outcome: Simulation, cells: NDArray[np.int64], truth: Truth) -> t
 def test_a_plan_of_many_records_is_what_simulation_gives(
     records_per_person: float, habits: bool, epsilon: float
 ) -> None:
-    parameters = Parameters(epsilon=epsilon, opt_in_records="many")
+    parameters = Parameters(epsilon=epsilon, opt_in_records="many", delta=1e-5)
     source, random = SyntheticPeople(population("aol", PEOPLE, records_per_person, habits=habits)), SimulationRandom(7)
     runs = []
     for _ in range(12):
@@ -160,7 +160,7 @@ def test_a_plan_of_many_records_is_what_simulation_gives(
 def test_a_plan_of_a_log_takes_its_own_people() -> None:
     """How many records they have, and how these repeat, is as in the log."""
     log = log_of_table(population("aol", 16_000, 12.0, seed=9, habits=True).table())
-    truth, parameters = log.truth(), Parameters(opt_in_records="many")
+    truth, parameters = log.truth(), Parameters(opt_in_records="many", delta=1e-5)
     runs = []
     for seed in range(10):
         outcome = simulate(log, parameters, opt_in=0.25, random=SimulationRandom(seed))
@@ -212,11 +212,11 @@ def test_what_decides_between_one_and_many_is_said_or_counted() -> None:
     assert against.candidates < by_mean.candidates < as_said.candidates
     assert not plan(few, 100_000, 0.05, records_drawn=500).many_records
     with pytest.raises(ParameterError, match="opt_in_records"):
-        plan(like("aol"), 100_000, 0.05, Parameters(opt_in_records="many"))
+        plan(like("aol"), 100_000, 0.05, Parameters(opt_in_records="many", delta=1e-5))
 
 
 def test_a_target_is_reached_with_fewer_people_who_have_many_records() -> None:
-    target, parameters = Target(45), Parameters(records_per_person=20)
+    target, parameters = Target(45), Parameters(records_per_person=20, delta=1e-5)
     many = smallest_opt_in(like_many(20.0, habits=True), 519_371, parameters, target)
     one = smallest_opt_in(like("aol"), 519_371, replace(parameters, opt_in_records=1), target)
     assert many.value is not None
@@ -319,7 +319,7 @@ def test_a_one_level_law_is_planned_too() -> None:
     log = log_of_table(pa.table({"user": [str(i) for i in range(40_000)], "query": names}))
     head = HeadLaw.of_truth(log.truth(), log.levels)
     for method in ("blendp", "published"):
-        planned = plan(head, 40_000, 0.2, Parameters(method=method, size=20))
+        planned = plan(head, 40_000, 0.2, Parameters(method=method, size=20, delta=1e-5))
         assert planned.records == pytest.approx(20, abs=0.1)
         assert planned.queries == pytest.approx(planned.records, abs=0.1)
         assert 0 < planned.scores.l1 < 1
@@ -344,20 +344,22 @@ def test_the_same_arguments_give_the_same_plan() -> None:
 
 def test_an_opt_in_user_is_worth_more_in_the_blendp_method() -> None:
     """In the published method one in twenty of them is counted."""
-    blended, published = (plan(like("aol"), 519_371, 0.05, Parameters(method=name)) for name in ("blendp", "published"))
+    blended, published = (
+        plan(like("aol"), 519_371, 0.05, Parameters(method=name, delta=1e-5)) for name in ("blendp", "published")
+    )
     assert blended.worth is not None
     assert published.worth is not None
     assert blended.worth > 9 * published.worth > 9
 
 
 def test_the_sweep_grows() -> None:
-    lengths = [planned.records for planned in sweep(like("aol"), 519_371, (0.005, 0.02, 0.05), Parameters())]
+    lengths = [planned.records for planned in sweep(like("aol"), 519_371, (0.005, 0.02, 0.05), Parameters(delta=1e-5))]
     assert lengths == sorted(lengths)
 
 
 @pytest.mark.parametrize("target", [Target(30), Target(45, l1=0.08)])
 def test_the_smallest_reaches_the_target_and_less_does_not(target: Target) -> None:
-    users, parameters = 519_371, Parameters()
+    users, parameters = 519_371, Parameters(delta=1e-5)
     share = smallest_opt_in(like("aol"), users, parameters, target)
     assert share.value is not None
     assert share.value == share.plan.opt_in
@@ -372,12 +374,12 @@ def test_the_smallest_reaches_the_target_and_less_does_not(target: Target) -> No
 
 
 def test_what_is_out_of_reach_is_said() -> None:
-    view = overview(like("aol"), 20_000, 0.05, [Parameters()], Target(50), like="aol")
+    view = overview(like("aol"), 20_000, 0.05, [Parameters(delta=1e-5)], Target(50), like="aol")
     assert view.reach["blendp"].opt_in.value is None
     assert not view.reach["blendp"].possible
     with pytest.raises(ParameterError, match=r"target_size = 50.*at most \d.*longest list within reach"):
         view.require_reach()
-    view = overview(like("aol"), 519_371, 0.05, [Parameters()], Target(45, l1=1e-4), like="aol")
+    view = overview(like("aol"), 519_371, 0.05, [Parameters(delta=1e-5)], Target(45, l1=1e-4), like="aol")
     with pytest.raises(ParameterError, match=r"target_l1 = 0.0001.*at least 0\.\d+, the best within reach"):
         view.require_reach()
 

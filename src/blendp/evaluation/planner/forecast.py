@@ -50,6 +50,7 @@ def forecast_list(parameters: Parameters, levels: int, people: int, like: str, m
     require_count("people", people, min_value=0, remedy="Say how many people opt in.")
     require_choice("like", like, NAMES)
     require_count("min_records", min_records, min_value=1, remedy="Say how many records are wanted.")
+    parameters = parameters.fitted(people)
     law = assumed_law(parameters, like, levels)
     mechanism = _mechanism(parameters, law)
     chances = _lengths(law, mechanism, parameters, people, _MAX_RECORDS)
