@@ -8,7 +8,7 @@ from typing import NoReturn
 from blendp._version import __version__
 from blendp.cli.interrupts import heed, heeded
 
-BAD_PARAMETER, BAD_LOG, OUTPUT_EXISTS, SYSTEM, REFUSED = 2, 3, 4, 5, 6
+BAD_PARAMETER, BAD_LOG, OUTPUT_EXISTS, SYSTEM, REFUSED, EMPTY = 2, 3, 4, 5, 6, 7
 INTERRUPTED = 130
 
 
@@ -56,4 +56,4 @@ def _end_interrupted() -> NoReturn:
     sys.exit(INTERRUPTED)
 
 
-__all__ = ["BAD_LOG", "BAD_PARAMETER", "INTERRUPTED", "OUTPUT_EXISTS", "REFUSED", "SYSTEM", "main"]
+__all__ = ["BAD_LOG", "BAD_PARAMETER", "EMPTY", "INTERRUPTED", "OUTPUT_EXISTS", "REFUSED", "SYSTEM", "main"]

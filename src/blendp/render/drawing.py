@@ -68,7 +68,7 @@ def _log_ticks(low: float, high: float) -> list[float]:
     return [factor * 10.0**ten for ten in tens for factor in factors if low <= factor * 10.0**ten <= high]
 
 
-class Drawing:
+class SvgDrawing:
     """A drawing of so many units; what is drawn later lies over what is drawn earlier."""
 
     def __init__(self, width: float, height: float) -> None:
