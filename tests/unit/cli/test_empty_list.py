@@ -35,8 +35,8 @@ def test_an_empty_list_has_an_exit_code_and_advice_in_words(tmp_path: Path) -> N
     done = run(tmp_path, different(2000), *SURE)
     assert done.exit_code == EMPTY == 7
     assert (tmp_path / "out" / "release.json").exists()
-    for words in ("The list is empty", "--epsilon 8", "--levels 1", "opt-in people", "like those of the AOL log"):
-        assert words in done.stdout
+    for sentence in ("The list is empty", "--epsilon 8", "--levels 1", "opt-in people", "like those of the AOL log"):
+        assert sentence in done.stdout
     assert "Nothing of this log was looked at" in done.stdout
 
 
@@ -62,9 +62,9 @@ def test_a_list_with_records_ends_with_0(tmp_path: Path) -> None:
     ],
 )
 def test_what_can_be_changed_is_tried(tmp_path: Path, options: tuple[str, ...], tried: set[str]) -> None:
-    told = advice(run(tmp_path, different(300), *options, "--json"))
-    assert {one["option"].split()[0] for one in told["remedies"]} == tried
-    expected = [one["expected_records"] for one in told["remedies"]]
+    answer = advice(run(tmp_path, different(300), *options, "--json"))
+    assert {one["option"].split()[0] for one in answer["remedies"]} == tried
+    expected = [one["expected_records"] for one in answer["remedies"]]
     assert expected == sorted(expected, reverse=True)
-    assert max(expected) > told["expected_records"]
-    assert told["opt_in_people_needed"] > told["opt_in_people"] == 150
+    assert max(expected) > answer["expected_records"]
+    assert answer["opt_in_people_needed"] > answer["opt_in_people"] == 150

@@ -38,7 +38,7 @@ def test_there_is_advice_for_everything_that_can_be_asked(
         groups=GroupSizes(people, 0, 900),
         head_list=SimpleNamespace(levels=2),
     )
-    told = EmptyListAdvice.of(cast(Outcome, outcome))
-    assert {"--epsilon", "--levels"} <= {one.option.split()[0] for one in told.remedies}
-    assert all(one.expected_records >= 0 for one in told.remedies)
-    assert "AOL" in told.statement
+    advice = EmptyListAdvice.of(cast(Outcome, outcome))
+    assert {"--epsilon", "--levels"} <= {one.option.split()[0] for one in advice.remedies}
+    assert all(one.expected_records >= 0 for one in advice.remedies)
+    assert "AOL" in advice.statement
