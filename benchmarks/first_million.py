@@ -3,7 +3,7 @@
     python -m benchmarks.first_million [--rows 1000000] [--runs 5] [--before PATH/TO/ANOTHER/src]
 
 The floor is that of ``benchmarks.run_against_floor``, on Parquet and on CSV. Everything runs as a process of its own,
-in turns; shown are the least seconds by the clock and of the processor. On a busy machine only the latter mean anything.
+in turns; shown are the least seconds, by the clock and of the processor: on a busy machine only the latter count.
 """
 
 from __future__ import annotations
