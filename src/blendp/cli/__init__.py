@@ -35,7 +35,7 @@ class PandasHidden:
 
     def find_spec(self, fullname: str, path: object = None, target: object = None) -> None:  # noqa: ARG002
         """Refuse pandas alone."""
-        if fullname == "pandas" and "spark" not in sys.argv:
+        if fullname == "pandas" and not any("spark" in argument for argument in sys.argv):
             raise ModuleNotFoundError("blendp's commands do without pandas", name=fullname)
 
 
