@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from io import TextIOWrapper
 from typing import NoReturn
 
 from blendp._version import __version__
@@ -19,7 +20,8 @@ def main() -> None:
         return
     sys.meta_path.insert(0, PandasHidden())
     for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # where letters are not known
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # for terminals that do not know a letter
     heed()
     try:
         _run()
