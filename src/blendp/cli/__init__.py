@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+from io import TextIOWrapper
 from typing import NoReturn
 
 from blendp._version import __version__
 from blendp.cli.interrupts import heed, heeded
 
-BAD_PARAMETER, BAD_LOG, OUTPUT_EXISTS, SYSTEM, REFUSED = 2, 3, 4, 5, 6
+BAD_PARAMETER, BAD_LOG, OUTPUT_EXISTS, SYSTEM, REFUSED, EMPTY = 2, 3, 4, 5, 6, 7
 INTERRUPTED = 130
 
 
@@ -19,7 +20,8 @@ def main() -> None:
         return
     sys.meta_path.insert(0, PandasHidden())
     for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # where letters are not known
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # for terminals that do not know a letter
     heed()
     try:
         _run()
@@ -35,7 +37,7 @@ class PandasHidden:
 
     def find_spec(self, fullname: str, path: object = None, target: object = None) -> None:  # noqa: ARG002
         """Refuse pandas alone."""
-        if fullname == "pandas" and "spark" not in sys.argv:
+        if fullname == "pandas" and not any("spark" in argument for argument in sys.argv):
             raise ModuleNotFoundError("blendp's commands do without pandas", name=fullname)
 
 
@@ -56,4 +58,4 @@ def _end_interrupted() -> NoReturn:
     sys.exit(INTERRUPTED)
 
 
-__all__ = ["BAD_LOG", "BAD_PARAMETER", "INTERRUPTED", "OUTPUT_EXISTS", "REFUSED", "SYSTEM", "main"]
+__all__ = ["BAD_LOG", "BAD_PARAMETER", "EMPTY", "INTERRUPTED", "OUTPUT_EXISTS", "REFUSED", "SYSTEM", "main"]

@@ -15,7 +15,7 @@ app = typer.Typer(
     "A few people trust the curator (opt-in); everybody else randomises before sending (clients); "
     "both estimates are blended.",
     epilog="Exit codes: 0 done, 2 parameter, 3 log, 4 output exists, 5 disk, memory, network or system, "
-    "6 refused by a collector, 130 interrupted.",
+    "6 refused by a collector, 7 done, but the list is empty, 130 interrupted.",
     no_args_is_help=True,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,

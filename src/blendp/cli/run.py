@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
+from typer import Exit
+
+from blendp.cli import EMPTY
 from blendp.cli.console import errors, print_json, results, steps, tell_quality
 from blendp.cli.options import Job
 from blendp.cli.panels import method, output, takes_job
 from blendp.cli.promised import remember
 from blendp.outputs import refuse_existing
 from blendp.render.about import About
+
+if TYPE_CHECKING:
+    from blendp.evaluation.planner import EmptyListAdvice
+    from blendp.methods import Release
 
 EXAMPLES = """Examples:
 
@@ -50,7 +57,7 @@ def run(
     from blendp.render.release.document import release_card, rows_for_json
     from blendp.render.release.files import FILES, write_release
     from blendp.render.release.page import TEMPLATE
-    from blendp.render.release.terminal import records_table, summary
+    from blendp.render.release.terminal import advice_table, records_table, summary
     from blendp.render.templates import read_meanwhile
 
     parameters, opt_in = job.parameters(), job.who_opts_in()
@@ -73,10 +80,24 @@ def run(
             errors.print(caution, style="yellow", markup=False, highlight=False)
         tables = {"estimates": rows_for_json(release.records()), "trends": rows_for_json(release.trends())}
         before = None if promised is None else promised.to_dict()
+        helps = {} if release.head_list.records else {"advice": _advice(release).to_dict()}
         card = release_card(release, job.source(), about)
-        print_json({**card, **tables, "out": str(out), "released_before": before})
+        print_json({**card, **tables, **helps, "out": str(out), "released_before": before})
+        _end(release)
         return
     results.print(summary(release, about))
-    if release.head_list.records:
-        results.print(records_table(release))
+    results.print(records_table(release) if release.head_list.records else advice_table(_advice(release)))
     results.print(f"Results in {out}: open {out / 'report.html'}", highlight=False, markup=False, soft_wrap=True)
+    _end(release)
+
+
+def _advice(release: Release) -> EmptyListAdvice:
+    from blendp.evaluation.planner import EmptyListAdvice
+
+    return EmptyListAdvice.of(release)
+
+
+def _end(release: Release) -> None:
+    """Tell programs that there is nothing to show."""
+    if not release.head_list.records:
+        raise Exit(EMPTY)

@@ -70,7 +70,7 @@ def draw_groups(users: int, opt_in: float | NDArray[np.bool_], head_list_share: 
             raise ParameterError(
                 "opt_in",
                 f"{opt_in.dtype} array of shape {opt_in.shape}",
-                f"a share, or a NumPy array of {users} times True or False",
+                f"a share, or an array of {users} times True or False",
                 "Mark every user of the log.",
             )
         chosen = np.flatnonzero(opt_in)
@@ -80,7 +80,7 @@ def draw_groups(users: int, opt_in: float | NDArray[np.bool_], head_list_share: 
             opt_in,
             above=0,
             below=1,
-            legal="a share above 0 and below 1, or a NumPy array of True and False",
+            legal="a share above 0 and below 1, or an array of True and False",
             remedy="0.05 means that 5 % of the users opt in.",
         )
         chosen = random.subset(users, round(opt_in * users))

@@ -159,7 +159,7 @@ class DrawnText:
 DrawnPart = DrawnLine | DrawnBar | DrawnMark | DrawnText
 
 
-class Drawing:
+class SvgDrawing:
     """A drawing of so many units; what is drawn later lies over what is drawn earlier."""
 
     def __init__(self, width: float, height: float) -> None:

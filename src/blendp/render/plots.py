@@ -10,7 +10,7 @@ import numpy as np
 from markupsafe import Markup
 
 from blendp.methods.outcome import Row
-from blendp.render.drawing import Axis, Drawing
+from blendp.render.drawing import Axis, SvgDrawing
 from blendp.render.text import UNKNOWN, label, percent, with_error
 
 WIDTH = 440.0
@@ -44,7 +44,7 @@ def dot_plot(
 
 def dot_drawing(
     marks: Sequence[Mark], digits: int, name: str, title: str, limits: tuple[float, float] | None = None
-) -> Drawing:
+) -> SvgDrawing:
     """Estimates with their intervals, each group's own estimate faint beside them, and the truth if it is known.
 
     The scale fits the blended estimates unless ``limits`` are given; a group's estimate beyond it is drawn as an arrow
@@ -92,7 +92,7 @@ def truth_plot(marks: Sequence[Mark], digits: int, name: str, title: str) -> Mar
     """Estimates against the truth on logarithmic scales; what is too low for the scale stands at its edge."""
     shown = [mark for mark in marks if math.isfinite(mark.probability)]
     low, high = _log_limits(shown)
-    drawing = Drawing(WIDTH, WIDTH)
+    drawing = SvgDrawing(WIDTH, WIDTH)
     left, right, top, bottom = 62.0, WIDTH - 14, 30.0, WIDTH - 46
     across, up = Axis(low, high, left, right, log=True), Axis(low, high, bottom, top, log=True)
     for tick in across.ticks():
@@ -121,9 +121,9 @@ def truth_plot(marks: Sequence[Mark], digits: int, name: str, title: str) -> Mar
 
 def row_drawing(
     count: int, low: float, high: float, tick: Callable[[float], str], ticks: Sequence[float] | None = None
-) -> tuple[Drawing, Axis]:
+) -> tuple[SvgDrawing, Axis]:
     """A drawing with a row for every mark, over a grid of the round values of one scale."""
-    drawing, axis = Drawing(WIDTH, count * ROW + _FOOT), Axis(low, high, MARGIN, WIDTH - MARGIN)
+    drawing, axis = SvgDrawing(WIDTH, count * ROW + _FOOT), Axis(low, high, MARGIN, WIDTH - MARGIN)
     for value in axis.ticks() if ticks is None else ticks:
         x = axis.at(value)
         drawing.line([(x, 0), (x, count * ROW)], "line", 0.8)
@@ -131,21 +131,21 @@ def row_drawing(
     return drawing, axis
 
 
-def _group(drawing: Drawing, axis: Axis, group: str, shape: str, value: float, y: float) -> None:
+def _group(drawing: SvgDrawing, axis: Axis, group: str, shape: str, value: float, y: float) -> None:
     if math.isfinite(value):
         arrow = "left" if value < axis.low else "right" if value > axis.high else shape
         drawing.mark(arrow, axis.at(value), y, _GROUP, group, opacity=0.6)
 
 
 def _finish(
-    drawing: Drawing, marks: Sequence[Mark], values: Sequence[str], name: str, title: str, remark: str
-) -> Drawing:
+    drawing: SvgDrawing, marks: Sequence[Mark], values: Sequence[str], name: str, title: str, remark: str
+) -> SvgDrawing:
     name_rows(drawing, [(mark.query, mark.url) for mark in marks], values)
     heads = "; ".join(f"{label(m.query, m.url, 30)}: {value}" for m, value in zip(marks[:3], values, strict=False))
     return drawing.named(name, title, f"{remark} First {heads}.")
 
 
-def name_rows(drawing: Drawing, names: Sequence[tuple[str | None, str | None]], values: Sequence[str]) -> None:
+def name_rows(drawing: SvgDrawing, names: Sequence[tuple[str | None, str | None]], values: Sequence[str]) -> None:
     """Write a name and a value over each row; a name that is cut tells all of itself as a tip."""
     for i, (name, value) in enumerate(zip(names, values, strict=True)):
         y = i * ROW + BASELINE

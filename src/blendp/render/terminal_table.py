@@ -91,10 +91,10 @@ class FigureTable(Table):
 
 def _fewest(console: Console, column: Column, whole: int) -> int:
     """The width below which a column says less than it must."""
-    words = max((cell_len(word) for word in str(column.header).split()), default=0)
+    heading = max((cell_len(word) for word in str(column.header).split()), default=0)
     if column.justify == "right" or column.no_wrap:
-        return max(words, _widest(console, column.cells))
-    return max(words, min(whole, _MIN_NAME))
+        return max(heading, _widest(console, column.cells))
+    return max(heading, min(whole, _MIN_NAME))
 
 
 def _widest(console: Console, cells: Any) -> int:

@@ -124,9 +124,9 @@ _CALLS = {
 """How to call a command so that it is the value that it refuses; T is a table."""
 
 
-@pytest.mark.parametrize("place", CHOICES)
-def test_values_that_are_completed_are_those_that_a_command_takes(place: str, tmp_path: Path) -> None:
-    *path, parameter = place.split()
+@pytest.mark.parametrize("parameter_of", CHOICES)
+def test_values_that_are_completed_are_those_that_a_command_takes(parameter_of: str, tmp_path: Path) -> None:
+    *path, parameter = parameter_of.split()
     (tmp_path / "t.csv").write_text("user,query,a\n1,2,3\n")
     if parameter == "name":
         call = [*path, "nonsense", *(["--out", str(tmp_path / "o.csv")] if path == ["synthesise"] else [])]
@@ -137,7 +137,7 @@ def test_values_that_are_completed_are_those_that_a_command_takes(place: str, tm
     done = CliRunner().invoke(app, call, env={"COLUMNS": "300"})
     assert done.exit_code == 2
     if parameter not in ("levels", "opt_in_records"):  # which tell a number from a word in other ways
-        assert f"one of {', '.join(CHOICES[place])}. " in done.stderr
+        assert f"one of {', '.join(CHOICES[parameter_of])}. " in done.stderr
 
 
 def test_pages_speak_of_no_python_types() -> None:

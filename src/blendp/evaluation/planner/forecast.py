@@ -77,6 +77,12 @@ def forecast_list(parameters: Parameters, levels: int, people: int, like: str, m
     )
 
 
+def expected_length(parameters: Parameters, levels: int, people: int, like: str) -> float:
+    """How many records the list of so many opt-in people like these has on average."""
+    law = assumed_law(parameters, like, levels)
+    return _mean(_lengths(law, _mechanism(parameters, law), parameters, people, _MAX_RECORDS))
+
+
 def assumed_law(parameters: Parameters, like: str, levels: int) -> HeadLaw:
     """The law of people like these, with as many records as was said or is assumed, where more than one counts."""
     many = parameters.uses_many(ASSUMED_RECORDS)

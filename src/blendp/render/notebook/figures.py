@@ -20,7 +20,7 @@ from blendp.evaluation import Evaluation
 from blendp.evaluation.planner import Overview
 from blendp.evaluation.surveys import PlannedMethod, SurveyPlan, SurveyTrial
 from blendp.methods import Outcome
-from blendp.render.drawing import COLOURS, Drawing, DrawnBar, DrawnLine, DrawnMark
+from blendp.render.drawing import COLOURS, SvgDrawing, DrawnBar, DrawnLine, DrawnMark
 from blendp.render.plan.plots import LOOKS, plan_drawing
 from blendp.render.plots import LABEL, WIDTH, Mark, dot_drawing
 from blendp.render.survey.plots import BarRow, bar_drawing, frequency_marks
@@ -47,16 +47,16 @@ _GROUPS = (
 class Plotted:
     """A drawing, and what its marks mean: name, colour, shape."""
 
-    drawing: Drawing | DrawnFigure
+    drawing: SvgDrawing | DrawnFigure
     legend: tuple[tuple[str, str, str], ...]
 
     def svg(self) -> Markup:
         """As an element of a page."""
-        return self.drawing.svg() if isinstance(self.drawing, Drawing) else inline_svg(*self.drawing)
+        return self.drawing.svg() if isinstance(self.drawing, SvgDrawing) else inline_svg(*self.drawing)
 
     def figure(self) -> DrawnFigure:
         """As a figure of matplotlib, its texts yet to be put in."""
-        return _figure_of(self.drawing) if isinstance(self.drawing, Drawing) else self.drawing
+        return _figure_of(self.drawing) if isinstance(self.drawing, SvgDrawing) else self.drawing
 
 
 def standalone_figure(result: object) -> HouseFigure:
@@ -81,7 +81,7 @@ def standalone_figure(result: object) -> HouseFigure:
     return figure
 
 
-def _figure_of(drawing: Drawing) -> DrawnFigure:
+def _figure_of(drawing: SvgDrawing) -> DrawnFigure:
     """The same drawing as a figure."""
     texts: dict[str, str] = {}
     with house_style():
@@ -252,6 +252,6 @@ def _errors(ways: Sequence[PlannedMethod | SurveyTrial], name: str, title: str) 
     return Plotted(drawing, (("both groups", "ink", "s"), ("clients alone", "client", "s")))
 
 
-def _dots(marks: Sequence[Mark], name: str, title: str) -> Drawing:
+def _dots(marks: Sequence[Mark], name: str, title: str) -> SvgDrawing:
     digits = decimals([mark.std_error for mark in marks], [mark.probability for mark in marks])
     return dot_drawing(marks, digits, name, title)

@@ -18,6 +18,7 @@ from blendp.render.text import UNKNOWN, decimals, percent
 
 if TYPE_CHECKING:
     from blendp.evaluation.metrics import TrueHead
+    from blendp.evaluation.planner import EmptyListAdvice
     from blendp.render.tally.files import ClientRow
 
 
@@ -60,6 +61,23 @@ def records_table(outcome: Outcome, truth: TrueHead | None = None, top: int = 15
             figures.append(_percent(float(truth.cells[outcome.head_list.cell_of(row.query, row.url)]), digits))
         table.add_row(*names(texts), *figures)
     return table
+
+
+def advice_table(advice: EmptyListAdvice) -> RenderableType:
+    """What would list something, and how much, after a list that came out empty."""
+    table = FigureTable("The list is empty. What would list more, and how much:")
+    table.add_column("change")
+    table.add_column("records to be expected", justify="right")
+    for remedy in advice.remedies:
+        table.add_row(remedy.option, _length(remedy.expected_records))
+    if advice.opt_in_people_needed is not None:
+        table.add_row(f"{advice.opt_in_people_needed:,} opt-in people", f"about {advice.records_wanted}")
+    table.add_row("as it was", _length(advice.expected_records), style="dim")
+    return Group(table, Text(advice.statement, style="dim"))
+
+
+def _length(records: float) -> str:
+    return "hardly any" if records < 0.05 else f"{records:,.1f}" if records < 10 else f"{records:,.0f}"
 
 
 def _percent(value: float, digits: int) -> str:

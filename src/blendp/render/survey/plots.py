@@ -10,7 +10,7 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from blendp.render.drawing import Drawing
+from blendp.render.drawing import SvgDrawing
 from blendp.render.plots import MIDDLE, ROW, Mark, dot_plot, name_rows, row_drawing, scale
 from blendp.render.text import decimals, label
 from blendp.survey import SurveyOutcome
@@ -97,7 +97,7 @@ def bar_plot(
 
 def bar_drawing(
     rows: Sequence[BarRow], tick: Callable[[float], str], name: str, title: str, remark: str, line: float | None = None
-) -> Drawing:
+) -> SvgDrawing:
     """Bars by name, with a dashed line at the promise."""
     max_value = max([value for row in rows for _, value in row.bars] + [row.mark or 0.0 for row in rows])
     room = 1.06 if line is None else _ROOM  # so that numbers stand beside the line, not on it

@@ -1,0 +1,70 @@
+"""A list that comes out empty: its exit code, and advice that looks at nothing but public numbers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from blendp.cli import EMPTY
+from blendp.cli.app import app
+
+SURE = ("--records-per-person", "1", "--opt-in", "0.5")
+
+
+def run(folder: Path, rows: str, *options: str) -> Result:
+    (folder / "log.csv").write_text("user,query,url\n" + rows)
+    arguments = ["run", str(folder / "log.csv"), "--out", str(folder / "out"), "--overwrite", *options]
+    return CliRunner().invoke(app, arguments)
+
+
+def different(people: int, word: str = "q") -> str:
+    return "".join(f"u{i},{word}{i},http://{word}{i}.example/\n" for i in range(people))
+
+
+def advice(done: Result) -> dict[str, Any]:
+    assert done.exit_code == EMPTY, done.stderr
+    answer: dict[str, Any] = json.loads(done.stdout)["advice"]
+    return answer
+
+
+def test_an_empty_list_has_an_exit_code_and_advice_in_words(tmp_path: Path) -> None:
+    done = run(tmp_path, different(2000), *SURE)
+    assert done.exit_code == EMPTY == 7
+    assert (tmp_path / "out" / "release.json").exists()
+    for sentence in ("The list is empty", "--epsilon 8", "--levels 1", "opt-in people", "like those of the AOL log"):
+        assert sentence in done.stdout
+    assert "Nothing of this log was looked at" in done.stdout
+
+
+def test_advice_is_the_same_whatever_the_records_are(tmp_path: Path) -> None:
+    many_queries = advice(run(tmp_path, different(300), *SURE, "--json"))
+    other_texts = "".join(f"u{i},x{i // 2},http://y{i // 2}.example/\n" for i in range(300))
+    assert advice(run(tmp_path, other_texts, *SURE, "--json")) == many_queries
+
+
+def test_a_list_with_records_ends_with_0(tmp_path: Path) -> None:
+    done = run(tmp_path, "".join(f"u{i},goo,http://goo.example/\n" for i in range(400)), *SURE, "--json")
+    assert done.exit_code == 0
+    assert "advice" not in json.loads(done.stdout)
+
+
+@pytest.mark.parametrize(
+    ("options", "tried"),
+    [
+        (("--opt-in-records", "1", "--opt-in", "0.5"), {"--epsilon", "--levels", "--opt-in-records"}),
+        (("--opt-in-records", "many", *SURE), {"--epsilon", "--levels", "--opt-in-records"}),
+        (("--method", "published", "--opt-in", "0.5"), {"--epsilon", "--levels", "--method"}),
+        (("--levels", "1", *SURE), {"--epsilon"}),
+    ],
+)
+def test_what_can_be_changed_is_tried(tmp_path: Path, options: tuple[str, ...], tried: set[str]) -> None:
+    answer = advice(run(tmp_path, different(300), *options, "--json"))
+    assert {one["option"].split()[0] for one in answer["remedies"]} == tried
+    expected = [one["expected_records"] for one in answer["remedies"]]
+    assert expected == sorted(expected, reverse=True)
+    assert max(expected) > answer["expected_records"]
+    assert answer["opt_in_people_needed"] > answer["opt_in_people"] == 150
