@@ -32,7 +32,7 @@ MAX_LOT = 1 << LOT_BITS
 BIN_BITS = 20
 """So many leading bits of a lot name its bin; borders of parts are found bin by bin."""
 
-_BIN_SHIFT = LOT_BITS - BIN_BITS
+BIN_SHIFT = LOT_BITS - BIN_BITS
 _AT_ONCE = 1 << 20
 _MAX_CELLS = 1 << 27
 
@@ -99,9 +99,9 @@ def find_borders(people: int, ranks: Sequence[int], sweep: Callable[[], Iterator
         return _borders_inside(ranks, np.array([0]), np.concatenate([*sweep(), np.empty(0, dtype=np.int64)]), people)
     bins = np.zeros(1 << BIN_BITS, dtype=np.int64)
     for lots in sweep():
-        bins += np.bincount(lots >> _BIN_SHIFT, minlength=len(bins))
+        bins += np.bincount(lots >> BIN_SHIFT, minlength=len(bins))
     return borders_by_bin(
-        ranks, bins, lambda chosen: np.concatenate([lots[np.isin(lots >> _BIN_SHIFT, chosen)] for lots in sweep()])
+        ranks, bins, lambda chosen: np.concatenate([lots[np.isin(lots >> BIN_SHIFT, chosen)] for lots in sweep()])
     )
 
 
@@ -120,7 +120,7 @@ def _borders_inside(ranks: Sequence[int], before: Ids, lots: Ids, people: int) -
     if len(before) == 1:
         starts = np.array([0])
     else:
-        bin_of = ordered >> _BIN_SHIFT
+        bin_of = ordered >> BIN_SHIFT
         starts = np.searchsorted(bin_of, np.unique(bin_of))
     borders = []
     for rank in ranks:
@@ -146,7 +146,7 @@ Block = tuple[int, NDArray[np.integer], Bools | None]
 
 def count_tables(people: Iterator[Block], sizes: Sequence[int], lots: Lots, asked: Sequence[Tables]) -> list[list[Ids]]:
     """Go through people once and fill all tables that are asked for."""
-    counted = [[np.zeros(_shape(sizes, axes), dtype=np.int64) for axes in tables.axes] for tables in asked]
+    counted = [[np.zeros(shape_of(sizes, axes), dtype=np.int64) for axes in tables.axes] for tables in asked]
     for start, codes, opt_in in people:
         drawn = lots.of(start, start + len(codes))
         for tables, sums in zip(asked, counted, strict=True):
@@ -168,7 +168,8 @@ def count_cells(columns: Sequence[NDArray[np.integer]], shape: tuple[int, ...]) 
     return np.bincount(cell, minlength=int(np.prod(shape))).reshape(shape)
 
 
-def _shape(sizes: Sequence[int], axes: Axes) -> tuple[int, ...]:
+def shape_of(sizes: Sequence[int], axes: Axes) -> tuple[int, ...]:
+    """How many values the attributes of a table have, if it is not too large."""
     shape = tuple(sizes[j] for j in axes)
     if np.prod(shape, dtype=np.float64) > _MAX_CELLS:
         raise ParameterError("axes", axes, f"questions with at most {_MAX_CELLS} combinations", "Count fewer at once.")

@@ -4,6 +4,7 @@ from blendp.engines.quality import LogQuality
 from blendp.logs.answers import read_answers, write_answers
 from blendp.logs.columns import Columns
 from blendp.logs.readers import log_of_table, open_log, read_log
+from blendp.logs.spark_answers import open_spark_answers
 from blendp.logs.spark_source import open_spark_log
 from blendp.logs.stored_answers import open_answers
 
@@ -13,6 +14,7 @@ __all__ = [
     "log_of_table",
     "open_answers",
     "open_log",
+    "open_spark_answers",
     "open_spark_log",
     "read_answers",
     "read_log",

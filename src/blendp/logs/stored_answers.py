@@ -5,7 +5,7 @@ Everything is as in :func:`blendp.logs.read_answers`, in other words for the sam
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -206,13 +206,7 @@ class _Intake:
 
     def finish(self, where: str) -> StoredAnswers:
         """The answers, unless something is wrong with them."""
-        for (fault, name), (number, first) in sorted(
-            self.faults.items(), key=lambda item: list(_FAULTS).index(item[0][0])
-        ):
-            what, remedy = _FAULTS[fault]
-            on = f"first on {first}" if number > 1 else f"on {first}"
-            trouble = what.format(s="s" if number > 1 else "", where=on)
-            raise LogError(f"The column {name!r} of {where} has {number} {trouble}: {remedy}.")
+        refuse_faults(self.faults, where)
         if not self.spool.people:
             raise LogError(f'{where} has a missing answer in every row: name fewer columns, or use missing="value".')
         questions = [codes.attribute(where) for codes in self.codes]
@@ -222,6 +216,15 @@ class _Intake:
             inferred=self.questionnaire is None,
             only_complete=self.missing == "drop",
         )
+
+
+def refuse_faults(faults: Mapping[tuple[str, str], tuple[int, str]], where: str) -> None:
+    """Raise if rows of a column have a fault: how many, and where the first stands."""
+    for (fault, name), (number, first) in sorted(faults.items(), key=lambda item: list(_FAULTS).index(item[0][0])):
+        what, remedy = _FAULTS[fault]
+        on = f"first on {first}" if number > 1 else f"on {first}"
+        trouble = what.format(s="s" if number > 1 else "", where=on)
+        raise LogError(f"The column {name!r} of {where} has {number} {trouble}: {remedy}.")
 
 
 def _row_of(before: int, row: int) -> str:

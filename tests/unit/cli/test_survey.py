@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 from typer.testing import CliRunner
 
 from blendp.answers import Questionnaire
 from blendp.cli.app import app
+from blendp.logs import write_answers
 from blendp.survey import METHODS, Tree
 from blendp.survey.models.files import model_from_bytes, model_to_bytes
 from tests.unit.render.survey_samples import fair_answers, write_fair
@@ -95,6 +97,32 @@ def test_frequencies_are_published_as_estimated_if_that_is_asked_for(folder: Pat
     assert printed["last_step"].startswith("Frequencies are published as estimated")
     sums = [sum(r["frequency"] for r in printed["frequencies"] if r["attribute"] == name) for name in NAMES]
     assert max(abs(total - 1) for total in sums) > 1e-6
+
+
+def test_run_refuses_options_that_its_engine_does_not_know(folder: Path) -> None:
+    out = ("--out", str(folder / "engine"))
+    for wrong in (
+        ("--engine", "hadoop"),
+        ("--master", "local[2]"),
+        ("--memory-limit", "4GB"),
+        ("--engine", "spark", "--people", "100"),
+        ("--engine", "spark", "--format", "csv"),
+        ("--engine", "spark", "--spark-conf", "nothing"),
+    ):
+        code, _, errors = blendp("run", *answers(folder), *wrong, *out)
+        assert code == 2, errors
+
+
+def test_run_takes_a_table_on_spark(folder: Path, tmp_path: Path, spark: SparkSession) -> None:
+    del spark  # the session of the tests is the one that the command gets
+    table = tmp_path / "answers.parquet"
+    write_answers(fair_answers(500), table)
+    asked = ("--questionnaire", str(folder / "questionnaire.json"), "--engine", "spark", "--opt-in", "0.2")
+    code, shown, errors = blendp("run", str(table), *asked, "--json", "--out", str(tmp_path / "survey"))
+    assert code == 0, errors
+    assert json.loads(shown)["people"] == {"opt_in": 100, "client": 400}
+    code, _, errors = blendp("run", str(table), *asked, "--missing", "drop", "--out", str(tmp_path / "other"))
+    assert (code, "refuse or value on Spark" in errors) == (2, True)
 
 
 def test_invented_answers_can_be_surveyed(tmp_path: Path) -> None:

@@ -13,9 +13,11 @@ from typer import Argument, Option
 
 from blendp.answers import Answers, Questionnaire
 from blendp.cli.panels import OPT_IN_SHARE, method, privacy
+from blendp.engines.spark import SparkSettings
+from blendp.engines.spark.answers import SparkAnswers
 from blendp.engines.stored_answers import StoredAnswers
 from blendp.errors import LogError, ParameterError, require_count, require_number
-from blendp.logs import open_answers, read_answers
+from blendp.logs import open_answers, open_spark_answers, read_answers
 from blendp.randomness import Random
 from blendp.survey import METHODS, Model, SurveyParameters
 from blendp.survey.models.files import model_from_bytes
@@ -156,6 +158,11 @@ class SurveyOptions:
         """The table of answers, to be surveyed once."""
         with _in_options():
             return open_answers(data, format=self.format, progress=progress, **self._reading())
+
+    def open_on_spark(self, data: str, settings: SparkSettings) -> SparkAnswers:
+        """The table of answers on a cluster."""
+        with _in_options():
+            return open_spark_answers(data, settings, **self._reading())
 
     def _reading(self) -> dict[str, Any]:
         asked = None if self.columns is None else [name.strip() for name in self.columns.split(",")]

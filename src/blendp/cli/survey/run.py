@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+from typer import Argument
+
 from blendp.answers import AnswerSource
 from blendp.cli.console import errors, print_json, results, steps
-from blendp.cli.panels import output, takes_job
+from blendp.cli.options import ENGINES, refuse_spark_options, spark_settings
+from blendp.cli.panels import machine, output, takes_job
 from blendp.cli.promised import Promised, remember
-from blendp.cli.survey.options import SurveyJob, reading
+from blendp.cli.survey.options import SurveyOptions, reading
 from blendp.errors import ParameterError, require_choice
 from blendp.outputs import refuse_existing
 from blendp.randomness import ReleaseRandom
@@ -23,13 +28,54 @@ EXAMPLES = """Examples:
 
 - `blendp survey run answers.csv --questionnaire questionnaire.json --opt-in 0.05 --out survey`
 - `blendp survey run answers.parquet --questionnaire questionnaire.json --opt-in-column is_staff --record-epsilon 4`
+- `blendp survey run 's3a://answers/*.parquet' --questionnaire questionnaire.json --engine spark --master spark://host:7077`
 - `blendp survey run answers.csv --columns smokes,sleep --answers-from-data --method split --opt-in 0 --json`
 """
 
 
+@dataclass(frozen=True, kw_only=True)
+class SurveyRunJob(SurveyOptions):
+    """A table of answers of any size, how to treat it, and where that runs."""
+
+    data: Annotated[
+        str,
+        Argument(
+            help="A table of answers: CSV, TSV or Parquet, also .gz; one row a person. With --engine spark: Parquet "
+            "files, a folder or a pattern, by an address that Spark knows.",
+            metavar="DATA",
+        ),
+    ]
+    engine: Annotated[str, machine(help="embedded, or spark: Parquet wherever Spark reads it (blendp[spark]).")] = (
+        "embedded"
+    )
+    memory_limit: Annotated[str | None, machine(help="spark: memory of the driver, such as 4GB.")] = None
+    master: Annotated[str | None, machine(help="spark: where it runs (local[*] if none is said).")] = None
+    spark_conf: Annotated[
+        list[str] | None, machine(help="spark: a setting of its own, KEY=VALUE; may be repeated.")
+    ] = None
+
+    def source(self, progress: Callable[[int], None]) -> AnswerSource:
+        """The answers, to be surveyed once."""
+        require_choice("engine", self.engine, ENGINES)
+        refuse_spark_options(self.engine, self.master, self.spark_conf)
+        if self.engine == "embedded":
+            if self.memory_limit is not None:
+                raise ParameterError(
+                    "memory_limit", self.memory_limit, "left out without --engine spark", "Little memory is needed."
+                )
+            if self.people is None:
+                return self.open(Path(self.data), progress)
+            return self.drawn(self.read(Path(self.data)), ReleaseRandom())
+        if self.people is not None:
+            raise ParameterError("people", self.people, "left out with --engine spark", "Give a table of these people.")
+        if self.format not in ("auto", "parquet"):
+            raise ParameterError("format", self.format, "parquet with --engine spark", "Write the table as Parquet.")
+        return self.open_on_spark(self.data, spark_settings(self.master, self.memory_limit, self.spark_conf))
+
+
 @takes_job
 def run(
-    job: SurveyJob,
+    job: SurveyRunJob,
     answers_from_data: Annotated[
         bool,
         reading(
@@ -63,11 +109,7 @@ def run(
     refuse_existing(out, overwrite=overwrite, own_files=SURVEY_FILES)
     with steps(8) as bar:
         bar.start("reading the answers")
-        answers: AnswerSource
-        if job.people is None:
-            answers = job.open(job.data, bar.rows_read)
-        else:
-            answers = job.drawn(job.read(job.data), ReleaseRandom())
+        answers = job.source(bar.rows_read)
         model = job.public_model(answers.questionnaire)
         release = run_survey(
             answers, parameters, opt_in=opt_in, model=model, progress=bar.start, answers_from_data=answers_from_data

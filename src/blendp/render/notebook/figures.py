@@ -20,7 +20,7 @@ from blendp.evaluation import Evaluation
 from blendp.evaluation.planner import Overview
 from blendp.evaluation.surveys import PlannedMethod, SurveyPlan, SurveyTrial
 from blendp.methods import Outcome
-from blendp.render.drawing import COLOURS, SvgDrawing, DrawnBar, DrawnLine, DrawnMark
+from blendp.render.drawing import COLOURS, DrawnBar, DrawnLine, DrawnMark, SvgDrawing
 from blendp.render.plan.plots import LOOKS, plan_drawing
 from blendp.render.plots import LABEL, WIDTH, Mark, dot_drawing
 from blendp.render.survey.plots import BarRow, bar_drawing, frequency_marks
