@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from blendp.answers import MAX_VALUES, Attribute, Questionnaire
 from blendp.engines.spark import SparkSettings, spark_session
 from blendp.engines.spark.answers import CHOICE, PLACE, SparkAnswers
-from blendp.engines.spark.log import columns_of, require_plain, spark_errors
+from blendp.engines.spark.failures import spark_errors
+from blendp.engines.spark.log import columns_of, require_plain
 from blendp.errors import LogError, ParameterError, require_choice
 from blendp.logs.answers import _FALSE, _NO_QUESTION, _TRUE, _WAYS, _WHITE, MISSING, _asked, _chosen, _in_order, _listed
 from blendp.logs.stored_answers import refuse_faults

@@ -15,7 +15,7 @@ import numpy as np
 
 from blendp.answers import Questionnaire
 from blendp.arrays import Ids
-from blendp.engines.spark.log import spark_errors
+from blendp.engines.spark.failures import spark_errors
 from blendp.lots import BIN_BITS, BIN_SHIFT, LOT_BITS, Lots, Part, Tables, borders_by_bin, shape_of
 
 if TYPE_CHECKING:
