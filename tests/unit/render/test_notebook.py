@@ -133,7 +133,7 @@ def check_cell(html: str) -> _Parts:
     """No script, nothing from elsewhere, nothing that acts, and no name that another cell may have."""
     parts = _Parts(html)
     allowed = {"div", "style", "p", "ul", "li", "span", "i", "bdi", "table", "thead", "tbody", "tr", "th", "td"}
-    drawn = {"svg", "g", "path", "defs", "clippath", "rect", "use", "text", "title", "desc", "tspan"}
+    drawn = {"svg", "g", "path", "defs", "clippath", "rect", "circle", "use", "text", "title", "desc", "tspan"}
     assert set(parts.tags) <= allowed | drawn
     assert not [name for name, _ in parts.attributes if name.startswith("on") or name == "src"]
     for name, value in parts.attributes:
