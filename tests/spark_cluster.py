@@ -7,6 +7,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -23,6 +24,7 @@ CONF = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.executor.memory": "512m",
     "spark.executor.extraJavaOptions": _OPTIONS,
+    "spark.pyspark.python": sys.executable,
 }
 """What a session on the cluster is told: the driver is on loopback as well, and executors are small."""
 
@@ -103,9 +105,9 @@ class SparkCluster:
         for worker in added:
             worker.says("Successfully registered with master")
 
-    def kill_worker(self) -> None:
+    def kill_worker(self, which: int = -1) -> None:
         """End a worker and what runs on it at once, as a machine ends that loses its power."""
-        self._workers.pop().kill()
+        self._workers.pop(which).kill()
 
     def end(self) -> None:
         """End all workers."""

@@ -31,7 +31,7 @@ from blendp.logs.frame_log import open_frame
 from blendp.logs.frames import ACCEPTED, Frame, is_frame, not_a_frame
 from blendp.logs.synthetic import NAMES, USERS
 from blendp.methods import Parameters, Release, Simulation
-from blendp.methods.log import Log
+from blendp.methods.log import Log, is_log
 from blendp.methods.progress import Progress, silent
 from blendp.randomness import ReleaseRandom, SimulationRandom
 from blendp.reports import METHODS
@@ -241,7 +241,7 @@ def evaluate_survey(
 
 def _opened(log: Any, opt_in: OptIn, columns: Columns | None, *, keep: bool = False) -> tuple[Any, Any]:
     """The log of what was given, and who opts in, if that is not among its columns."""
-    if hasattr(log, "draw") and not is_frame(log):
+    if is_log(log) and not is_frame(log):
         if columns is not None:
             raise ParameterError("columns", columns, "left out with a log", "Name the columns when it is opened.")
         if isinstance(opt_in, str):

@@ -1,4 +1,4 @@
-"""Types of arrays that many modules speak of, and the one rule by which values are ranked."""
+"""Types of arrays that many modules speak of, the one rule by which values are ranked, and long arrays in blocks."""
 
 from __future__ import annotations
 
@@ -16,6 +16,10 @@ Ids = NDArray[np.int64]
 
 Bools = NDArray[np.bool_]
 """Yes or no for each of many."""
+
+
+BLOCK = 1 << 18
+"""How many elements of a long array exist at a time."""
 
 
 def falling_order(values: NDArray[Any]) -> Ids:
@@ -36,3 +40,13 @@ def ranks_in_groups(values: NDArray[Any], group: Ids) -> tuple[Ids, Ids]:
     order = np.lexsort((-values, group))
     inside = group[order]
     return order, np.arange(len(order)) - np.searchsorted(inside, inside)
+
+
+def repeated_in_blocks(values: Ids, times: Ids) -> Iterator[Ids]:
+    """Every value so many times, one after the other as in ``numpy.repeat``, in blocks of :data:`BLOCK` at most."""
+    ends = np.cumsum(times)
+    for start in range(0, int(times.sum()), BLOCK):
+        stop = start + BLOCK
+        first, last = np.searchsorted(ends, start, side="right"), np.searchsorted(ends, stop) + 1
+        inside = np.minimum(ends[first:last], stop) - np.maximum((ends - times)[first:last], start)
+        yield np.repeat(values[first:last], inside)

@@ -40,7 +40,11 @@ _URL = (
     rf"(\[[^\]/?@{WHITE}]*\]|[^\[\]/?:@{WHITE}]+)((?::[0-9]*)?)((?:[/?].*)?)"
 )
 _PLAIN_QUERY = r"[!-@\[-~]+( [!-@\[-~]+)*"
-_PLAIN_URL = r'https?://[a-z0-9.\-]+(/[!-"$-~]+)?'
+PLAIN_URL = r'https?://[a-z0-9.\-]+(/[!-"$-~]+)?'
+"""URLs that stay as they are."""
+
+PLAIN_USER = "[!-~]+"
+"""User ids that stay as they are."""
 
 
 def normalise_query(query: str) -> str:
@@ -61,6 +65,11 @@ def normalise_url(url: str) -> str:
     if (scheme, port) in (("http://", ":80"), ("https://", ":443")):
         port = ""
     return normalize("NFC", scheme + person + _lower(host) + port + ("" if rest == "/" else rest))
+
+
+def normalise_user(user: str) -> str:
+    """A user id: NFC and without white space at the ends."""
+    return normalize("NFC", re.sub(rf"^{_SPACE}|{_SPACE}\Z", "", user))
 
 
 def _lower(text: str) -> str:
@@ -99,7 +108,7 @@ def url_sql(rule: str, text: str) -> str:
     """
     normal = f"CASE WHEN m.scheme = '' THEN bare ELSE nfc_normalize({joined}) END"
     slow = _let("bare", bare, _let("m", match, normal))
-    return f"CASE WHEN regexp_full_match({text}, {literal(_PLAIN_URL)}) THEN {text} ELSE {slow} END"
+    return f"CASE WHEN regexp_full_match({text}, {literal(PLAIN_URL)}) THEN {text} ELSE {slow} END"
 
 
 def _let(name: str, value: str, body: str) -> str:
@@ -114,4 +123,5 @@ def trim_sql(text: str) -> str:
 
 def user_sql(text: str) -> str:
     """SQL for a user id: a person is the same however the id is spelt, NFC and without white space at the ends."""
-    return f"CASE WHEN regexp_full_match({text}, '[!-~]+') THEN {text} ELSE nfc_normalize({trim_sql(text)}) END"
+    is_plain = f"regexp_full_match({text}, {literal(PLAIN_USER)})"
+    return f"CASE WHEN {is_plain} THEN {text} ELSE nfc_normalize({trim_sql(text)}) END"

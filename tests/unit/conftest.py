@@ -24,7 +24,7 @@ def cluster() -> Iterator[SparkCluster]:
 @pytest.fixture(scope="session")
 def spark(cluster: SparkCluster) -> Iterator[SparkSession]:
     name, _, options = SHORT_LIVED.partition("=")
-    conf = CONF | {"spark.sql.shuffle.partitions": "4", "spark.default.parallelism": "4", name: options}
+    conf = CONF | {"spark.sql.shuffle.partitions": "2", "spark.default.parallelism": "2", name: options}
     session = spark_session(SparkSettings(cluster.url, conf=conf))
     yield session
     session.stop()

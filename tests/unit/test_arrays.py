@@ -1,9 +1,11 @@
-"""The one rule by which values are ranked."""
+"""The one rule by which values are ranked, and long arrays in blocks."""
 
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
+from blendp import arrays
 from blendp.arrays import falling_order, ranks_in_groups
 
 
@@ -16,3 +18,12 @@ def test_ranks_start_anew_in_every_group() -> None:
     order, rank = ranks_in_groups(np.array([1.0, 9.0, 4.0, 9.0, 2.0]), np.array([1, 0, 1, 1, 0]))
     assert order.tolist() == [1, 4, 3, 2, 0]
     assert rank.tolist() == [0, 1, 0, 1, 2]
+
+
+@pytest.mark.parametrize("times", [[0, 3, 0, 7, 1], [4, 4], [5], [], [0, 0], [1] * 11, [20, 0, 1]])
+def test_blocks_are_the_repeated_values(monkeypatch: pytest.MonkeyPatch, times: list[int]) -> None:
+    monkeypatch.setattr(arrays, "BLOCK", 4)
+    values, counts = 10 * np.arange(len(times)), np.array(times, dtype=np.int64)
+    blocks = list(arrays.repeated_in_blocks(values, counts))
+    assert [len(block) for block in blocks[:-1]] == [4] * (len(blocks) - 1)
+    assert np.concatenate([*blocks, []]).tolist() == np.repeat(values, counts).tolist()

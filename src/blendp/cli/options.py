@@ -139,7 +139,9 @@ class Job:
         require_choice("engine", self.engine, ENGINES)
         refuse_spark_options(self.engine, self.master, self.spark_conf)
         if self.engine == "embedded":
-            return open_log(self.logs, format=self.format, progress=progress, **self._reading())
+            return open_log(
+                self.logs, format=self.format, progress=progress, memory_limit=self.memory_limit, **self._reading()
+            )
         if self.format not in ("auto", "parquet"):
             raise ParameterError("format", self.format, "parquet with --engine spark", "Write the log as Parquet.")
         settings = spark_settings(self.master, self.memory_limit, self.spark_conf)
@@ -152,18 +154,15 @@ class Job:
         if self.engine != "embedded":
             raise ParameterError("engine", self.engine, "embedded here", "Only run and tally know spark.")
         refuse_spark_options(self.engine, self.master, self.spark_conf)
-        return read_log(self.logs, format=self.format, progress=progress, **self._reading())
+        return read_log(
+            self.logs, format=self.format, progress=progress, memory_limit=self.memory_limit, **self._reading()
+        )
 
     def _reading(self) -> dict[str, Any]:
         from blendp.logs import Columns
 
         columns = Columns(self.user_column, self.query_column, self.url_column, self.opt_in_column, self.levels)
-        return {
-            "columns": columns,
-            "normalise": self.normalise,
-            "max_broken": self.max_broken,
-            "memory_limit": self.memory_limit,
-        }
+        return {"columns": columns, "normalise": self.normalise, "max_broken": self.max_broken}
 
 
 def spark_settings(master: str | None, memory_limit: str | None, conf: list[str] | None) -> SparkSettings:

@@ -15,20 +15,18 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import numpy as np
-
-from blendp.arrays import Ids
 from blendp.mechanisms import DiscreteLaplace
+from blendp.mechanisms.filtered_union import HeldRecords
 from blendp.randomness import Random
 
 MAX_COUNTED = 20
 """R."""
 
 
-def noisy_mean_records(different: Ids, epsilon: Fraction, random: Random) -> float:
-    """The noisy mean of the people who have so many different records each, for this part of epsilon."""
-    total = int(np.minimum(different, MAX_COUNTED).sum()) + int(mean_noise(epsilon).draw(1, random)[0])
-    return total / max(len(different), 1)
+def noisy_mean_records(holdings: HeldRecords, epsilon: Fraction, random: Random) -> float:
+    """The noisy mean of the people who hold these records, for this part of epsilon."""
+    total = holdings.different_up_to(MAX_COUNTED) + int(mean_noise(epsilon).draw(1, random)[0])
+    return total / max(holdings.people, 1)
 
 
 def mean_noise(epsilon: Fraction) -> DiscreteLaplace:

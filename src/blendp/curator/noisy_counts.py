@@ -29,6 +29,22 @@ TRIM_UNITS = ("record", "query")
 
 
 @dataclass(frozen=True, eq=False)
+class CellCounts:
+    """How many of people's records fall into each cell of a list: exact, never released."""
+
+    counts: NDArray[np.int64]
+    users: int
+    records_per_user: int
+
+    @classmethod
+    def of(cls, cells: NDArray[np.int64] | CellCounts, head_list: HeadList) -> CellCounts:
+        """From a row of cells for every person and a column for every record taken from them, unless it was counted."""
+        if isinstance(cells, CellCounts):
+            return cells
+        return cls(np.bincount(cells.ravel(), minlength=head_list.cells).astype(np.int64), *cells.shape)
+
+
+@dataclass(frozen=True, eq=False)
 class NoisyCounts:
     """Released counts of a list's cells.
 
@@ -45,7 +61,11 @@ class NoisyCounts:
 
 
 def add_noise(
-    head_list: HeadList, cells: NDArray[np.int64], noise: DiscreteLaplace, random: Random, wildcard: str = "shared"
+    head_list: HeadList,
+    cells: NDArray[np.int64] | CellCounts,
+    noise: DiscreteLaplace,
+    random: Random,
+    wildcard: str = "shared",
 ) -> NoisyCounts:
     """Count the users' cells and add noise to every count.
 
@@ -53,7 +73,8 @@ def add_noise(
     public and replacing one user moves the counts by at most 2m in L1.
     """
     require_choice("wildcard", wildcard, WILDCARDS)
-    counts = np.bincount(cells.ravel(), minlength=head_list.cells).astype(np.int64)
+    counted = CellCounts.of(cells, head_list)
+    counts = counted.counts.copy()
     terms = np.ones(head_list.cells, dtype=np.int64)
     if wildcard == "figure-4":
         unlisted = np.ones(head_list.cells, dtype=bool)
@@ -63,7 +84,7 @@ def add_noise(
         counts[unlisted] = 0
         terms[unlisted] = 0
     drawn = noise.draw(head_list.cells, random)
-    return NoisyCounts(head_list, counts + drawn * terms, terms, cells.shape[0], cells.shape[1], noise)
+    return NoisyCounts(head_list, counts + drawn * terms, terms, counted.users, counted.records_per_user, noise)
 
 
 def trim(noisy: NoisyCounts, size: int | None, unit: str = "record") -> NoisyCounts:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from blendp.arrays import Array
 from blendp.curator.by_weight import Prediction
-from blendp.curator.noisy_counts import NoisyCounts, fold, largest
+from blendp.curator.noisy_counts import CellCounts, NoisyCounts, fold, largest
 from blendp.errors import ParameterError
 from blendp.headlist import HeadList
 from blendp.mechanisms import AsymmetricLaplace, AsymmetricList
@@ -89,26 +89,29 @@ class OptInCounts:
 
 
 def counts_of_list(
-    candidates: HeadList, totals: NDArray[np.int64], cells: NDArray[np.int64], mechanism: AsymmetricList, random: Random
+    candidates: HeadList,
+    totals: NDArray[np.int64],
+    cells: NDArray[np.int64] | CellCounts,
+    mechanism: AsymmetricList,
+    random: Random,
 ) -> OptInCounts:
     """The counts of a list of one record a person: the totals that passed, and fresh noise on the <q,*>.
 
     ``totals`` are the noisy totals of the list's record cells, in their order; ``cells`` the cells of all the people.
     """
-    records = candidates.record_cells
+    records, counted = candidates.record_cells, CellCounts.of(cells, candidates)
     people = np.zeros(candidates.cells)
     noise = np.zeros(candidates.cells)
     people[records] = totals - mechanism.noise.mean
     noise[records] = mechanism.noise.variance
     if mechanism.wildcard_noise is not None:
         wild = np.setdiff1d(np.arange(candidates.cells - 1), records)
-        counts = np.bincount(cells.ravel(), minlength=candidates.cells)[wild]
-        people[wild] = mechanism.draw_wildcards(counts.astype(np.int64), random) - mechanism.wildcard_noise.mean
+        people[wild] = mechanism.draw_wildcards(counted.counts[wild], random) - mechanism.wildcard_noise.mean
         noise[wild] = mechanism.wildcard_noise.variance
-    give_rest(people, noise, cells.shape[0])
+    give_rest(people, noise, counted.users)
     return OptInCounts(
         candidates,
-        cells.shape[0],
+        counted.users,
         people,
         noise,
         selected_above=mechanism.min_total - mechanism.noise.mean,

@@ -25,7 +25,7 @@ from blendp.curator.opt_in_counts import OptInCounts, give_rest
 from blendp.headlist import HeadList
 from blendp.mechanisms import FilteredUnion
 from blendp.mechanisms.filtered_union import CountsOfShares
-from blendp.mechanisms.filtered_union.filtered_union import GRID
+from blendp.mechanisms.filtered_union.holdings import GRID
 from blendp.mechanisms.filtered_union.two_scale import CLIP, SHARE_GRID
 
 _LARGE = 5.0  # standard deviations of its noise from which a cell tells its own ratio

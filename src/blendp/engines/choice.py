@@ -23,6 +23,10 @@ files they stand in; equal rows have ranks of their own, so a record counts as o
 row's text would cost more than all the rest. Ranks are what both engines are good at, and the arithmetic stays within
 63 bits: both compute the same numbers.
 
+*Who comes first.* Reproducibly, users are in the order of their lots, the first 60 bits of MD5("lot", key, user id):
+as good as shuffled, and every engine can tell the first so many by a threshold. No lot is a part of the user's other
+digest: what it hashes starts with another letter.
+
 Where a user's *different* records are chosen among, however often each occurs (:mod:`blendp.engines.second_look`), a
 record has no place of its own, so they are always ranked by their content, after normalising; at random the key alone
 makes the difference.
@@ -39,6 +43,9 @@ from blendp.errors import ParameterError, require_count
 
 MAX_PER_USER = 999_999
 """The largest sample of a user: a limit of the embedded database."""
+
+LOT_BITS = 60
+"""How long a lot is."""
 
 _MASK = (1 << 31) - 1
 
@@ -102,6 +109,11 @@ def user_keys(user: str, key: int, from_hex: str) -> str:
     digits = f"md5(concat('{key:016x}', {user}))"
     parts = (from_hex.format(f"substr({digits}, {start}, 8)") for start in (1, 9, 17, 25))
     return ", ".join(f"{part} & {_MASK} AS k{i}" for i, part in enumerate(parts, start=1))
+
+
+def lot(name: str, key: int, dialect: Dialect) -> str:
+    """SQL for the place of a user, by the normalised id, in the random order of the users; equal lots go by the id."""
+    return dialect.from_hex.format(f"substr(md5(concat('lot{key:016x}', {name})), 1, {LOT_BITS // 4})")
 
 
 def number_of_rank(rank: str, folded: str) -> str:

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blendp.arrays import Ids
-from blendp.engines.choice import require_draw
+from blendp.engines.choice import lot, require_draw
 from blendp.engines.quality import LogQuality
 from blendp.engines.records import RecordTable
 from blendp.engines.second_look import SecondLook
-from blendp.engines.usable import RowRule
+from blendp.engines.usable import DUCKDB, RowRule
 from blendp.errors import LogError, ParameterError
 from blendp.headlist import HeadList
 from blendp.mechanisms.filtered_union import Holdings
@@ -27,7 +27,7 @@ _WHO = "Give the people by their rows in records."
 
 _PEOPLE = """
     CREATE TEMP TABLE people AS
-        SELECT (dense_rank() OVER (ORDER BY hash(name), name) - 1)::INTEGER AS user_id, * EXCLUDE (name)
+        SELECT (dense_rank() OVER (ORDER BY {order}, name) - 1)::INTEGER AS user_id, * EXCLUDE (name)
         FROM (SELECT {name} AS name, * EXCLUDE ({unused}) FROM drawn WHERE {somebody});
     DROP TABLE drawn;
 """
@@ -67,10 +67,11 @@ class Contributions:
     """Exactly ``per_user`` records of each of ``users`` users.
 
     where:
-        records  has a row of record ids for every user, in an order that depends on the ids of the users alone: a
-                 uniformly random choice among the user's occurrences, without replacement. Of a user with fewer they
-                 come in random order, repeated in turn, so that the expected share of each record is exact. A user
-                 without a record has -1, the wildcard <*,*>.
+        records  has a row of record ids for every user, in an order that depends on the ids of the users alone, or
+                 on a key too: it is random then, and they are ``shuffled``. A row is a uniformly random choice among
+                 the user's occurrences, without replacement. Of a user with fewer they come in random order, repeated
+                 in turn, so that the expected share of each record is exact. A user without a record has -1, the
+                 wildcard <*,*>.
         opt_in   says of every user whether all their rows choose to trust the curator; None if the log is silent,
         record_counts  is how many occurrences every user has, of which ``records`` are a choice; never released,
         quality  is the fate of the log's rows.
@@ -83,6 +84,7 @@ class Contributions:
     record_counts: Ids = field(repr=False)
     _table: RecordTable = field(repr=False)
     _look: Callable[[Ids, int], Holdings] | None = field(default=None, repr=False)
+    shuffled: bool = False
 
     @classmethod
     def of_drawn(
@@ -93,6 +95,7 @@ class Contributions:
         quality: LogQuality,
         where: str,
         gather: Callable[[], None] | None,
+        key: int | None = None,
     ) -> Self:
         """From what an engine drew, in a database that the contributions then own.
 
@@ -100,10 +103,13 @@ class Contributions:
         the lowest number (number, query, url as they stand in the log) or, if ``per_user`` is more than one, a list.
         Spellings of one id are brought together here, and texts normalised.
         With ``gather`` the log can be asked for people's holdings later (:mod:`blendp.engines.second_look`); until then
-        the ids of users are kept.
+        the ids of users are kept. With a ``key`` users are in the order of their lots
+        (:mod:`blendp.engines.choice`), which is the same on every engine.
         """
         unused = "rows, person" if gather is None else "rows"
-        connection.execute(_PEOPLE.format(name=user_sql("person"), somebody=rule.names_somebody, unused=unused))
+        order = "hash(name)" if key is None else lot("name", key, DUCKDB)
+        name, somebody = user_sql("person"), rule.names_somebody(DUCKDB)
+        connection.execute(_PEOPLE.format(name=name, order=order, somebody=somebody, unused=unused))
         counts = "SELECT coalesce(max(user_id) + 1, 0), count(*) FROM people"
         users, spellings = connection.execute(counts).fetchall()[0]
         facts = connection.execute(_FACTS).fetchnumpy()
@@ -132,6 +138,7 @@ class Contributions:
             _frozen(facts["usable"], np.int64),
             record_table,
             None if gather is None else SecondLook(gather, rule, record_table, where),
+            key is not None,
         )
 
     @property

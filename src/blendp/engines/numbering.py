@@ -8,7 +8,7 @@ import numpy as np
 from blendp.engines.embedded import EmbeddedLog
 from blendp.engines.quality import LogQuality
 from blendp.engines.records import RecordTable
-from blendp.engines.usable import RowRule
+from blendp.engines.usable import DUCKDB, RowRule
 from blendp.normalise import query_sql, url_sql, user_sql
 
 _NUMBER = """
@@ -53,7 +53,7 @@ def number_rows(
             place="place" if has_places else "NULL",
             order="place" if has_places else "clean.rowid",
             opts_in=rule.opts_in,
-            somebody=rule.names_somebody,
+            somebody=rule.names_somebody(DUCKDB),
             user=user_sql("person"),
             query=query_sql(rule.normalise, "query"),
             url=url_sql(rule.normalise, "url") if rule.levels == 2 else "NULL::VARCHAR",

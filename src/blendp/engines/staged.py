@@ -133,7 +133,9 @@ class StagedLog:
             if not holdings:
                 self.connection.execute(f"DROP TABLE IF EXISTS {STAGED}")
             gather = self._gather if holdings else None
-            contributions = Contributions.of_drawn(self.connection, per_user, self.rule, quality, self.where, gather)
+            contributions = Contributions.of_drawn(
+                self.connection, per_user, self.rule, quality, self.where, gather, key if reproducible else None
+            )
         except (duckdb.Error, _NotBelievedError) as error:
             if self._is_refused(error):
                 again = self._again().draw(per_user, key, reproducible=reproducible, holdings=holdings)
@@ -271,7 +273,7 @@ class StagedLog:
 def counted(connection: duckdb.DuckDBPyConnection, rule: RowRule) -> tuple[int, int]:
     """How many rows a table ``drawn`` comes from, and how many of them are usable."""
     rows, usable = connection.execute(f"""
-        SELECT coalesce(sum(rows), 0)::BIGINT, coalesce(sum(usable) FILTER ({rule.names_somebody}), 0)::BIGINT
+        SELECT coalesce(sum(rows), 0)::BIGINT, coalesce(sum(usable) FILTER ({rule.names_somebody(DUCKDB)}), 0)::BIGINT
         FROM drawn
     """).fetchall()[0]
     return rows, usable

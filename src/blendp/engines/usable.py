@@ -69,10 +69,9 @@ class RowRule:
         """The same for rows whose user is looked at later, once for all rows of the user."""
         return self._reason(self._record, dialect, known)
 
-    @property
-    def names_somebody(self) -> str:
-        """SQL of the embedded database for whether the id of a user names one."""
-        return f"coalesce({self._reason(['person'], DUCKDB, None)} IS NULL, false)"
+    def names_somebody(self, dialect: Dialect) -> str:
+        """SQL for whether the id of a user names one."""
+        return f"coalesce({self._reason(['person'], dialect, None)} IS NULL, false)"
 
     @property
     def _record(self) -> list[str]:

@@ -10,6 +10,7 @@ which is exactly the law of what as many people, drawn and asked one by one, wou
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
@@ -23,7 +24,9 @@ from blendp.errors import ParameterError, require_count, require_number
 from blendp.headlist import HeadList
 from blendp.headlist.head_list import Label, Record
 from blendp.mechanisms import Holdings
+from blendp.mechanisms.filtered_union import HeldRecords, ShareSums
 from blendp.methods import GroupSizes, Parameters
+from blendp.methods.people import counts_of, sums_of_holdings
 from blendp.randomness import Random, SimulationRandom
 from blendp.reports import ListScheme, ReportSums
 
@@ -179,6 +182,14 @@ class DrawnPeople:
     def texts(self, ids: Ids) -> list[Record]:
         """What these records say."""
         return self.law.texts(ids)
+
+    def list_counts(self) -> Iterable[Ids]:
+        """How often each record occurs among those of the opt-in users who make the list."""
+        return counts_of(self.list_records(), self.distinct_records)
+
+    def share_sums(self, holdings: HeldRecords, head_list: HeadList) -> ShareSums:
+        """The shares of what people hold in the cells of a list, added up."""
+        return sums_of_holdings(holdings, self.locate(head_list), head_list)
 
     def list_cells(self, head_list: HeadList) -> Ids:
         """The cells of the opt-in users who make the list."""

@@ -6,6 +6,7 @@ uniformly drawn person is r. The same drawn people can be asked in every way, so
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -18,8 +19,10 @@ from blendp.evaluation.law_records import LawRecords
 from blendp.headlist import HeadList
 from blendp.headlist.head_list import Record
 from blendp.logs.synthetic import Population, law
+from blendp.mechanisms.filtered_union import HeldRecords, ShareSums
 from blendp.mechanisms.filtered_union.holdings import MAX_DIFFERENT, Holdings
 from blendp.methods import GroupSizes, Parameters
+from blendp.methods.people import counts_of, sums_of_holdings
 from blendp.randomness import Random, SimulationRandom
 from blendp.reports import ListScheme, ReportSums
 
@@ -103,6 +106,14 @@ class HoldingPeople:
     def locate(self, head_list: HeadList) -> Ids:
         """The cell of every record, and last that of no record."""
         return self.drawn.law.locate(head_list)
+
+    def list_counts(self) -> Iterable[Ids]:
+        """How often each record occurs among those of the opt-in users who make the list."""
+        return counts_of(self.list_records(), self.distinct_records)
+
+    def share_sums(self, holdings: HeldRecords, head_list: HeadList) -> ShareSums:
+        """The shares of what people hold in the cells of a list, added up."""
+        return sums_of_holdings(holdings, self.locate(head_list), head_list)
 
     def list_cells(self, head_list: HeadList) -> Ids:
         """The cells of the opt-in users who make the list."""

@@ -20,12 +20,10 @@ def open_spark_log(
     columns: Columns = _DEFAULT,
     normalise: str = "blendp-1",
     max_broken: float = 0.01,
-    memory_limit: str | None = None,
 ) -> SparkLog:
     """Open Parquet files, folders or patterns by the paths or addresses that Spark knows them by.
 
-    The options are those of :func:`blendp.open_log`; ``memory_limit`` is for the database on the driver, which holds
-    what was drawn.
+    The options are those of :func:`blendp.open_log`; how much memory the driver has, the settings say.
     """
     paths = [source] if isinstance(source, str) else list(source)
     if not paths:
@@ -37,4 +35,4 @@ def open_spark_log(
     names = {role: list(kinds)[position] for role, position in position_of.items()}
     require_plain(kinds, names, where)
     rule = RowRule(same_levels(position_of, None, where), "opt_in" in position_of, normalise)
-    return SparkLog(session, paths, names, rule, max_broken, memory_limit)
+    return SparkLog(session, paths, names, rule, max_broken)

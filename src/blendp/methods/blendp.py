@@ -26,11 +26,12 @@ from blendp.estimate import (
     split_estimate,
 )
 from blendp.headlist import HeadList
-from blendp.mechanisms import AsymmetricList, DiscreteLaplace, FilteredUnion, Holdings
+from blendp.mechanisms import AsymmetricList, DiscreteLaplace, FilteredUnion
+from blendp.mechanisms.filtered_union import HeldRecords
 from blendp.methods.guarantee import Guarantee
 from blendp.methods.listed import Listed, blendp_list_maker
 from blendp.methods.parameters import Parameters
-from blendp.methods.people import People
+from blendp.methods.people import People, in_blocks
 from blendp.methods.progress import Progress
 from blendp.methods.published import Kind
 from blendp.randomness import Random
@@ -46,7 +47,7 @@ def publish(people: People, parameters: Parameters, random: Random, progress: Pr
     holdings = None if parameters.many_records is False else people.holdings()
     mean = None
     if holdings is not None and parameters.many_records is None:
-        mean = noisy_mean_records(holdings.different, parameters.mean_epsilon, random)
+        mean = noisy_mean_records(holdings, parameters.mean_epsilon, random)
     list_maker = blendp_list_maker(parameters, people.levels, many=parameters.uses_many(mean, people.sizes.head_list))
     if isinstance(list_maker, FilteredUnion) and holdings is not None:
         counts = _many_records(people, holdings, list_maker, random)
@@ -108,12 +109,11 @@ def _conclude_two_stage(kind: type[Kind], listed: Listed, tally: Tally) -> Kind:
     )
 
 
-def _many_records(people: People, holdings: Holdings, list_maker: FilteredUnion, random: Random) -> OptInCounts:
+def _many_records(people: People, holdings: HeldRecords, list_maker: FilteredUnion, random: Random) -> OptInCounts:
     """The list of all that pass, and its counts, from all records of everybody."""
     listed, weights = list_maker.draw(holdings, random)
     candidates, order = _in_order(people, listed)
-    cell_of_row = people.locate(candidates)[holdings.record]
-    released = list_maker.counts.draw(holdings, cell_of_row, candidates.query_of_cell, random)
+    released = list_maker.counts.noisy(people.share_sums(holdings, candidates), random)
     return counts_of_shares(candidates, holdings.people, released, weights[order], list_maker)
 
 
@@ -134,9 +134,7 @@ def _one_record(people: People, list_maker: AsymmetricList, parameters: Paramete
             f"so small that some of the {sizes.opt_in} opt-in users are left to estimate",
             "Lower it, or leave it out: then all of them make the list and estimate.",
         )
-    records = people.list_records()
-    counts = np.bincount(records[records >= 0], minlength=people.distinct_records).astype(np.int64)
-    listed, totals = list_maker.draw(counts, random)
+    listed, totals = in_blocks(people.list_counts(), lambda counts: list_maker.draw(counts, random))
     candidates, order = _in_order(people, listed)
     if not parameters.holds_out:
         return counts_of_list(candidates, totals[order], people.list_cells(candidates), list_maker, random)

@@ -6,8 +6,9 @@ from typing import Protocol
 
 from blendp.errors import ParameterError, RandomnessError, require_number
 from blendp.methods import blendp, published
+from blendp.methods.counted_people import people_of
 from blendp.methods.listed import Listed
-from blendp.methods.log import Log, OptIn
+from blendp.methods.log import CountingLog, Log, OptIn
 from blendp.methods.outcome import Release, Simulation
 from blendp.methods.parameters import Parameters
 from blendp.methods.people import LogPeople, People
@@ -30,7 +31,7 @@ _CONCLUDE: dict[str, _Conclude] = {"blendp": blendp.conclude, "published": publi
 
 
 def run(
-    log: Log,
+    log: Log | CountingLog,
     parameters: Parameters | None = None,
     *,
     opt_in: OptIn = None,
@@ -50,12 +51,16 @@ def run(
     parameters = parameters or Parameters()
     progress("drawing records")
     choices = random if seed is None else SimulationRandom(seed)
-    people = LogPeople.of(log, parameters, opt_in, choices, reproducible=seed is not None)
+    people = people_of(log, parameters, opt_in, choices, reproducible=seed is not None)
     return _method(Release, people, parameters, random, progress)
 
 
 def make_list(
-    log: Log, parameters: Parameters | None = None, *, opt_in: OptIn = None, random: ReleaseRandom | None = None
+    log: Log | CountingLog,
+    parameters: Parameters | None = None,
+    *,
+    opt_in: OptIn = None,
+    random: ReleaseRandom | None = None,
 ) -> Listed:
     """The first phase of :func:`run`: the opt-in users' list and counts, to be published.
 
@@ -66,7 +71,7 @@ def make_list(
     random = ReleaseRandom() if random is None else random
     require_release(random)
     parameters = parameters or Parameters()
-    return _publish(LogPeople.of(log, parameters, opt_in, random), parameters, random, silent)
+    return _publish(people_of(log, parameters, opt_in, random), parameters, random, silent)
 
 
 def conclude(

@@ -63,8 +63,11 @@ class Groups:
         return GroupSizes(len(self.head_list), len(self.estimate), len(self.client))
 
 
-def draw_groups(users: int, opt_in: float | NDArray[np.bool_], head_list_share: float, random: Random) -> Groups:
-    """Split the users: a share drawn at random, or those who are marked, opt in; a share of those makes the list."""
+def draw_groups(users: int, opt_in: float | NDArray[np.bool_], head_list_share: float, random: Random | None) -> Groups:
+    """Split the users: a share drawn at random, or those who are marked, opt in; a share of those makes the list.
+
+    Without ``random`` the users are in random order already: the first are taken.
+    """
     if isinstance(opt_in, np.ndarray):
         if opt_in.shape != (users,) or opt_in.dtype != np.bool_:
             raise ParameterError(
@@ -75,17 +78,26 @@ def draw_groups(users: int, opt_in: float | NDArray[np.bool_], head_list_share: 
             )
         chosen = np.flatnonzero(opt_in)
     else:
-        require_number(
-            "opt_in",
-            opt_in,
-            above=0,
-            below=1,
-            legal="a share above 0 and below 1, or an array of True and False",
-            remedy="0.05 means that 5 % of the users opt in.",
-        )
-        chosen = random.subset(users, round(opt_in * users))
+        require_share(opt_in)
+        chosen = _some(users, round(opt_in * users), random)
     makes_list = np.zeros(len(chosen), dtype=bool)
-    makes_list[random.subset(len(chosen), round(head_list_share * len(chosen)))] = True
+    makes_list[_some(len(chosen), round(head_list_share * len(chosen)), random)] = True
     is_client = np.ones(users, dtype=bool)
     is_client[chosen] = False
     return Groups(chosen[makes_list], chosen[~makes_list], np.flatnonzero(is_client))
+
+
+def require_share(opt_in: object) -> None:
+    """Raise unless this is a share of the users that leaves somebody in and somebody out."""
+    require_number(
+        "opt_in",
+        opt_in,
+        above=0,
+        below=1,
+        legal="a share above 0 and below 1, or an array of True and False",
+        remedy="0.05 means that 5 % of the users opt in.",
+    )
+
+
+def _some(users: int, size: int, random: Random | None) -> NDArray[np.int64]:
+    return np.arange(size, dtype=np.int64) if random is None else random.subset(users, size)

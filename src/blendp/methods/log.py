@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Iterator
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from blendp.errors import ParameterError
 from blendp.headlist import HeadList
 from blendp.headlist.head_list import Record
 from blendp.mechanisms import Holdings
+from blendp.mechanisms.filtered_union import HeldRecords, ShareSums
 
 OptIn = float | NDArray[np.bool_] | None
 """The share of users who opt in, a mark for every user, or None for the log's own marks."""
@@ -30,6 +32,10 @@ class DrawnContributions(Protocol):
     @property
     def distinct_records(self) -> int:
         """Record ids are below this; asking for holdings may raise it."""
+
+    @property
+    def shuffled(self) -> bool:
+        """Whether people are in random order, which their ids and the key alone decide."""
 
     @property
     def records(self) -> NDArray[np.int64]:
@@ -55,23 +61,89 @@ class Log(Protocol):
         """
 
 
+class CountedGroups(Protocol):
+    """The groups of a log whose people stay where they are: what is asked comes back in numbers."""
+
+    @property
+    def levels(self) -> int:
+        """2 for <query, URL> records, 1 for queries alone."""
+
+    def record_counts(self, per_user: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """How often records occur among so many of each list maker: every count, ascending, and how many have it.
+
+        It puts records in order: by their count, then in an order that their texts alone decide.
+        """
+
+    def holdings(self, key: int) -> HeldRecords:
+        """Every different record of the list makers, of which the key draws which are kept.
+
+        Its totals put records in order as :meth:`record_counts` does.
+        """
+
+    def texts(self, positions: NDArray[np.int64]) -> list[Record]:
+        """What the records say that have these positions in the order of the latest counts or totals."""
+
+    def share_sums(self, head_list: HeadList) -> ShareSums:
+        """The shares of the latest holdings in the cells of a list, added up."""
+
+    def cells(self, group: str, head_list: HeadList, per_user: int) -> NDArray[np.int64]:
+        """How many of so many records of each person of "head_list", "estimate" or "client" fall into each cell."""
+
+    def client_cells(self, head_list: HeadList, per_user: int) -> Iterator[NDArray[np.int64]]:
+        """The cells of so many records of each client, a row for each, in blocks and in any order."""
+
+
+class BoundedContributions(Protocol):
+    """What every person contributes, where it was drawn; people are in random order, as ids and key decide."""
+
+    @property
+    def users(self) -> int:
+        """How many people there are."""
+
+    @property
+    def marked(self) -> int | None:
+        """How many of them opt in, if the log says so."""
+
+    def grouped(self, opting: int | None, listing: int) -> CountedGroups:
+        """The groups: the first so many opt in, or who is marked; the first ``listing`` of these make the list."""
+
+
+@runtime_checkable
+class CountingLog(Protocol):
+    """A log whose engine keeps what people contribute, and counts."""
+
+    def bound(self, per_user: int, key: int, *, reproducible: bool = False) -> BoundedContributions:
+        """So many records of every person, drawn fairly by the key; reproducibly, by nothing but their content."""
+
+
+def is_log(log: object) -> bool:
+    """Whether this can be drawn from."""
+    return hasattr(log, "draw") or isinstance(log, CountingLog)
+
+
 def require_log(log: object) -> None:
     """Raise unless this can be drawn from."""
-    if not hasattr(log, "draw"):
+    if not is_log(log):
         raise ParameterError(
             "log", type(log).__name__, "a log", "Open one with blendp.open_log, or blendp.log_of_table."
         )
 
 
 def who_opts_in(marks: NDArray[np.bool_] | None, opt_in: OptIn) -> float | NDArray[np.bool_]:
-    """What was asked for, or the log's own marks, which nothing overrides: they are what people said."""
-    if marks is not None and opt_in is not None:
+    """What was asked for, or the log's own marks."""
+    require_who_opts_in(marks is not None, opt_in)
+    chosen = marks if opt_in is None else opt_in
+    assert chosen is not None
+    return chosen
+
+
+def require_who_opts_in(marked: bool, opt_in: OptIn) -> None:
+    """Raise unless somebody says who opts in, once: nothing overrides a log's own marks, which are what people said."""
+    if marked and opt_in is not None:
         raise ParameterError(
             "opt_in", opt_in, "left out where the log has an opt-in column", "The column says who opts in."
         )
-    chosen = marks if opt_in is None else opt_in
-    if chosen is None:
+    if not marked and opt_in is None:
         raise ParameterError(
             "opt_in", None, "a share, or marks", "Say who opts in: opt_in=0.05, or name a column when reading the log."
         )
-    return chosen

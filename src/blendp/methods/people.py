@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from blendp.curator import CellCounts
 from blendp.headlist import HeadList
 from blendp.headlist.head_list import Record
 from blendp.mechanisms import Holdings
+from blendp.mechanisms.filtered_union import HeldRecords, ShareSums, share_sums
 from blendp.methods.groups import Groups, GroupSizes, draw_groups
 from blendp.methods.log import DrawnContributions, Log, OptIn, require_log, who_opts_in
 from blendp.methods.parameters import Parameters
@@ -21,7 +24,7 @@ Cells = NDArray[np.int64]
 
 
 class People(Protocol):
-    """A row of record ids or cells for every person of a group, a column for every record that counts."""
+    """What a method asks of people: exact numbers, to which it adds noise, and the clients' reports."""
 
     @property
     def sizes(self) -> GroupSizes:
@@ -31,26 +34,25 @@ class People(Protocol):
     def levels(self) -> int:
         """2 for <query, URL> records, 1 for queries alone."""
 
-    @property
-    def distinct_records(self) -> int:
-        """Record ids are below this; asking for holdings may raise it."""
+    def list_counts(self) -> Iterable[NDArray[np.int64]]:
+        """How often each record occurs among those of the opt-in users who make the list, in blocks.
 
-    def list_records(self) -> NDArray[np.int64]:
-        """The records of the opt-in users who make the list; -1 for none."""
+        Records are numbered as they come, from 0 on.
+        """
 
-    def holdings(self) -> Holdings:
-        """Every different record of the opt-in users who make the list; it may raise ``distinct_records``."""
+    def holdings(self) -> HeldRecords:
+        """Every different record of the opt-in users who make the list."""
 
     def texts(self, ids: NDArray[np.int64]) -> list[Record]:
-        """What these records say."""
+        """What these records say, by their numbers in the latest counts or holdings."""
 
-    def locate(self, head_list: HeadList) -> Cells:
-        """The cell of every record id, and last that of <*,*>."""
+    def share_sums(self, holdings: HeldRecords, head_list: HeadList) -> ShareSums:
+        """The shares of what people hold in the cells of a list, added up."""
 
-    def list_cells(self, head_list: HeadList) -> Cells:
-        """The cells of the opt-in users who make the list."""
+    def list_cells(self, head_list: HeadList) -> Cells | CellCounts:
+        """The cells of the opt-in users who make the list: a row for each of them, or how many there are of each."""
 
-    def estimate_cells(self, head_list: HeadList) -> Cells:
+    def estimate_cells(self, head_list: HeadList) -> Cells | CellCounts:
         """The cells of the other opt-in users."""
 
     def reports(self, scheme: ListScheme, random: Random) -> ReportSums:
@@ -79,7 +81,8 @@ class LogPeople:
         many = parameters.many_records is not False
         drawn = log.draw(per_user, random.key(), reproducible=reproducible, holdings=many)
         chosen = who_opts_in(drawn.opt_in, opt_in)
-        groups = draw_groups(len(drawn.records), chosen, parameters.list_makers, random)
+        order = None if drawn.shuffled else random
+        groups = draw_groups(len(drawn.records), chosen, parameters.list_makers, order)
         return cls(drawn, groups, parameters, random.key() if many else 0)
 
     @property
@@ -101,9 +104,17 @@ class LogPeople:
         """The records of the opt-in users who make the list; -1 for none."""
         return self._records(self.groups.head_list)
 
+    def list_counts(self) -> Iterable[NDArray[np.int64]]:
+        """How often each record occurs among those of the opt-in users who make the list, in one block."""
+        return counts_of(self.list_records(), self.distinct_records)
+
     def holdings(self) -> Holdings:
-        """Every different record of the opt-in users who make the list."""
+        """Every different record of the opt-in users who make the list; it may raise ``distinct_records``."""
         return self.drawn.holdings(self.groups.head_list, self.key)
+
+    def share_sums(self, holdings: HeldRecords, head_list: HeadList) -> ShareSums:
+        """The shares of what people hold in the cells of a list, added up."""
+        return sums_of_holdings(holdings, self.locate(head_list), head_list)
 
     def texts(self, ids: NDArray[np.int64]) -> list[Record]:
         """What these records say."""
@@ -128,3 +139,31 @@ class LogPeople:
         """The clients' reports, added up."""
         records = self.drawn.records[self.groups.client, : scheme.records_per_user]
         return scheme.draw(self.locate(scheme.head_list)[records], random)
+
+
+def counts_of(records: NDArray[np.int64], distinct: int) -> Iterable[NDArray[np.int64]]:
+    """How often each of so many records occurs in rows of numbers, -1 for none, in one block."""
+    yield np.bincount(records[records >= 0], minlength=distinct).astype(np.int64)
+
+
+def sums_of_holdings(holdings: HeldRecords, located: Cells, head_list: HeadList) -> ShareSums:
+    """The shares of holdings in the cells of a list, by the cell of every record."""
+    assert isinstance(holdings, Holdings)
+    return share_sums(holdings, located[holdings.record], head_list.query_of_cell)
+
+
+def in_blocks(
+    blocks: Iterable[NDArray[np.int64]], draw: Callable[[NDArray[np.int64]], tuple[NDArray[np.int64], ...]]
+) -> tuple[NDArray[np.int64], ...]:
+    """What is drawn from each block of counts, together; the first of it are numbers of records within the block.
+
+    Every record has noise of its own, so it is the same to draw from all at once.
+    """
+    start, parts = 0, []
+    for counts in blocks:
+        within, *rest = draw(counts)
+        parts.append((start + within, *rest))
+        start += len(counts)
+    if not parts:
+        return draw(np.empty(0, dtype=np.int64))
+    return tuple(np.concatenate(column) for column in zip(*parts, strict=True))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-import numpy as np
-
 from blendp.curator import add_noise
 from blendp.estimate import Tally, blend, client_estimate
 from blendp.headlist import HeadList
@@ -14,7 +12,7 @@ from blendp.methods.guarantee import Guarantee
 from blendp.methods.listed import Listed, published_list_maker
 from blendp.methods.outcome import Outcome
 from blendp.methods.parameters import Parameters
-from blendp.methods.people import People
+from blendp.methods.people import People, in_blocks
 from blendp.methods.progress import Progress
 from blendp.randomness import Random
 from blendp.reports import ReportSums
@@ -59,6 +57,5 @@ def conclude(
 
 def create_head_list(people: People, list_maker: ThresholdList, random: Random) -> HeadList:
     """CreateHeadList (figure 3): the records of S whose noisy counts pass."""
-    records = people.list_records()
-    counts = np.bincount(records[records >= 0], minlength=people.distinct_records)
-    return HeadList.of_records(people.texts(list_maker.draw(counts, random)), people.levels)
+    (listed,) = in_blocks(people.list_counts(), lambda counts: (list_maker.draw(counts, random),))
+    return HeadList.of_records(people.texts(listed), people.levels)

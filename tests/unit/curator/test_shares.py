@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from blendp.arrays import Bools, Ids
 from blendp.curator import counts_of_shares
 from blendp.curator.by_weight import people_by_weight
 from blendp.curator.mean_records import MAX_COUNTED, mean_noise, noisy_mean_records
@@ -12,7 +13,7 @@ from blendp.curator.shares import with_excess
 from blendp.estimate.opt_in import counts_estimate
 from blendp.headlist import HeadList
 from blendp.mechanisms import FilteredUnion, Holdings
-from blendp.mechanisms.filtered_union.filtered_union import GRID
+from blendp.mechanisms.filtered_union.holdings import GRID, MAX_DIFFERENT
 from blendp.methods.parameters import Parameters
 from blendp.privacy import Budget
 from blendp.randomness import SimulationRandom
@@ -153,12 +154,22 @@ def test_short_lists_learn_nothing(records: int) -> None:
     assert (prediction.spread > 0.3).all()
 
 
+def rows_of(different: list[int]) -> tuple[Ids, Ids, Bools]:
+    """Records, occurrences and kept rows of people with so many different records."""
+    record = np.concatenate([np.arange(d, dtype=np.int64) for d in different] or [np.empty(0, dtype=np.int64)])
+    return record, np.ones_like(record), record < MAX_DIFFERENT
+
+
 def test_the_mean_counts_a_bounded_part_of_everybody() -> None:
     epsilon = Parameters().mean_epsilon
     assert float(epsilon) == pytest.approx(0.08)
     assert float(mean_noise(epsilon).rate * MAX_COUNTED) == pytest.approx(0.08)
-    records = np.array([0, 1, 5, 20, 21, 10**9] * 50_000)
-    assert noisy_mean_records(records, epsilon, KnownKey(1)) == pytest.approx((0 + 1 + 5 + 20 * 3) / 6, abs=0.02)
-    drawn = [noisy_mean_records(records[:6], epsilon, KnownKey(i)) * 6 - 66 for i in range(300)]
+    records = [0, 1, 5, 20, 21, 10**3]
+    many, few, nobody = (
+        Holdings(times * 6, np.repeat(np.arange(times * 6), records * times), *rows_of(records * times))
+        for times in (5_000, 1, 0)
+    )
+    assert noisy_mean_records(many, epsilon, KnownKey(1)) == pytest.approx((0 + 1 + 5 + 20 * 3) / 6, abs=0.02)
+    drawn = [noisy_mean_records(few, epsilon, KnownKey(i)) * 6 - 66 for i in range(300)]
     assert np.std(drawn) == pytest.approx(np.sqrt(mean_noise(epsilon).variance), rel=0.25)
-    assert noisy_mean_records(records[:0], epsilon, KnownKey(1)) != 0
+    assert noisy_mean_records(nobody, epsilon, KnownKey(1)) != 0

@@ -124,7 +124,7 @@ def test_a_broken_file_among_good_ones_is_named(tmp_path: Path) -> None:
     log = open_spark_log(str(tmp_path / "good.parquet"), SparkSettings())
     object.__setattr__(log, "paths", [str(tmp_path / "good.parquet"), str(tmp_path / "broken.parquet")])
     with pytest.raises(LogError, match=r"broken\.parquet cannot be read .*write or fetch the file again") as caught:
-        log.draw(1, 0)
+        log.bound(1, 0)
     one_sentence(caught.value)
 
 
@@ -165,7 +165,7 @@ def warn_and_kill(session):
 
 failures._no_executor = warn_and_kill
 try:
-    open_spark_log(log, SparkSettings({url!r}, conf=conf)).draw(1, 0)
+    open_spark_log(log, SparkSettings({url!r}, conf=conf)).bound(1, 0)
 except EngineError as error:
     print(error)
 """

@@ -1,7 +1,8 @@
-"""Drawing from a log on Spark: with a seed, exactly what the embedded engine draws."""
+"""A run on Spark: with a seed, exactly what the embedded engine draws, counted on the cluster."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,19 +12,14 @@ import pyarrow.parquet as pq
 import pytest
 from scipy import stats
 
-from blendp.arrays import Ids
-from blendp.engines import Contributions
-from blendp.engines.spark import SparkLog, SparkSettings, spark_session
+from blendp.engines.spark import SparkLog, SparkSettings, numbered, spark_session
 from blendp.engines.usable import RowRule
 from blendp.errors import EngineError, LogError, ParameterError
 from blendp.logs import Columns, open_log, open_spark_log
-from blendp.mechanisms import Holdings
-from blendp.mechanisms.filtered_union import MAX_DIFFERENT
-from blendp.methods import Parameters, run
-from blendp.methods.people import LogPeople
-from blendp.randomness import SimulationRandom
+from blendp.methods import Parameters, make_list, run
+from tests.spark_cluster import SparkCluster
 from tests.support import KnownKey
-from tests.unit.engines.test_second_look import same as same_holdings
+from tests.unit.engines.counted import ReferenceLog
 from tests.unit.engines.test_staged import BROKEN, binary, write
 
 if TYPE_CHECKING:
@@ -36,23 +32,6 @@ ANY = SparkSettings("local[2]")
 @pytest.fixture(autouse=True)
 def _running(spark: SparkSession) -> None:
     """All of these take the session there is."""
-
-
-def same(one: Contributions, other: Contributions) -> None:
-    assert (one.users, one.levels, one.quality) == (other.users, other.levels, other.quality)
-    np.testing.assert_array_equal(one.records, other.records)
-    assert one.texts(np.arange(one.distinct_records)) == other.texts(np.arange(other.distinct_records))
-    if one.opt_in is None or other.opt_in is None:
-        assert one.opt_in is other.opt_in
-    else:
-        np.testing.assert_array_equal(one.opt_in, other.opt_in)
-
-
-def both(path: Path, per_user: int, key: int, **options: Any) -> tuple[Contributions, Contributions]:
-    """What each engine draws, reproducibly."""
-    logs = open_spark_log(str(path), ANY, **options), open_log(path, **options)
-    spark, embedded = (log.draw(per_user, key, reproducible=True) for log in logs)
-    return spark, embedded
 
 
 def skewed(folder: Path, rows: int = 12_000, parts: int = 6) -> Path:
@@ -76,112 +55,120 @@ def skewed(folder: Path, rows: int = 12_000, parts: int = 6) -> Path:
     return folder
 
 
-def hold_the_same(spark: Contributions, embedded: Contributions, who: Ids, key: int) -> Holdings:
-    """What these people hold, which both engines say with the same numbers."""
-    holdings, other = (drawn.holdings(who, key) for drawn in (spark, embedded))
-    same_holdings(holdings, other)
-    same(spark, embedded)
-    np.testing.assert_array_equal(spark.record_counts, embedded.record_counts)
-    return holdings
+def the_same(path: Path, parameters: Parameters, opt_in: float | None = 0.3, **options: Any) -> int:
+    """Run on both engines with one seed and one stream of noise; every number must agree. Gives the list's length."""
+    opened = open_log(path, **options)
+    on_spark = open_spark_log(str(path), ANY, **options)
+    one, other = (
+        run(log, parameters, opt_in=opt_in, random=KnownKey(4), seed=2) for log in (ReferenceLog(opened), on_spark)
+    )
+    for name in ("groups", "candidates", "head_list", "guarantee", "mean_records"):
+        assert getattr(one, name) == getattr(other, name)
+    for name in ("cells", "queries"):
+        for whose in ((one.opt_in, other.opt_in), (one.client, other.client), (one, other)):
+            shares = [getattr(each, name).probability for each in whose]
+            np.testing.assert_array_equal(*shares)
+    assert one.records() == other.records()
+    assert on_spark.quality == opened.quality
+    return one.head_list.records
 
 
-def test_the_same_people_hold_the_same_on_both_engines(tmp_path: Path) -> None:
-    log = skewed(tmp_path / "log")
-    spark, embedded = both(log, 1, 20)
-    before = spark.distinct_records
-    holdings = hold_the_same(spark, embedded, np.arange(0, spark.users, 2), 5)
-    assert spark.distinct_records > before
-    everybody = hold_the_same(spark, embedded, np.arange(spark.users), 6)
-    assert everybody.different.max() > MAX_DIFFERENT
-    assert (~everybody.kept).sum() == everybody.different.max() - MAX_DIFFERENT
-    assert everybody.totals.sum() == 12_000
-    at_random = open_spark_log(str(log), ANY).draw(1, 21)
-    np.testing.assert_array_equal(at_random.holdings(np.arange(0, spark.users, 2), 5).totals, holdings.totals)
+MANY = Parameters(opt_in_records="many", epsilon=8, delta=1e-3, size=None)
 
 
-@pytest.mark.parametrize("per_user", [1, 4])
-def test_the_same_key_draws_the_same_on_both_engines(tmp_path: Path, per_user: int) -> None:
-    log = skewed(tmp_path / "log")
-    first, embedded = both(log, per_user, 20)
-    same(first, embedded)
-    second, _ = both(log, per_user, 21)
-    assert (first.records != second.records).any()
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        replace(MANY, opt_in_records=1),
+        replace(MANY, opt_in_records=1, head_list_share=0.6),
+        Parameters(epsilon=8, delta=1e-3),
+        Parameters(method="published", opt_in_records=3, client_records=2, epsilon=16, delta=1e-2),
+    ],
+    ids=["one record", "held out", "auto", "published"],
+)
+def test_the_same_seed_and_noise_give_the_same_release(log: Path, parameters: Parameters) -> None:
+    assert the_same(log, parameters) > 5
 
 
-def test_the_same_seed_gives_the_same_candidates_and_counts(tmp_path: Path) -> None:
-    """Groups and records of a whole run, before any noise."""
-    log = skewed(tmp_path / "log")
-    parameters = Parameters(opt_in_records="many")
-    people = [
-        LogPeople.of(opened, parameters, 0.3, SimulationRandom(5), reproducible=True)
-        for opened in (open_log(log), open_spark_log(str(log), ANY))
-    ]
-    one, other = (person.list_records() for person in people)
-    np.testing.assert_array_equal(one, other)
-    np.testing.assert_array_equal(people[0].groups.client, people[1].groups.client)
-    counts = [np.bincount(records.ravel(), minlength=people[0].distinct_records) for records in (one, other)]
-    np.testing.assert_array_equal(counts[0], counts[1])
-    own, theirs = (person.holdings() for person in people)
-    for name in ("owner", "record", "occurrences", "kept"):
-        np.testing.assert_array_equal(getattr(own, name), getattr(theirs, name))
+def test_all_records_of_people_give_the_same_release(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One person has more than may weigh in the list, and records of one value are sorted in shards."""
+    monkeypatch.setattr(numbered, "SHARD", 3)
+    assert the_same(log, MANY, 0.9) > 20
 
 
-def test_a_run_on_spark_is_a_run(tmp_path: Path) -> None:
-    log = skewed(tmp_path / "log")
-    runs = [
-        run(opened, Parameters(size=5), opt_in=0.3, random=KnownKey(4), seed=2)
-        for opened in (open_log(log), open_spark_log([str(log)], ANY))
-    ]
-    assert runs[0].head_list.records == 5
-    assert runs[0].head_list == runs[1].head_list
-    assert runs[0].records() == runs[1].records()
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return skewed(tmp_path_factory.mktemp("skewed") / "log")
 
 
 @pytest.mark.statistical
 def test_a_random_draw_is_fair_and_follows_its_key(tmp_path: Path) -> None:
     rows = [(f"{user}", query, "u") for user in range(3_000) for query in "abbccc"]
-    path = str(write(tmp_path / "log.parquet", rows, row_group_size=1_000))
-    log = open_spark_log(path, ANY)
-    one, again, other = (log.draw(1, key) for key in (9, 9, 10))
-    names = np.array([query for query, _ in one.texts(np.arange(3))])[one.records[:, 0]]
-    counts = [int((names == query).sum()) for query in "abc"]
+    log = open_spark_log(str(write(tmp_path / "log.parquet", rows, row_group_size=1_000)), ANY)
+    ask = "SELECT name, lowest[0].query AS query FROM ({0}) ORDER BY name"
+    drawn = [log.bound(1, key) for key in (9, 9, 10)]
+    one, again, other = (each.tables.ask(ask.format(each.people))["query"].to_numpy() for each in drawn)
+    counts = [int((one == query).sum()) for query in "abc"]
     assert stats.chisquare(counts, 3_000 * np.array([1, 2, 3]) / 6).pvalue > 1e-6
-    np.testing.assert_array_equal(one.records, again.records)
-    assert 0.3 < float((one.records == other.records).mean()) < 0.45
+    assert (one == again).all()
+    assert 0.3 < float((one == other).mean()) < 0.45
+
+
+SPELLINGS = [
+    ("bob", "Ünïcode  query", "http://A.com/#x"),
+    (" bob\u3000", "ünïcode query", "http://a.com"),
+    ("Bob", "two\nlines ", "HTTP://a.com:80/"),
+    ("bo\u0301b\n", "I\u0307", "x"),
+    ("b\u00f3b", "i\u0307", "x"),
+    ("anna", "plain", "http://a.com"),
+    ("carl", "a " * 4_000 + "a", "http://a.com/" + "/" * 8_000),
+]
+"""Ids and texts that differ and are the same; the last would exhaust an expression that calls itself for every word."""
+
+
+@pytest.mark.parametrize(("per_user", "normalise"), [(1, "blendp-1"), (3, "none")])
+def test_spellings_are_brought_together_on_executors(tmp_path: Path, per_user: int, normalise: str) -> None:
+    path = write(tmp_path / "log.parquet", SPELLINGS * 30)
+    parameters = Parameters(method="published", opt_in_records=per_user, epsilon=64, delta=0.5)
+    assert the_same(path, parameters, 0.6, normalise=normalise) > 0
+    assert the_same(path, replace(MANY, epsilon=64), 0.6, normalise=normalise) > 0
 
 
 @pytest.mark.parametrize("per_user", [1, 3])
 def test_broken_rows_are_the_same_rows(tmp_path: Path, per_user: int) -> None:
-    path = write(tmp_path / "log.parquet", BROKEN)  # type: ignore[arg-type]
-    drawn = both(path, per_user, 3, max_broken=1.0)
-    same(*drawn)
-    assert hold_the_same(*drawn, np.arange(10), 1).totals.sum() == 3
-    with pytest.raises(LogError, match="10 of 13 rows"):
-        open_spark_log(str(path), ANY).draw(per_user, 1)
-
-
-@pytest.mark.parametrize("per_user", [1, 3])
-def test_texts_that_are_not_utf_8(tmp_path: Path, per_user: int) -> None:
     table = pa.table({"user": binary([b"a", b"\xff", b"c"]), "query": binary([b"good", b"x", b"caf\xe9"])})
-    pq.write_table(table, tmp_path / "log.parquet")
-    drawn = both(tmp_path / "log.parquet", per_user, 3, max_broken=1.0)
-    same(*drawn)
-    assert sorted(hold_the_same(*drawn, np.arange(2), 1).totals.tolist()) == [0, 1]
-    for key in (0, 1 << 63, (1 << 64) - 1):
-        assert open_spark_log(str(tmp_path / "log.parquet"), ANY, max_broken=1.0).draw(per_user, key).users == 2
+    pq.write_table(table, tmp_path / "bytes.parquet")
+    path = write(tmp_path / "log.parquet", BROKEN)  # type: ignore[arg-type]
+    for each in (path, tmp_path / "bytes.parquet"):
+        the_same(each, Parameters(method="published", opt_in_records=per_user), 0.5, max_broken=1.0)
+    with pytest.raises(LogError, match="10 of 13 rows"):
+        open_spark_log(str(path), ANY).bound(per_user, (1 << 64) - 1)
 
 
-@pytest.mark.parametrize("kind", [pa.int64(), pa.int8(), pa.bool_(), pa.string()])
-def test_columns_of_one_level_and_opt_in_marks(tmp_path: Path, kind: pa.DataType) -> None:
-    marks = pa.array([1, 1, 0, 1], pa.int64()).cast(kind)
-    table = pa.table({"who": [7, 7, 8, 9], "what": ["x", "y", "x", "z"], "staff": marks})
-    pq.write_table(table, tmp_path / "log.parquet")
-    spark, embedded = both(tmp_path / "log.parquet", 1, 3, columns=Columns("who", "what", opt_in="staff"))
-    same(spark, embedded)
-    assert spark.levels == 1
-    assert spark.opt_in is not None
-    assert int(spark.opt_in.sum()) == 2
-    assert hold_the_same(spark, embedded, np.flatnonzero(spark.opt_in), 1).totals.sum() == 3
+def test_broken_rows_of_people_with_many_records(tmp_path: Path) -> None:
+    the_same(write(tmp_path / "log.parquet", BROKEN), MANY, 0.5, max_broken=1.0)  # type: ignore[arg-type]
+
+
+def test_columns_of_one_level_and_opt_in_marks(tmp_path: Path) -> None:
+    path, columns = tmp_path / "log.parquet", Columns("who", "what", opt_in="staff")
+    people = [turn * 100 + who for turn in range(10) for who in (7, 7, 8, 9)]
+    for kind in (pa.int8(), pa.bool_(), pa.string(), pa.int64()):
+        marks = pa.array([1, 1, 0, 1] * 10, pa.int64()).cast(kind)
+        pq.write_table(pa.table({"who": people, "what": ["x", "y", "x", "z"] * 10, "staff": marks}), path)
+        bounded = open_spark_log(str(path), ANY, columns=columns).bound(1, 3)
+        assert (bounded.levels, bounded.users, bounded.marked) == (1, 30, 20)
+    parameters = Parameters(opt_in_records=1, head_list_share=0.5, epsilon=16, delta=0.1)
+    assert the_same(path, parameters, None, columns=columns) > 0
+
+
+def test_exactly_the_share_opts_in(log: Path) -> None:
+    opened = open_spark_log(str(log), ANY)
+    users = opened.bound(1, 5).users
+    listed = make_list(opened, Parameters(opt_in_records=1), opt_in=0.37)
+    assert listed.list_users == round(0.37 * users)
+    assert make_list(opened, Parameters(opt_in_records=1), opt_in=np.ones(users, dtype=bool)).list_users == users
+    with pytest.raises(ParameterError, match="times the same"):
+        make_list(opened, opt_in=np.arange(users) < 5)
 
 
 def test_mistakes_get_a_sentence(tmp_path: Path) -> None:
@@ -200,24 +187,41 @@ def test_mistakes_get_a_sentence(tmp_path: Path) -> None:
         open_spark_log([], ANY)
     pq.write_table(pa.table({"user": pa.array([], pa.string()), "query": pa.array([], pa.string())}), path)
     with pytest.raises(LogError, match="has no rows"):
-        open_spark_log(str(path), ANY).draw(1, 1)
+        open_spark_log(str(path), ANY).bound(1, 1)
     with pytest.raises(ParameterError, match="per_user"):
-        open_spark_log(str(path), ANY).draw(0, 1)
+        open_spark_log(str(path), ANY).bound(0, 1)
     (tmp_path / "cut.parquet").write_bytes(b"PAR1 and no more")
     with pytest.raises((LogError, EngineError), match="cut"):
-        open_spark_log(str(tmp_path / "cut.parquet"), ANY).draw(1, 1)
+        open_spark_log(str(tmp_path / "cut.parquet"), ANY).bound(1, 1)
 
 
 def test_a_file_that_goes_away_in_between(tmp_path: Path, spark: SparkSession) -> None:
-    path = write(tmp_path / "log.parquet", [("a", "q", "u")])
+    path = write(tmp_path / "log.parquet", [("a", "q", "u")] * 3)
     log = SparkLog(spark, [str(path)], {"user": "user", "query": "query"}, RowRule(1, False, "none"), 0.0)
-    drawn = log.draw(1, 1)
-    assert drawn.users == 1
+    groups = log.bound(1, 1).grouped(1, 1)
     path.unlink()
     with pytest.raises(LogError, match=r"log\.parquet"):
-        log.draw(1, 1)
-    with pytest.raises(LogError, match=r"log\.parquet"):
-        drawn.holdings(np.arange(1), 1)
+        log.bound(1, 1)
+    with pytest.raises((LogError, EngineError), match=r"log\.parquet"):
+        groups.holdings(1)
+    write(path, [("a", "q", "u")] * 2)
+    with pytest.raises(LogError, match="changed"):
+        groups.holdings(1)
+
+
+def test_a_worker_that_is_killed_changes_nothing(log: Path, cluster: SparkCluster) -> None:
+    """What it kept is lost; it is computed again, from the rows, and comes out the same."""
+    reference = ReferenceLog(open_log(log)).bound(1, 9, reproducible=True).grouped(300, 300)
+    groups = open_spark_log(str(log), ANY).bound(1, 9, reproducible=True).grouped(300, 300)
+    holdings, expected = groups.holdings(5), reference.holdings(5)
+    cluster.add_workers(1)
+    cluster.kill_worker(0)
+    totals = np.concatenate(list(holdings.filter_totals()))
+    np.testing.assert_equal(totals, next(expected.filter_totals()))
+    passing = np.arange(0, len(totals), 3)
+    emphasis = passing % 64 + 1
+    np.testing.assert_equal(holdings.list_totals(passing, emphasis), expected.list_totals(passing, emphasis))
+    assert groups.texts(passing) == reference.texts(passing)
 
 
 def test_the_session_there_is_is_used(spark: SparkSession) -> None:

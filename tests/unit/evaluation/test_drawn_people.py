@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 import pyarrow as pa
@@ -55,6 +55,7 @@ class Resampled:
 
     law: RecordLaw
     ids: Ids
+    shuffled: ClassVar[bool] = False
 
     @property
     def records(self) -> Ids:

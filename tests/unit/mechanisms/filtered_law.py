@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from blendp.mechanisms import FilteredUnion, Holdings, RoundedGaussian
-from blendp.mechanisms.filtered_union import TwoScaleCounts, filtered_union
+from blendp.mechanisms.filtered_union import TwoScaleCounts, filtered_union, holdings
 from blendp.privacy import Budget
 from blendp.randomness import Random, SimulationRandom
 
@@ -54,12 +54,13 @@ def small_grid(grid: int, emphasis: int, different: int) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for name, value in (("GRID", grid), ("_EMPHASIS", emphasis), ("MAX_DIFFERENT", different)):
             patch.setattr(filtered_union, name, value)
+        patch.setattr(holdings, "GRID", grid)
         patch.setattr(filtered_union, "_SLOPES", 1, raising=False)  # a small grid has few
-        filtered_union._weights.cache_clear()
+        holdings.filter_weights.cache_clear()
         try:
             yield
         finally:
-            filtered_union._weights.cache_clear()
+            holdings.filter_weights.cache_clear()
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ class Rule:
     def of(cls, union: FilteredUnion) -> Rule:
         return cls(
             union.budget.epsilon,
-            filtered_union.GRID,
+            holdings.GRID,
             filtered_union._EMPHASIS,
             union.passing_total,
             union.min_total,

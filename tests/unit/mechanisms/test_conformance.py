@@ -38,7 +38,7 @@ from blendp.mechanisms import (
     TwoStage,
     WildcardApart,
 )
-from blendp.mechanisms.filtered_union.filtered_union import GRID
+from blendp.mechanisms.filtered_union.holdings import GRID
 from blendp.mechanisms.protocol import SelectionByTotal
 from blendp.privacy import Budget, hockey_stick, worst_log_ratio
 from blendp.randomness import Random, SimulationRandom

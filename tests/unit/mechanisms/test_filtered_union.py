@@ -15,7 +15,8 @@ from scipy import stats
 from blendp.errors import ParameterError, RandomnessError
 from blendp.mechanisms import FilteredUnion, Holdings, RoundedGaussian
 from blendp.mechanisms.filtered_union import MAX_DIFFERENT, filtered_union
-from blendp.mechanisms.filtered_union.filtered_union import GRID, PASSING
+from blendp.mechanisms.filtered_union.filtered_union import PASSING
+from blendp.mechanisms.filtered_union.holdings import GRID
 from blendp.mechanisms.filtered_union.two_scale import CLIP, SHARE_GRID
 from blendp.privacy import Budget
 from blendp.privacy.gaussian import gaussian_delta

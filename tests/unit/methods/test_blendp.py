@@ -15,7 +15,7 @@ from blendp.engines import EmbeddedLog
 from blendp.errors import ParameterError
 from blendp.logs import log_of_table
 from blendp.mechanisms import AsymmetricList, DiscreteLaplace, FilteredUnion, SubsetSelection, TwoStage
-from blendp.mechanisms.filtered_union import TwoScaleCounts
+from blendp.mechanisms.filtered_union import TwoScaleCounts, share_sums
 from blendp.mechanisms.filtered_union.two_scale import SHARE_GRID
 from blendp.methods import Outcome, Parameters, Release, people, run, simulate
 from blendp.methods.groups import draw_groups
@@ -45,7 +45,7 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[Any]]:
     spy(AsymmetricList, "draw", "list")
     spy(AsymmetricList, "draw_wildcards", "wildcards")
     spy(FilteredUnion, "draw", "union")
-    spy(TwoScaleCounts, "draw", "union counts")
+    spy(TwoScaleCounts, "noisy", "union counts")
     spy(DiscreteLaplace, "draw", "laplace")
     spy(SubsetSelection, "supports", "subsets")
     spy(TwoStage, "draw", "two-stage")
@@ -191,9 +191,10 @@ def test_many_records_take_the_filtered_union(seen: dict[str, list[Any]]) -> Non
     parameters = Parameters(opt_in_records="many", objective="long-list", size=None)
     release = run(log, parameters, opt_in=0.4, random=random)
     ((union, holdings),) = seen["union"]
-    ((counts, same),) = seen["union counts"]
+    ((counts, sums),) = seen["union counts"]
     assert counts is union.counts
-    assert same is holdings
+    cells = log.locate(release.head_list)[holdings.record]
+    np.testing.assert_equal(sums, share_sums(holdings, cells, release.head_list.query_of_cell))
     assert union.budget == release.parameters.budget == Budget(4, 1e-5)
     assert (union.filter_share, union.list_share) == list_shares("long-list")
     assert holdings.people == len(seen["groups"][0].head_list) == release.groups.opt_in

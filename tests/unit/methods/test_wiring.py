@@ -26,7 +26,7 @@ USERS = 2_000
 class OwnRecords:
     """A log in which record i is held by user i alone, but for a popular one that every second user holds."""
 
-    users, levels, opt_in = USERS, 2, None
+    users, levels, opt_in, shuffled = USERS, 2, None, False
     distinct_records = USERS + 1
 
     def __init__(self) -> None:

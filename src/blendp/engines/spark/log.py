@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from secrets import token_hex
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
 from blendp.engines.choice import numbered_by_content, require_draw
-from blendp.engines.contributions import Contributions
-from blendp.engines.database import connect
 from blendp.engines.quality import LogQuality
-from blendp.engines.second_look import CHOSEN, GATHERED
+from blendp.engines.spark.contributions import SparkContributions, keep_people
 from blendp.engines.spark.failures import spark_errors
-from blendp.engines.staged import counted, judge, quality_of_drawn, require_people
+from blendp.engines.spark.tables import SparkTables
+from blendp.engines.staged import judge, quality_of_drawn, require_people
 from blendp.engines.usable import SPARK, RowRule
 from blendp.errors import LogError
 
 if TYPE_CHECKING:
-    import duckdb
     from pyspark.sql import SparkSession
 
 _PLAIN = ("string", "boolean", "tinyint", "smallint", "int", "bigint")
@@ -33,34 +27,19 @@ _AT_RANDOM = """
 """
 
 _ONE = """
-    SELECT try_validate_utf8(person) AS person, bool_and({opts_in}) AS opts_in, count(*) AS rows,
-        count(number) AS usable, min_by(struct(number, query, url), number) AS lowest
-    FROM ({numbered}) GROUP BY try_validate_utf8(person)
-"""
-
-_FACTS = """
-    SELECT try_validate_utf8(person) AS person, bool_and({opts_in}) AS opts_in, count(*) AS rows,
-        count(number) AS usable
-    FROM ({numbered}) GROUP BY try_validate_utf8(person)
+    SELECT person, bool_and({opts_in}) AS opts_in, count(*) AS rows, count(number) AS usable,
+        filter(array(min_by({one}, number)), one -> one IS NOT NULL) AS lowest
+    FROM ({numbered}) GROUP BY person
 """
 
 _SEVERAL = """
-    SELECT person, number, query, url
-    FROM (SELECT *, row_number() OVER (PARTITION BY person ORDER BY number) AS turn
-        FROM (SELECT person, number, query, url FROM ({numbered}) WHERE number IS NOT NULL AND is_valid_utf8(person)))
-    WHERE turn <= {per_user}
+    SELECT person, bool_and({opts_in}) AS opts_in, count(*) AS rows, count(number) AS usable,
+        array_sort(collect_list(CASE WHEN number IS NOT NULL AND turn <= {per_user} THEN {one} END)) AS lowest
+    FROM (SELECT *, row_number() OVER (PARTITION BY person ORDER BY number NULLS LAST) AS turn FROM ({numbered}))
+    GROUP BY person
 """
 
-_GATHER = """
-    SELECT owner, query, url, count(*) AS times
-    FROM (SELECT * FROM ({rows}) JOIN {chosen} USING (person)) WHERE {reason} IS NULL GROUP BY owner, query, url
-"""
-
-_TOGETHER = """
-    CREATE OR REPLACE TABLE drawn AS
-    FROM drawn LEFT JOIN
-        (SELECT person, list(struct_pack(number, query, url)) AS lowest FROM several GROUP BY person) USING (person)
-"""
+_RECORD = "named_struct('number', CAST(number AS BIGINT), 'query', query, 'url', url)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +56,6 @@ class SparkLog:
     names: Mapping[str, str]
     rule: RowRule
     max_broken: float
-    memory_limit: str | None = None
     _drawn: list[LogQuality] = field(default_factory=list, init=False, repr=False)
 
     @property
@@ -95,59 +73,34 @@ class SparkLog:
         """The log's name in messages."""
         return self.paths[0] if len(self.paths) == 1 else f"the log of {len(self.paths)} paths from {self.paths[0]} on"
 
-    def draw(self, per_user: int, key: int, *, reproducible: bool = False, holdings: bool = True) -> Contributions:
-        """Contribution bounding of every user (:mod:`blendp.engines.choice`), on the cluster; only that comes back.
-
-        Without ``holdings`` nobody's holdings can be asked for later.
-        """
+    def bound(self, per_user: int, key: int, *, reproducible: bool = False) -> SparkContributions:
+        """Contribution bounding of every user (:mod:`blendp.engines.choice`), on the cluster, where it stays."""
         require_draw(per_user, key)
+        tables = SparkTables(self.session, partial(spark_errors, self.where))
+        rows = f"SELECT * FROM {self._rows(tables)}"
         reason = self.rule.reason_but_user(SPARK)
-        connection = connect(self.memory_limit)
-        with self._rows() as rows:
-            numbered = (
-                numbered_by_content(rows, reason, key, SPARK)
-                if reproducible
-                else _AT_RANDOM.format(reason=reason, key=key - (1 << 63), rows=rows)
-            )
-            facts = _ONE if per_user == 1 else _FACTS
-            connection.register("facts", self._ask(facts.format(opts_in=self.rule.opts_in, numbered=numbered)))
-            connection.execute("CREATE TABLE drawn AS FROM facts")
-            connection.unregister("facts")
-            if per_user > 1:
-                connection.register("several", self._ask(_SEVERAL.format(numbered=numbered, per_user=per_user)))
-                connection.execute(_TOGETHER)
-                connection.unregister("several")
-            total, usable = counted(connection, self.rule)
-            broken: Counter[str] = Counter()
-            if usable < total:
-                why = f"SELECT {self.rule.reason(SPARK)} AS why FROM ({rows})"
-                reasons = self._ask(f"SELECT why, count(*) AS rows FROM ({why}) GROUP BY why").to_pylist()
-                broken = Counter({row["why"]: row["rows"] for row in reasons if row["why"] is not None})
+        numbered = (
+            numbered_by_content(rows, reason, key, SPARK)
+            if reproducible
+            else _AT_RANDOM.format(reason=reason, key=key - (1 << 63), rows=rows)
+        )
+        numbered = f"SELECT * EXCEPT (person), try_validate_utf8(person) AS person FROM ({numbered})"
+        drawn = (_ONE if per_user == 1 else _SEVERAL).format(
+            opts_in=self.rule.opts_in, numbered=numbered, per_user=per_user, one=_RECORD
+        )
+        contributions, total, usable = keep_people(tables, self.rule, self.where, drawn, rows, per_user, key)
+        broken: Counter[str] = Counter()
+        if usable < total:
+            why = f"SELECT {self.rule.reason(SPARK)} AS why FROM ({rows})"
+            reasons = tables.ask(f"SELECT why, count(*) AS rows FROM ({why}) GROUP BY why").to_pylist()
+            broken = Counter({row["why"]: row["rows"] for row in reasons if row["why"] is not None})
         quality = judge(usable, broken, Counter(), self.max_broken, self.where)
-        gather = partial(self._gather, connection) if holdings else None
-        contributions = Contributions.of_drawn(connection, per_user, self.rule, quality, self.where, gather)
         require_people(contributions.users, quality, self.where)
         self._drawn.append(quality)
         return contributions
 
-    def _gather(self, connection: duckdb.DuckDBPyConnection) -> None:
-        """Of the chosen people every usable row, counted on the cluster (:mod:`blendp.engines.second_look`)."""
-        chosen = f"blendp_{token_hex(8)}"
-        people = connection.execute(f"FROM {CHOSEN}").to_arrow_table()
-        with spark_errors(self.where):
-            self.session.createDataFrame(people).createOrReplaceTempView(chosen)
-        try:
-            with self._rows() as rows:
-                reason = self.rule.reason_but_user(SPARK)
-                connection.register("counted", self._ask(_GATHER.format(rows=rows, chosen=chosen, reason=reason)))
-        finally:
-            self.session.catalog.dropTempView(chosen)
-        connection.execute(f"CREATE OR REPLACE TEMP TABLE {GATHERED} AS FROM counted")
-        connection.unregister("counted")
-
-    @contextmanager
-    def _rows(self) -> Iterator[str]:
-        """SQL for the rows, while it may be asked."""
+    def _rows(self, tables: SparkTables) -> str:
+        """The name of the rows, with the file and the place of each."""
         roles = {"user": "person", "query": "query", "url": "url", "opt_in": "opt_in"}
         columns = [
             f"CAST({_quoted(self.names[role])} AS STRING) AS {name}"
@@ -156,17 +109,8 @@ class SparkLog:
             for role, name in roles.items()
         ]
         places = ["_metadata.file_path AS file", "_metadata.row_index AS place"]
-        view = f"blendp_{token_hex(8)}"
-        with spark_errors(self.where):
-            self.session.read.parquet(*self.paths).selectExpr(*places, *columns).createOrReplaceTempView(view)
-        try:
-            yield f"SELECT * FROM {view}"
-        finally:
-            self.session.catalog.dropTempView(view)
-
-    def _ask(self, sql: str) -> pa.Table:
-        with spark_errors(self.where):
-            return self.session.sql(sql).toArrow()
+        with tables.guard():
+            return tables.named(self.session.read.parquet(*self.paths).selectExpr(*places, *columns))
 
 
 def columns_of(session: SparkSession, paths: Sequence[str]) -> dict[str, str]:

@@ -28,7 +28,7 @@ from blendp.evaluation.planner.holders import Holders
 from blendp.evaluation.planner.law import HeadLaw
 from blendp.evaluation.planner.lists import ListingLaw, listed_by_rate, listing
 from blendp.mechanisms import FilteredUnion
-from blendp.mechanisms.filtered_union.filtered_union import GRID
+from blendp.mechanisms.filtered_union.holdings import GRID
 from blendp.methods.listed import ListMaker
 
 EMPHASIS = 64

@@ -30,7 +30,7 @@ from blendp.evaluation.planner.law import HeadLaw
 from blendp.evaluation.planner.lists import RARE, RECORD, REST, WILD, Lists
 from blendp.headlist import HeadList
 from blendp.mechanisms.filtered_union import CountsOfShares
-from blendp.mechanisms.filtered_union.filtered_union import GRID
+from blendp.mechanisms.filtered_union.holdings import GRID
 from blendp.mechanisms.filtered_union.two_scale import CLIP, SHARE_GRID
 from blendp.randomness import SimulationRandom
 

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from blendp.arrays import Array, Ids
 from blendp.errors import ParameterError, require_number
-from blendp.mechanisms.filtered_union.bounded import bounded, root_up
-from blendp.mechanisms.filtered_union.holdings import MAX_DIFFERENT, Holdings
+from blendp.mechanisms.filtered_union.bounded import root_up
+from blendp.mechanisms.filtered_union.holdings import GRID, MAX_DIFFERENT, HeldRecords, filter_weights
 from blendp.mechanisms.filtered_union.two_scale import TwoScaleCounts
 from blendp.mechanisms.rounded_gaussian import MAX_TABLE_SIGMA, RoundedGaussian
 from blendp.privacy import Budget
 from blendp.privacy.gaussian import gaussian_delta, gaussian_mu
 from blendp.randomness import Random, ReleaseRandom, require_release
-
-GRID = 512
-"""G: the weight of a person on their only record."""
 
 STRAY_ROUNDING = 1e-10
 """Bounds the relative error of what is computed about strays, down to a delta of 1e-100."""
@@ -224,7 +221,7 @@ class FilteredUnion:
     def _passed_strays(self) -> Array:
         """The law of how many of a person's d records pass that nobody else has: a row for every d from 1 on."""
         d = np.arange(1, MAX_DIFFERENT + 1)
-        return _binomials(tuple(self.filter_noise.at_least(self.passing_total - _weights()[d]).tolist()))
+        return _binomials(tuple(self.filter_noise.at_least(self.passing_total - filter_weights()[d]).tolist()))
 
     @property
     def records_per_user(self) -> int:
@@ -250,25 +247,18 @@ class FilteredUnion:
         left = epsilon + math.log1p(-self.worst_threshold)
         return min(1.0, self.delta_threshold + gaussian_delta(self.mu, left)) if left >= 0 else 1.0
 
-    def release(self, holdings: Holdings, random: ReleaseRandom) -> ListedRecords:
+    def release(self, holdings: HeldRecords, random: ReleaseRandom) -> ListedRecords:
         """The listed records with their noisy weights, for a list that is released."""
         require_release(random)
         return self.draw(holdings, random)
 
-    def draw(self, holdings: Holdings, random: Random) -> ListedRecords:
+    def draw(self, holdings: HeldRecords, random: Random) -> ListedRecords:
         """The listed records with their noisy weights."""
-        owner, record = holdings.owner[holdings.kept], holdings.record[holdings.kept]
-        different = np.bincount(owner, minlength=holdings.people)
-        occurring, row = np.unique(record, return_inverse=True)
-        totals = _added(row, _weights()[different[owner]], len(occurring))
-        passing, noisy = _reaching(totals, self.passing_total, self.filter_noise, random)
-        emphasis = np.zeros(len(occurring), dtype=np.int64)
-        emphasis[passing] = np.clip(_EMPHASIS * self.min_total // np.maximum(noisy, 1), 1, _EMPHASIS)
-        weighty = emphasis[row] > 0
-        weights = bounded(owner[weighty], emphasis[row[weighty]], GRID, grow=True)
-        totals = _added(row[weighty], weights, len(occurring))[passing]
+        passing, noisy = _reaching_in_blocks(holdings.filter_totals(), self.passing_total, self.filter_noise, random)
+        emphasis = np.clip(_EMPHASIS * self.min_total // np.maximum(noisy, 1), 1, _EMPHASIS)
+        totals = holdings.list_totals(passing, emphasis)
         listed, noisy = _reaching(totals, self.min_total, self.list_noise, random)
-        return ListedRecords(occurring[passing[listed]], noisy)
+        return ListedRecords(holdings.named(passing[listed]), noisy)
 
     def __str__(self) -> str:
         """The rule in words."""
@@ -276,6 +266,19 @@ class FilteredUnion:
             f"{self.budget}: at most {MAX_DIFFERENT} different records of each person, "
             f"listed from the weight of {self.min_people:.2f} people on"
         )
+
+
+def _reaching_in_blocks(
+    blocks: Iterable[Ids], threshold: int, noise: RoundedGaussian, random: Random
+) -> tuple[Ids, Ids]:
+    """The same as :func:`_reaching` for totals that come in blocks, one after the other: noise is independent."""
+    start, positions, noisy = 0, [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
+    for totals in blocks:
+        within, with_noise = _reaching(totals, threshold, noise, random)
+        positions.append(start + within)
+        noisy.append(with_noise)
+        start += len(totals)
+    return np.concatenate(positions), np.concatenate(noisy)
 
 
 def _reaching(totals: Ids, threshold: int, noise: RoundedGaussian, random: Random) -> tuple[Ids, Ids]:
@@ -290,17 +293,6 @@ def _reaching(totals: Ids, threshold: int, noise: RoundedGaussian, random: Rando
     positions = np.concatenate([high[fine], low[raised]])
     order = np.argsort(positions)
     return positions[order], np.concatenate([noisy[fine], totals[low[raised]] + x])[order]
-
-
-def _added(row: Ids, weights: Ids, rows: int) -> Ids:
-    """The sum of the weights of every row: sums of doubles that are whole numbers, exact up to 2^53."""
-    return np.bincount(row, weights=weights, minlength=rows).astype(np.int64)
-
-
-@lru_cache(maxsize=1)
-def _weights() -> NDArray[np.int64]:
-    """floor(G/sqrt(d)) for d = 0, ..., 100; 0 for 0."""
-    return np.array([0] + [math.isqrt(GRID**2 // d) for d in range(1, MAX_DIFFERENT + 1)], dtype=np.int64)
 
 
 @lru_cache(maxsize=64)

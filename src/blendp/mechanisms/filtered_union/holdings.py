@@ -2,20 +2,58 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Self
+from functools import cached_property, lru_cache
+from typing import Protocol, Self
 
 import numpy as np
 
 from blendp.arrays import Bools, Ids
 from blendp.errors import ParameterError, require_count
+from blendp.mechanisms.filtered_union.bounded import bounded
 
 MAX_DIFFERENT = 100
 """How many different records of a person may weigh in the list."""
 
 MAX_OCCURRENCES = 1 << 50
 """How many occurrences all people may have together: shares are computed in 64 bits."""
+
+GRID = 512
+"""G: the length of a person's weights in L2."""
+
+
+class HeldRecords(Protocol):
+    """What people hold, wherever it lies, as the list's two rounds ask for it: exact sums, before any noise.
+
+    Records that occur in a kept row have positions from 0 on.
+    """
+
+    @property
+    def people(self) -> int:
+        """How many they are, those without any record included: a public number."""
+
+    def different_up_to(self, bound: int) -> int:
+        """How many different records people have, so many at most of each, all people together."""
+
+    def filter_totals(self) -> Iterator[Ids]:
+        """V of round 1 for every record that occurs, in blocks: the sum over holders of floor(G/sqrt(d)).
+
+        where:
+            d  is how many kept rows the holder has.
+        """
+
+    def list_totals(self, passing: Ids, emphasis: Ids) -> Ids:
+        """W of round 2 for the records at these positions, all of which pass: the sum over holders of floor(G c/|c|).
+
+        where:
+            c    is the record's emphasis, from 1 to 64,
+            |c|  is the root of the sum of squares over the holder's own records that pass.
+        """
+
+    def named(self, positions: Ids) -> Ids:
+        """The numbers of the records at these positions."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +122,35 @@ class Holdings:
         """Where each person's rows start, and last where all end: those of i are rows start[i] to start[i + 1] - 1."""
         return np.searchsorted(self.owner, np.arange(self.people + 1))
 
+    def different_up_to(self, bound: int) -> int:
+        """How many different records people have, so many at most of each, all people together."""
+        return int(np.minimum(self.different, bound).sum())
+
+    @cached_property
+    def _kept_rows(self) -> tuple[Ids, Ids, Ids]:
+        """Owner and position of every kept row, and the numbers of the records at the positions."""
+        occurring, row = np.unique(self.record[self.kept], return_inverse=True)
+        return self.owner[self.kept], row, occurring
+
+    def named(self, positions: Ids) -> Ids:
+        """The numbers of the records at these positions: those that occur, ascending."""
+        return self._kept_rows[2][positions]
+
+    def filter_totals(self) -> Iterator[Ids]:
+        """V of round 1 for every record that occurs, in one block."""
+        owner, row, occurring = self._kept_rows
+        different = np.bincount(owner, minlength=self.people)
+        yield added(row, filter_weights()[different[owner]], len(occurring))
+
+    def list_totals(self, passing: Ids, emphasis: Ids) -> Ids:
+        """W of round 2 for the records at these positions, all of which pass."""
+        owner, row, occurring = self._kept_rows
+        of_record = np.zeros(len(occurring), dtype=np.int64)
+        of_record[passing] = emphasis
+        weighty = of_record[row] > 0
+        weights = bounded(owner[weighty], of_record[row[weighty]], GRID, grow=True)
+        return added(row[weighty], weights, len(occurring))[passing]
+
     @property
     def different(self) -> Ids:
         """How many different records each person has."""
@@ -94,6 +161,17 @@ class Holdings:
         """How many occurrences each person has, of all their records."""
         added = np.concatenate([[0], np.cumsum(self.occurrences)])
         return np.diff(added[self.start])
+
+
+@lru_cache(maxsize=1)
+def filter_weights() -> Ids:
+    """floor(G/sqrt(d)) for d = 0, ..., 100; 0 for 0."""
+    return np.array([0] + [math.isqrt(GRID**2 // d) for d in range(1, MAX_DIFFERENT + 1)], dtype=np.int64)
+
+
+def added(row: Ids, weights: Ids, rows: int) -> Ids:
+    """The sum of the weights of every row: sums of doubles that are whole numbers, exact up to 2^53."""
+    return np.bincount(row, weights=weights, minlength=rows).astype(np.int64)
 
 
 def _require(name: str, value: object, fine: bool, legal: str, remedy: str) -> None:

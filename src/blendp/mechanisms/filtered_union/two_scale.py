@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from blendp.arrays import Ids
 from blendp.errors import ParameterError
 from blendp.mechanisms.filtered_union.bounded import bounded, root_up
-from blendp.mechanisms.filtered_union.holdings import Holdings
+from blendp.mechanisms.filtered_union.holdings import Holdings, added
 from blendp.mechanisms.rounded_gaussian import RoundedGaussian
 from blendp.randomness import Random
 
@@ -24,6 +24,15 @@ CLIP = SHARE_GRID // 2
 """C: the length in L2 to which a person's shares are cut for the first scale; the excess has the rest at most."""
 
 _DISPERSION_SHARE, _CLIPPED_SHARE, _EXCESS_SHARE = Fraction(2, 100), Fraction(69, 100), Fraction(29, 100)
+
+
+class ShareSums(NamedTuple):
+    """The exact sums behind :class:`CountsOfShares`, of the same names: never released."""
+
+    clipped: Ids
+    excess: Ids
+    cell_dispersion: int
+    query_dispersion: int
 
 
 class CountsOfShares(NamedTuple):
@@ -88,31 +97,45 @@ class TwoScaleCounts:
     def draw(
         self, holdings: Holdings, cell_of_row: Ids, query_of_cell: NDArray[np.int64], random: Random
     ) -> CountsOfShares:
-        """The noisy sums of the list's cells; the last cell, <*,*>, alone has the last query, and is left out.
+        """The noisy sums of the list's cells, from what people hold (:func:`share_sums`)."""
+        return self.noisy(share_sums(holdings, cell_of_row, query_of_cell), random)
 
-        ``cell_of_row`` is the cell of every row of the holdings.
-        """
-        cells = len(query_of_cell)
-        if cells < 1 or query_of_cell.min() < 0 or (query_of_cell[:-1] >= query_of_cell[-1]).any():
-            legal = "the query of each cell, from 0 on, with the last query for the last cell alone"
-            raise ParameterError("query_of_cell", query_of_cell.shape, legal, "Take it from the head list.")
-        if cell_of_row.shape != holdings.owner.shape or (
-            cell_of_row.size and not 0 <= int(cell_of_row.min()) <= int(cell_of_row.max()) < cells
-        ):
-            legal = f"one of {cells} cells for every row of the holdings"
-            raise ParameterError("cell_of_row", cell_of_row.shape, legal, "Take both from one head list.")
-        owner, cell, shares = _shares(holdings, cell_of_row, cells)
-        clipped = bounded(owner, shares, CLIP)
-        excess = bounded(owner, shares - clipped, SHARE_GRID - CLIP)
-        of_query, _, query_shares = _shares(holdings, query_of_cell[cell_of_row], int(query_of_cell[-1]) + 1)
-        dispersions = [_dispersion(owner, shares), _dispersion(of_query, query_shares)]
-        of_cells, of_queries = (np.array(dispersions) + self.dispersion_noise.draw(2, random)).tolist()
+    def noisy(self, sums: ShareSums, random: Random) -> CountsOfShares:
+        """Fresh noise on every sum."""
+        dispersions = np.array([sums.cell_dispersion, sums.query_dispersion])
+        of_cells, of_queries = (dispersions + self.dispersion_noise.draw(2, random)).tolist()
         return CountsOfShares(
-            _added(cell, clipped, cells - 1) + self.clipped_noise.draw(cells - 1, random),
-            _added(cell, excess, cells - 1) + self.excess_noise.draw(cells - 1, random),
+            sums.clipped + self.clipped_noise.draw(len(sums.clipped), random),
+            sums.excess + self.excess_noise.draw(len(sums.excess), random),
             of_cells,
             of_queries,
         )
+
+
+def share_sums(holdings: Holdings, cell_of_row: Ids, query_of_cell: NDArray[np.int64]) -> ShareSums:
+    """The sums of a list's cells; the last cell, <*,*>, alone has the last query, and is left out.
+
+    ``cell_of_row`` is the cell of every row of the holdings.
+    """
+    cells = len(query_of_cell)
+    if cells < 1 or query_of_cell.min() < 0 or (query_of_cell[:-1] >= query_of_cell[-1]).any():
+        legal = "the query of each cell, from 0 on, with the last query for the last cell alone"
+        raise ParameterError("query_of_cell", query_of_cell.shape, legal, "Take it from the head list.")
+    if cell_of_row.shape != holdings.owner.shape or (
+        cell_of_row.size and not 0 <= int(cell_of_row.min()) <= int(cell_of_row.max()) < cells
+    ):
+        legal = f"one of {cells} cells for every row of the holdings"
+        raise ParameterError("cell_of_row", cell_of_row.shape, legal, "Take both from one head list.")
+    owner, cell, shares = _shares(holdings, cell_of_row, cells)
+    clipped = bounded(owner, shares, CLIP)
+    excess = bounded(owner, shares - clipped, SHARE_GRID - CLIP)
+    of_query, _, query_shares = _shares(holdings, query_of_cell[cell_of_row], int(query_of_cell[-1]) + 1)
+    return ShareSums(
+        added(cell, clipped, cells - 1),
+        added(cell, excess, cells - 1),
+        _dispersion(owner, shares),
+        _dispersion(of_query, query_shares),
+    )
 
 
 def _shares(holdings: Holdings, cell_of_row: Ids, cells: int) -> tuple[Ids, Ids, Ids]:
@@ -129,8 +152,3 @@ def _dispersion(owner: Ids, shares: Ids) -> int:
     """The sum over people of the sum of their squared shares, 1 at most for each."""
     of_person = np.bincount(owner, weights=shares * shares).astype(np.int64) // SHARE_GRID
     return int(np.minimum(of_person, SHARE_GRID).sum())
-
-
-def _added(cell: Ids, shares: Ids, cells: int) -> Ids:
-    """The sum of the shares in every cell: sums of doubles that are whole numbers, exact up to 2^53."""
-    return np.bincount(cell, weights=shares, minlength=cells).astype(np.int64)
