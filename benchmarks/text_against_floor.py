@@ -43,7 +43,7 @@ sys.exit(bool(status))
 
 
 @dataclass(frozen=True)
-class Cost:
+class ProcessCost:
     """What one process took."""
 
     seconds: float
@@ -57,13 +57,13 @@ class TextRow:
 
     kind: str
     rows: int
-    floor: Cost
-    own: Cost
+    floor: ProcessCost
+    own: ProcessCost
     ratio: float
     processor_ratio: float
 
 
-def cost(command: Sequence[str]) -> Cost:
+def cost(command: Sequence[str]) -> ProcessCost:
     """What a process takes; it is started by a process that is small itself."""
     process = subprocess.run(
         [sys.executable, "-I", "-S", "-c", _WATCH, *command], capture_output=True, text=True, check=False
@@ -71,12 +71,12 @@ def cost(command: Sequence[str]) -> Cost:
     if process.returncode:
         raise RuntimeError(f"{' '.join(command)[:100]} failed: {process.stderr[-500:]}")
     seconds, processor_seconds, kilobytes = map(float, process.stdout.split())
-    return Cost(seconds, processor_seconds, kilobytes / 1000)
+    return ProcessCost(seconds, processor_seconds, kilobytes / 1000)
 
 
-def typical(costs: Sequence[Cost]) -> Cost:
+def typical(costs: Sequence[ProcessCost]) -> ProcessCost:
     """Medians of times, the peak of memory."""
-    return Cost(
+    return ProcessCost(
         median(one.seconds for one in costs),
         median(one.processor_seconds for one in costs),
         max(one.megabytes for one in costs),
