@@ -104,10 +104,17 @@ class RowIntake:
         progress: Callable[[int], None] | None,
         instead: Callable[[], StagedLog],
         witness: Witness,
+        rows_of_chosen: str,
     ) -> StagedLog:
-        """The log of the rows of an SQL query, and of those that come in once the witness has seen all."""
+        """The log of the rows of an SQL query, and of those that come in once the witness has seen all.
+
+        The database does not know how many rows there are, and would keep them where it should keep those who are
+        looked for: joins are done as they are written, the smaller side second.
+        """
+        self.connection.execute("SET disabled_optimizers = 'join_order,build_side_probe_side'")
+        more = f" UNION ALL SELECT {_COLUMNS} FROM {STAGED}"
         return StagedLog(
-            f"{rows} UNION ALL SELECT {_COLUMNS} FROM {STAGED}",
+            rows + more,
             self._row_rule,
             where,
             max_broken,
@@ -118,6 +125,7 @@ class RowIntake:
             progress=progress,
             instead=instead,
             witness=witness,
+            rows_of_chosen=rows_of_chosen + more,
         )
 
     @property

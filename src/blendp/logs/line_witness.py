@@ -116,8 +116,9 @@ class LineWitness:
         self._thread = Thread(target=self._look, daemon=True)
 
     def start(self) -> None:
-        """Begin to look."""
-        self._thread.start()
+        """Begin to look, unless that was done."""
+        if self._thread.ident is None:
+            self._thread.start()
 
     def stop(self) -> None:
         """Look no further, if that is still going on."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
+from blendp.engines.second_look import CHOSEN
 from blendp.engines.staged import StagedLog
 from blendp.logs.columns import Columns, positions, same_levels
 from blendp.logs.delimited import header_of
@@ -49,12 +50,15 @@ class TextScan:
         opt_in = "opt_in" in self.files[0].position_of
         intake = RowIntake(normalise, opt_in=opt_in, memory_limit=memory_limit)
         intake.levels = self.levels
-        rows = " UNION ALL ".join(self._rows(list(files)) for _, files in groupby(self.files, _layout))
+        alike = [list(files) for _, files in groupby(self.files, _layout)]
+        rows, rows_of_chosen = (
+            " UNION ALL ".join(self._rows(files, people) for files in alike) for people in (None, CHOSEN)
+        )
         witness = LineWitness(self.files, self.dialect, intake)
-        return intake.scanned(rows, max_broken, where, progress, instead, witness)
+        return intake.scanned(rows, max_broken, where, progress, instead, witness, rows_of_chosen)
 
-    def _rows(self, files: Sequence[TextFile]) -> str:
-        """SQL for the rows of files of one layout."""
+    def _rows(self, files: Sequence[TextFile], people: str | None) -> str:
+        """SQL for the rows of files of one layout, of these people if some are named."""
         header_line, compression, width, _ = _layout(files[0])
         paths = ", ".join(literal(str(file.path)) for file in files)
         lines = f"""
@@ -63,7 +67,7 @@ class TextScan:
                 auto_detect = false, strict_mode = false, ignore_errors = true, compression = '{compression}',
                 hive_partitioning = false)
         """
-        return rows_of_lines(lines, self.dialect, width, files[0].position_of)
+        return rows_of_lines(lines, self.dialect, width, files[0].position_of, people)
 
 
 def scan_delimited(paths: Sequence[Path], dialect: TextDialect, columns: Columns) -> TextScan | None:
