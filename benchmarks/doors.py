@@ -65,8 +65,8 @@ def doors(folder: Path) -> list[Door]:
         name = line.partition(" {")[0].partition(" --")[0]
         named.append(Door(f"blendp {name} ...", ["-c", MAIN, *line.format(folder=folder).split()], {}))
     for name, typed in TYPED.items():
-        words = {"COMP_WORDS": f"blendp {typed}", "COMP_CWORD": str(len(typed.split()))}
-        named.append(Door(name, ["-c", MAIN], {"_BLENDP_COMPLETE": "complete_bash", **words}))
+        line_typed = {"COMP_WORDS": f"blendp {typed}", "COMP_CWORD": str(len(typed.split()))}
+        named.append(Door(name, ["-c", MAIN], {"_BLENDP_COMPLETE": "complete_bash", **line_typed}))
     return named + [Door(name, arguments, {}) for name, arguments in IMPORTS.items()]
 
 

@@ -20,7 +20,7 @@ def main() -> None:
         return
     sys.meta_path.insert(0, PandasHidden())
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
+        if isinstance(stream, TextIOWrapper) and stream.encoding.lower() != "utf-8":
             stream.reconfigure(errors="backslashreplace")  # for terminals that do not know a letter
     heed()
     try:

@@ -247,7 +247,7 @@ def test_an_interrupt_that_the_database_sees_first_is_an_interrupt(monkeypatch: 
     def interrupted(*_: object, **__: object) -> None:
         raise RuntimeError("Query interrupted")
 
-    monkeypatch.setattr("blendp.cli.options.read_log", interrupted)
+    monkeypatch.setattr("blendp.logs.read_log", interrupted)
     done = CliRunner().invoke(app, ["evaluate", "log.csv"])
     assert done.exit_code == 130
     assert "Interrupted" in done.stderr
