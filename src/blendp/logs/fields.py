@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from blendp.arrays import Bools
 from blendp.errors import LogError
+from blendp.logs.encodings import UTF_8, transcoded
 from blendp.logs.sources import unreadable
 
 BLOCK = 1 << 24
@@ -90,17 +91,27 @@ class Cut:
         return len(self.first) + sum(len(lines) for lines in self.flawed.values())
 
 
-def cut_file(path: Path, delimiter: str | None, *, quotes: bool = False, header: bool = True) -> Iterator[Cut]:
+def cut_file(
+    path: Path,
+    delimiter: str | None,
+    *,
+    quotes: bool = False,
+    header: bool = True,
+    encoding: str = UTF_8,
+    preamble: bool = False,
+) -> Iterator[Cut]:
     """The rows of a text file, gzip if its name says so, block by block.
 
-    With ``delimiter`` None every line is one field. A byte order mark is skipped. With ``header`` the first row, which
-    names the columns and is nobody's, also tells whether the file is UTF-16 text. Raises :class:`LogError` for a file
-    that is empty, unreadable or UTF-16.
+    With ``delimiter`` None every line is one field. A byte order mark is skipped, and with ``preamble`` the first line.
+    With ``header`` the first row, which names the columns and is nobody's, also tells whether a file is UTF-16 text
+    that is read as UTF-8. Raises :class:`LogError` for a file that is empty, unreadable or such UTF-16.
     """
     before, empty = 0, True
-    for data in _whole_lines(path):
+    for data in _whole_lines(path, encoding):
         if not before:
             data = _without_mark(data, path, header)  # noqa: PLW2901
+            if preamble:
+                data = b"\n" + data.partition(b"\n")[2]  # noqa: PLW2901
         cut = _cut(data, before, delimiter, quotes)
         before += data.count(b"\n")
         if len(cut):
@@ -112,10 +123,16 @@ def cut_file(path: Path, delimiter: str | None, *, quotes: bool = False, header:
         raise LogError(f"{path} is empty: give a file with rows.")
 
 
-def _whole_lines(path: Path) -> Iterator[bytes]:
+def first_bytes(path: Path, number: int) -> bytes:
+    """The first bytes of a file, so many if there are."""
+    return next(_blocks(path, number), b"")
+
+
+def _whole_lines(path: Path, encoding: str) -> Iterator[bytes]:
     """The file in pieces of whole lines, each ended by a line feed alone; of a line too long only the start is kept."""
     rest = b""
-    for block in _blocks(path):
+    blocks = _blocks(path, BLOCK)
+    for block in blocks if encoding == UTF_8 else transcoded(blocks, encoding):
         if len(rest) > MAX_LINE + _BESIDE:
             end = block.find(b"\n")
             block = block[end:] if end >= 0 else b""  # noqa: PLW2901
@@ -128,11 +145,11 @@ def _whole_lines(path: Path) -> Iterator[bytes]:
         yield rest.removesuffix(b"\r") + b"\n"
 
 
-def _blocks(path: Path) -> Iterator[bytes]:
+def _blocks(path: Path, size: int) -> Iterator[bytes]:
     compressed = path.name.lower().endswith(".gz")
     try:
         with pa.input_stream(str(path), compression="gzip" if compressed else None) as stream:
-            while block := stream.read(BLOCK):
+            while block := stream.read(size):
                 yield block
     except OSError as error:
         if error.errno or not compressed:
@@ -147,6 +164,11 @@ def _without_mark(data: bytes, path: Path, header: bool) -> bytes:
     if header and (data.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0\0" in (data[0:4:2], data[1:4:2])):
         raise LogError(f"{path} is UTF-16 text: save it as UTF-8.")
     return data.removeprefix(b"\xef\xbb\xbf")
+
+
+def cut_lines(data: bytes, delimiter: str, *, quotes: bool) -> Cut:
+    """The rows of a text in memory, whole lines of UTF-8."""
+    return _cut(data, 0, delimiter, quotes)
 
 
 def _cut(data: bytes, before: int, delimiter: str | None, quotes: bool) -> Cut:
