@@ -133,5 +133,8 @@ def _how(format: str, paths: Sequence[Path], reading: Reading) -> HowRead:
         how = replace(how, dialect=dialect)
     else:
         return how
-    position_of = positions(names, reading.columns, str(paths[0]))
-    return replace(how, columns={role: names[position] for role, position in position_of.items()})
+    where = str(paths[0])
+    columns = {role: names[position] for role, position in positions(names, reading.columns, where).items()}
+    if reading.filter.bounds:
+        columns["time"] = reading.filter.time_name(names, where)
+    return replace(how, columns=columns)

@@ -124,4 +124,5 @@ class HowRead:
             "header": self.dialect.header,
         }
         rows = {name: getattr(self.filter, name) for name in ("where", "since", "until", "time_column")}
-        return {"format": self.format, "columns": dict(self.columns), "text": written, "rows": rows}
+        parts = {"columns": dict(self.columns), "text": written, "rows": rows if self.filter else None}
+        return {"format": self.format, **{name: value for name, value in parts.items() if value}}

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
-from typer import Argument, Option
+from typer import Argument
 
 from blendp.answers import Answers, Questionnaire
 from blendp.cli.options import OPT_IN_SHARE, method, privacy
+from blendp.cli.reading import TextFile, reading, tell_how
 from blendp.errors import LogError, ParameterError, require_count, require_number
 from blendp.logs import read_answers
+from blendp.logs.answers import AnswersFile
 from blendp.randomness import Random
 from blendp.survey import METHODS, Model, SurveyParameters
 from blendp.survey.models.files import model_from_bytes
-
-reading = partial(Option, rich_help_panel="Reading the answers")
 
 ALL = "all"
 AUTO = "auto"
@@ -28,13 +29,14 @@ _MAX_FILE_BYTES = 1 << 28
 _IN_PYTHON = {
     "(columns=...)": "(--columns)",
     "(opt_in_column=...)": "(--opt-in-column)",
+    "(encoding=...)": "(--encoding)",
     'missing="drop"': "--missing drop",
     'missing="value"': "--missing value",
 }
 
 
 @dataclass(frozen=True, kw_only=True)
-class SurveyOptions:
+class SurveyOptions(TextFile):
     """How to treat answers, as given on the command line."""
 
     epsilon: Annotated[
@@ -89,6 +91,9 @@ class SurveyOptions:
         ),
     ] = "refuse"
     format: Annotated[str, reading(help="auto (by file name), csv, tsv, parquet.")] = "auto"
+    no_header: Annotated[
+        bool, reading("--no-header", help="The first line is a row: --columns names all columns in their order.")
+    ] = False
 
     def parameters(self) -> tuple[SurveyParameters, ...]:
         """Those of the method, or of every method."""
@@ -143,24 +148,30 @@ class SurveyOptions:
         """The table of answers."""
         if self.people is not None:
             require_count("people", self.people, min_value=2, remedy="Ask more people.")
-        asked = None if self.columns is None else [name.strip() for name in self.columns.split(",")]
-        if asked is not None and "" in asked:
-            raise ParameterError("columns", self.columns, "names with commas between them", "One of them is empty.")
-        listed = None if self.questionnaire is None else Questionnaire.from_bytes(_bytes(self.questionnaire))
-        try:
-            return read_answers(
-                data,
-                columns=asked,
-                questionnaire=listed,
-                opt_in_column=self.opt_in_column,
-                missing=self.missing,
-                format=self.format,
-            )
-        except LogError as error:
-            sentence = str(error)
-            for python, option in _IN_PYTHON.items():
-                sentence = sentence.replace(python, option)
-            raise LogError(sentence) from error
+        with _in_options():
+            tell_how(self._file(data).how)
+            return read_answers(data, missing=self.missing, **self._reading())
+
+    def source(self, data: Path) -> dict[str, Any]:
+        """How the answers are read and who opts in, for the release's card."""
+        own = {"opt_in": self.who_opts_in(), "opt_in_column": self.opt_in_column}
+        return {**own, "reading": self._file(data).how.to_dict()}
+
+    def _file(self, data: Path) -> AnswersFile:
+        given = self._reading()
+        return AnswersFile.of(data, opt_in=given.pop("opt_in_column"), **given)
+
+    def _reading(self) -> dict[str, Any]:
+        text = self.text_options()
+        columns = text.pop("names")
+        questions = None if self.questionnaire is None else Questionnaire.from_bytes(_bytes(self.questionnaire))
+        return {
+            "columns": columns,
+            "questionnaire": questions,
+            "opt_in_column": self.opt_in_column,
+            "format": self.format,
+            **text,
+        }
 
     def drawn(self, answers: Answers, random: Random) -> Answers:
         """So many of the people as were asked for."""
@@ -194,6 +205,21 @@ class SurveyJobs(SurveyJob):
     """The same with several methods to compare."""
 
     method: Annotated[str, method(help=f"How clients report: {ALL}, {', '.join(METHODS)}.")] = ALL
+
+
+@contextmanager
+def _in_options() -> Iterator[None]:
+    """Let errors speak of options where they speak of Python's parameters."""
+    try:
+        yield
+    except LogError as error:
+        sentence = str(error)
+        for python, option in _IN_PYTHON.items():
+            sentence = sentence.replace(python, option)
+        mended = LogError(sentence)
+        for line in getattr(error, "__notes__", ()):
+            mended.add_note(line)
+        raise mended from error
 
 
 def _bytes(path: Path) -> bytes:

@@ -7,7 +7,8 @@ from typing import Annotated
 
 from blendp.cli.console import errors, print_json, results, steps
 from blendp.cli.options import output, takes_job
-from blendp.cli.survey.options import SurveyJob, reading
+from blendp.cli.reading import reading
+from blendp.cli.survey.options import SurveyJob
 from blendp.errors import ParameterError, require_choice
 from blendp.outputs import refuse_existing
 from blendp.randomness import ReleaseRandom
@@ -64,7 +65,7 @@ def run(
             answers, parameters, opt_in=opt_in, model=model, progress=bar.start, answers_from_data=answers_from_data
         )
         bar.start("writing the results")
-        source = {"opt_in": opt_in, "opt_in_column": job.opt_in_column}
+        source = job.source(job.data)
         write_survey(release, out, source=source, overwrite=overwrite)
     if as_json:
         for caution in release.cautions:
