@@ -23,7 +23,7 @@ from blendp.logs.fields import Cut, cut_file
 from blendp.logs.intake import RowIntake
 
 AOL_HEADER = ("AnonID", "Query", "QueryTime", "ItemRank", "ClickURL")
-_AOL_FIELDS = {"user": 0, "query": 1, "url": 4}
+AOL_FIELDS = {"user": 0, "query": 1, "url": 4}
 
 
 def read_delimited(
@@ -107,7 +107,7 @@ def read_aol(paths: Iterable[Path], intake: RowIntake, encoding: str = UTF_8) ->
     """Take in files of the AOL collection; a search with neither rank nor URL had no click, and is ignored."""
     intake.levels = 2
     for path in paths:
-        position_of = _AOL_FIELDS | intake.filter_by(AOL_HEADER, str(path)).over(AOL_HEADER, str(path))
+        position_of = AOL_FIELDS | intake.filter_by(AOL_HEADER, str(path)).over(AOL_HEADER, str(path))
         for cut in _aol_rows(path, encoding):
             intake.count_flawed(cut)
             rank, url = cut.filled(3), cut.filled(4)

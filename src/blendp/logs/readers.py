@@ -14,7 +14,7 @@ from blendp.engines.database import failed
 from blendp.engines.embedded import EmbeddedLog
 from blendp.engines.staged import StagedLog
 from blendp.logs.columns import positions
-from blendp.logs.delimited import AOL_HEADER, read_aol, read_delimited
+from blendp.logs.delimited import AOL_FIELDS, AOL_HEADER, read_aol, read_delimited
 from blendp.logs.encodings import UTF_8
 from blendp.logs.intake import RowIntake
 from blendp.logs.ndjson import read_ndjson
@@ -129,8 +129,10 @@ def _how(format: str, paths: Sequence[Path], reading: Reading) -> HowRead:
     elif format in ("csv", "tsv"):
         dialect, names = recognise(paths, format, reading, LogHeader(reading.columns))
         if reading.format == "auto" and tuple(names) == AOL_HEADER and dialect.delimiter == "\t":
-            return replace(how, format="aol")
+            return _how("aol", paths, reading)
         how = replace(how, dialect=dialect)
+    elif format == "aol":
+        return replace(how, columns={role: AOL_HEADER[position] for role, position in AOL_FIELDS.items()})
     else:
         return how
     where = str(paths[0])

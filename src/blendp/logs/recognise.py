@@ -80,6 +80,7 @@ def recognise(
     dialects: dict[TextDialect, Path] = {}
     encodings: dict[str, Path] = {}
     first_names: Sequence[str] = ()
+    ascii_path: Path | None = None
     for path in paths:
         start = _Start(path, first_bytes(path, LOOKED_AT), format, options, header)
         dialect, encoding, names = start.recognised()
@@ -87,6 +88,10 @@ def recognise(
         dialects.setdefault(dialect, path)
         if encoding is not None:
             encodings.setdefault(encoding, path)
+        else:
+            ascii_path = path
+    if ascii_path is not None and any(encoding.startswith("utf-16") for encoding in encodings):
+        encodings.setdefault(UTF_8, ascii_path)
     ways = [(str(dialect), path) for dialect, path in dialects.items()]
     if len(ways) == 1:
         ways = [(ENCODINGS[encoding], path) for encoding, path in encodings.items()]
