@@ -232,9 +232,16 @@ class _Column:
 
     @classmethod
     def of_bytes(
-        cls, name: str, where: str, column: pa.DictionaryArray, row_name: Callable[[int], str], *, quotes: bool
+        cls,
+        name: str,
+        where: str,
+        column: pa.DictionaryArray,
+        row_name: Callable[[int], str],
+        *,
+        quotes: bool,
+        remedy: str = "save the file as UTF-8",
     ) -> _Column:
-        """The column of what the file holds, its distinct values as bytes."""
+        """The column of what the file holds, its distinct values as bytes; what to do if they are not UTF-8."""
         codes = column.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
         raw = cls(name, where, column.dictionary, codes, row_name)
         texts = raw.texts
@@ -245,7 +252,7 @@ class _Column:
             texts = texts.cast(pa.string())
         except pa.ArrowInvalid:
             unread = np.array([not _is_utf8(text) for text in texts.to_pylist()])
-            raw.refuse(unread, "text that is not UTF-8", "save the file as UTF-8, or say its encoding (encoding=...)")
+            raw.refuse(unread, "text that is not UTF-8", remedy)
             raise
         texts = pc.utf8_trim(texts, characters=_WHITE)
         texts = pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts).dictionary_encode()
@@ -485,9 +492,15 @@ def _read_delimited(table_of: AnswersFile, dialect: TextDialect) -> _Table:
     line = np.concatenate(lines)
     if not len(line):
         raise LogError(f"{where} has no rows: give a file with answers.")
+    remedy = "save the file as UTF-8, or say its encoding (encoding=...)"
     columns = {
         name: _Column.of_bytes(
-            name, where, pa.chunked_array(parts).combine_chunks(), lambda row: f"line {line[row]}", quotes=quotes
+            name,
+            where,
+            pa.chunked_array(parts).combine_chunks(),
+            lambda row: f"line {line[row]}",
+            quotes=quotes,
+            remedy=remedy,
         )
         for name, parts in pieces.items()
     }

@@ -16,10 +16,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
+import pyarrow as pa
+
 from blendp.errors import LogError
 from blendp.logs.column_names import candidates
 from blendp.logs.columns import Columns, positions
-from blendp.logs.delimited import header_of
+from blendp.logs.delimited import header_of, unquoted
 from blendp.logs.dialect import DELIMITERS, TextDialect, TextOptions
 from blendp.logs.encodings import ENCODINGS, UTF_8, canonical, decoded, decodes, marked
 from blendp.logs.fields import MAX_LINE, cut_lines, first_bytes
@@ -63,7 +65,7 @@ class LogHeader:
             if any(candidates(names, role, name) for role, name in self.columns.named.items()):
                 raise
             other = "or say --no-header and name all (--columns user,query,url) if the first line names none"
-            raise LogError(f"{str(error).removesuffix('.')}, {other}.") from None
+            raise UndecidedError(f"{str(error).removesuffix('.')}, {other}.") from None
 
     def owner(self, names: Sequence[str]) -> int | None:
         """Where the user stands."""
@@ -143,12 +145,15 @@ class _Start:
         if self.options.encoding is None:
             return mark if self.options.header else None
         given = canonical(self.options.encoding)
-        either = mark is not None and given.startswith("utf-16") and mark.startswith("utf-16")
-        return mark if either else given
+        if mark is None or not mark.startswith("utf-16") or not self.options.header:
+            return given
+        if not given.startswith("utf-16"):
+            raise LogError(f"{self.path} is UTF-16 text: say so (--encoding utf-16), or say no encoding.")
+        return mark
 
     def _encoding_of_header(self, line: bytes, options: TextOptions) -> str:
         """The one encoding in which a header that is not ASCII names columns that are known."""
-        if decodes(line, UTF_8):
+        if decodes(line, UTF_8) or b"\0" in line:
             return UTF_8
         possible = [encoding for encoding in CANDIDATES if decodes(line, encoding)]
         fitting = [encoding for encoding in possible if self._fitting(decoded(line, encoding), options)]
@@ -165,22 +170,27 @@ class _Start:
             return TextDialect(delimiter, quotes, header=False), options.names or ()
         fitting = self._fitting(line, options)
         if len(fitting) > 1:
-            ways = " or ".join(str(DELIMITERS[way.delimiter]) for way in fitting)
-            sentence = f"The first line of {self.path} may be cut at {ways}: say which (--delimiter)."
+            marks = " or ".join(DELIMITERS[way.delimiter] for way in fitting)
+            sentence = f"The first line of {self.path} may be cut at {marks}: say which (--delimiter)."
             raise with_rows(LogError(sentence), text)
-        dialect = next(iter(fitting), None) or max(self._ways(line, options), key=lambda way: len(_names(line, way)))
-        cut_lines(line, dialect.delimiter, quotes=dialect.quotes).require_header(self.path)
+        ways = self._ways(line, options)
+        if not fitting:
+            cut_lines(line, ways[0].delimiter, quotes=ways[0].quotes).require_header(self.path)
+        dialect = next(iter(fitting), None) or max(ways, key=lambda way: len(_names(line, way)))
         names = _names(line, dialect)
         try:
             self._require(names)
-        except LogError as error:
+        except UndecidedError as error:
             raise with_rows(error, text) from None
         return dialect, options.names or names
 
     def _fitting(self, line: bytes, options: TextOptions) -> list[TextDialect]:
-        """The ways to cut the first line into names as they should be; one with each delimiter."""
-        fitting = {way.delimiter: way for way in reversed(self._ways(line, options)) if self._fits(_names(line, way))}
-        return list(reversed(fitting.values()))
+        """The ways to cut the first line into names as they should be; names hold no tab, so tabs alone if they do."""
+        fitting: dict[tuple[str, ...], TextDialect] = {}
+        for way in self._ways(line, options):
+            if self._fits(names := _names(line, way)) and not _is_stray(line, way):
+                fitting.setdefault(tuple(names), way)
+        return [way for way in fitting.values() if way.delimiter == "\t"][:1] or list(fitting.values())
 
     def _ways(self, line: bytes, options: TextOptions) -> list[TextDialect]:
         """The ways to cut a line, the format's own first. Quotes around tabs count if the header has them."""
@@ -222,7 +232,9 @@ class _Start:
 
 
 def with_rows(error: LogError, text: bytes, encodings: Sequence[str] = (UTF_8,)) -> LogError:
-    """The error with the first rows of a text, as each encoding has them, cut to a line's width."""
+    """The error with the first rows of a text, as each encoding has them, cut to a line's width; of bytes none."""
+    if b"\0" in text[:MAX_LINE]:
+        return error
     lines = [line for line in text[:MAX_LINE].split(b"\n", _SHOWN_ROWS)[:_SHOWN_ROWS] if line]
     for encoding in encodings:
         for line in lines:
@@ -238,6 +250,12 @@ def _escaped(sign: str) -> str:
 
 def _names(line: bytes, dialect: TextDialect) -> list[str]:
     return header_of(cut_lines(line, dialect.delimiter, quotes=dialect.quotes), dialect.quotes)
+
+
+def _is_stray(line: bytes, dialect: TextDialect) -> bool:
+    """Whether text follows a closing quote, as when a line is cut within one."""
+    fields = pa.array(cut_lines(line, dialect.delimiter, quotes=dialect.quotes).row(0), pa.binary())
+    return dialect.quotes and bool(unquoted(fields)[1].any())
 
 
 def _field(line: bytes, delimiter: bytes, column: int) -> bytes:
