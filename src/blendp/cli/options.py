@@ -10,7 +10,7 @@ from typing import Annotated, Any, get_type_hints
 
 from typer import Argument, Option
 
-from blendp.cli.reading import LogFile, tell_how
+from blendp.cli.reading import LogOptions, tell_how
 from blendp.engines import EmbeddedLog, StagedLog
 from blendp.engines.database import bytes_of
 from blendp.engines.spark import SparkLog, SparkSettings
@@ -29,7 +29,7 @@ ENGINES = ("embedded", "spark")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Job(LogFile):
+class Job(LogOptions):
     """A log and how to treat it, as given on the command line."""
 
     logs: Annotated[list[str], Argument(help="A file, several files, a quoted pattern, or a directory.", metavar="LOG")]
@@ -183,7 +183,7 @@ def takes_job(command: Callable[..., None]) -> Callable[..., None]:
     """
     own = inspect.signature(command, eval_str=True).parameters
     jobs: dict[str, Any] = {name: p.annotation for name, p in own.items() if is_dataclass(p.annotation)}
-    last = {field.name for field in fields(LogFile)}
+    last = {field.name for field in fields(LogOptions)}
     spread = []
     for name, parameter in own.items():
         if name not in jobs:

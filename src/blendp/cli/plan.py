@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from blendp.cli.console import print_json, results, steps, tell_quality
 from blendp.cli.options import OPT_IN_SHARE, output, privacy, takes_job
 from blendp.cli.options import method as how
-from blendp.cli.reading import LogFile
+from blendp.cli.reading import LogOptions
 from blendp.errors import ParameterError, require_choice
 from blendp.evaluation.planner import HeadLaw, Target, overview
 from blendp.logs.synthetic import NAMES, USERS
@@ -34,7 +34,7 @@ PAGE = "plan.html"
 
 @takes_job
 def plan(
-    file: LogFile,
+    file: LogOptions,
     users: Annotated[
         int | None, how(help="How many people (as many as the population or log has, if none is said).")
     ] = None,

@@ -21,7 +21,7 @@ reading = partial(Option, rich_help_panel="Reading")
 
 
 @dataclass(frozen=True, kw_only=True)
-class TextFile:
+class FileOptions:
     """How a text file is written, where that is not to be recognised."""
 
     format: Annotated[str, reading(help="auto (by file name), csv, tsv, parquet, ndjson, aol, yandex.")] = "auto"
@@ -59,7 +59,7 @@ class TextFile:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LogFile(TextFile):
+class LogOptions(FileOptions):
     """How a log is read."""
 
     user_column: Annotated[str, reading(help="Column of user ids.")] = Columns.user
@@ -83,7 +83,7 @@ class LogFile(TextFile):
     max_broken: Annotated[float, reading(help="Share of broken rows beyond which to stop.")] = 0.01
 
     def reading_options(self, opt_in_column: str | None = None) -> ReadingOptions:
-        """In the words of :class:`~blendp.logs.reading.Reading`."""
+        """In the words of :class:`~blendp.logs.reading.LogReading`."""
         columns = Columns(self.user_column, self.query_column, self.url_column, opt_in_column, self.levels)
         return {
             "format": self.format,

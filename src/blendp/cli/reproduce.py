@@ -10,7 +10,7 @@ from typer import Argument, Option
 
 from blendp.cli.console import Steps, results, steps, tell_quality
 from blendp.cli.options import takes_job
-from blendp.cli.reading import LogFile
+from blendp.cli.reading import LogOptions
 from blendp.errors import ParameterError, require_count
 from blendp.evaluation.figures import (
     AOL,
@@ -41,7 +41,7 @@ RUNS, QUICK_RUNS = 20, 6
 
 @takes_job
 def reproduce(
-    file: LogFile,
+    file: LogOptions,
     figures: Annotated[
         list[str] | None, Argument(help=f"Figures of the paper: {', '.join(RECIPES)}; all if none is named.")
     ] = None,
@@ -98,7 +98,7 @@ def _synthetic(settings: Sequence[Setting], users: int | None, seed: int, bar: S
     return people
 
 
-def _of_log(logs: Sequence[Path], file: LogFile, bar: Steps) -> list[FigurePopulation]:
+def _of_log(logs: Sequence[Path], file: LogOptions, bar: Steps) -> list[FigurePopulation]:
     bar.start("reading the log")
     log = file.read_log(logs, bar.rows_read)
     tell_quality(log, file.levels)

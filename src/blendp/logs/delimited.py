@@ -43,10 +43,10 @@ def read_delimited(
                 intake.levels = same_levels(position_of, intake.levels, str(path))
                 position_of |= intake.filter_by(header, str(path)).over(header, str(path))
                 cut = cut.after_first_row() if dialect.header else cut  # noqa: PLW2901
-            _take_in(cut, len(header), position_of, quotes, intake)
+            take_in(cut, len(header), position_of, quotes, intake)
 
 
-def cut_dialect(path: Path, dialect: TextDialect) -> Iterator[Cut]:
+def cut_dialect(path: Path, dialect: TextDialect, block: int | None = None) -> Iterator[Cut]:
     """The rows of a file that is written like this."""
     return cut_file(
         path,
@@ -55,6 +55,7 @@ def cut_dialect(path: Path, dialect: TextDialect) -> Iterator[Cut]:
         header=dialect.header,
         encoding=dialect.encoding,
         preamble=dialect.preamble,
+        block=block,
     )
 
 
@@ -68,7 +69,8 @@ def header_of(cut: Cut, quotes: bool) -> list[str]:
     return [name.decode("utf-8", "replace").strip() for name in names.to_pylist()]
 
 
-def _take_in(cut: Cut, width: int, position_of: dict[str, int], quotes: bool, intake: RowIntake) -> None:
+def take_in(cut: Cut, width: int, position_of: dict[str, int], quotes: bool, intake: RowIntake) -> None:
+    """Take in rows that should have so many fields, the wanted ones at these positions."""
     whole = cut.fields == width
     intake.count_flawed(cut)
     intake.count_broken("wrong number of fields", int((~whole).sum()))

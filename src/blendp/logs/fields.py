@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from blendp.arrays import Bools
 from blendp.errors import LogError
 from blendp.logs.encodings import UTF_8, transcoded
-from blendp.logs.sources import unreadable
+from blendp.logs.sources import compression_of, unreadable
 
 BLOCK = 1 << 24
 """How many bytes are read at a time."""
@@ -99,20 +99,21 @@ def cut_file(
     header: bool = True,
     encoding: str = UTF_8,
     preamble: bool = False,
+    block: int | None = None,
 ) -> Iterator[Cut]:
-    """The rows of a text file, gzip if its name says so, block by block.
+    """The rows of a text file, gzip or zstd if its name says so, block by block.
 
     With ``delimiter`` None every line is one field. A byte order mark is skipped, and with ``preamble`` the first line.
     With ``header`` the first row, which names the columns and is nobody's, also tells whether a file is UTF-16 text
     that is read as UTF-8. Raises :class:`LogError` for a file that is empty, unreadable or such UTF-16.
     """
     before, empty = 0, True
-    for data in _whole_lines(path, encoding):
+    for data in whole_lines(path, block or BLOCK, encoding):
         if not before:
             data = _without_mark(data, path, header)  # noqa: PLW2901
             if preamble:
                 data = b"\n" + data.partition(b"\n")[2]  # noqa: PLW2901
-        cut = _cut(data, before, delimiter, quotes)
+        cut = cut_lines(data, before, delimiter, quotes)
         before += data.count(b"\n")
         if len(cut):
             if empty and header:
@@ -128,10 +129,10 @@ def first_bytes(path: Path, number: int) -> bytes:
     return next(_blocks(path, number), b"")
 
 
-def _whole_lines(path: Path, encoding: str) -> Iterator[bytes]:
+def whole_lines(path: Path, size: int, encoding: str = UTF_8) -> Iterator[bytes]:
     """The file in pieces of whole lines, each ended by a line feed alone; of a line too long only the start is kept."""
     rest = b""
-    blocks = _blocks(path, BLOCK)
+    blocks = _blocks(path, size)
     for block in blocks if encoding == UTF_8 else transcoded(blocks, encoding):
         if len(rest) > MAX_LINE + _BESIDE:
             end = block.find(b"\n")
@@ -140,23 +141,24 @@ def _whole_lines(path: Path, encoding: str) -> Iterator[bytes]:
         used = data.rfind(b"\n") + 1
         rest = data[used:][: MAX_LINE + _BESIDE + 1]
         if used:
-            yield data[:used].replace(b"\r\n", b"\n")
+            lines = data[:used]
+            yield lines.replace(b"\r\n", b"\n") if b"\r" in lines else lines
     if rest:
         yield rest.removesuffix(b"\r") + b"\n"
 
 
 def _blocks(path: Path, size: int) -> Iterator[bytes]:
-    compressed = path.name.lower().endswith(".gz")
+    compression = compression_of(path)
     try:
-        with pa.input_stream(str(path), compression="gzip" if compressed else None) as stream:
+        with pa.input_stream(str(path), compression=compression) as stream:
             while block := stream.read(size):
                 yield block
     except OSError as error:
-        if error.errno or not compressed:
+        if error.errno or compression is None:
             raise unreadable(path, error) from error
         reason = str(error).splitlines()[0].rstrip(".")
         raise LogError(
-            f"{path} cannot be read ({reason}): it may be cut short or no gzip file, so fetch it again."
+            f"{path} cannot be read ({reason}): it may be cut short or no {compression} file, so fetch it again."
         ) from error
 
 
@@ -166,12 +168,7 @@ def _without_mark(data: bytes, path: Path, header: bool) -> bytes:
     return data.removeprefix(b"\xef\xbb\xbf")
 
 
-def cut_lines(data: bytes, delimiter: str, *, quotes: bool) -> Cut:
-    """The rows of a text in memory, whole lines of UTF-8."""
-    return _cut(data, 0, delimiter, quotes)
-
-
-def _cut(data: bytes, before: int, delimiter: str | None, quotes: bool) -> Cut:
+def cut_lines(data: bytes, before: int, delimiter: str | None, quotes: bool) -> Cut:
     """The rows of whole lines, of which so many came ``before``."""
     text = np.frombuffer(data, dtype=np.uint8)
     newline = text == _NEWLINE

@@ -11,14 +11,14 @@ import pyarrow as pa
 
 from blendp.engines.database import connect
 from blendp.engines.quality import Described
-from blendp.engines.staged import StagedLog
+from blendp.engines.staged import STAGED, StagedLog, Witness
 from blendp.engines.usable import RowRule
 from blendp.logs.fields import Cut
 from blendp.logs.filters import ALIAS, CompiledFilter, RowFilter, compiled, require_truth
 
 _ROLES = ("user", "query", "url", "opt_in")
 _CHUNK = 1 << 16
-_STAGED = "SELECT place, person, query, url, opt_in, reason, kept FROM staged"
+_COLUMNS = "person, query, url, opt_in, reason, kept"
 
 
 class RowIntake:
@@ -53,8 +53,8 @@ class RowIntake:
         self._ignored: Counter[str] = Counter()
         self._rows = rows or RowFilter()
         self._filter: CompiledFilter | None = None
-        self.connection.execute("""
-            CREATE TABLE staged (
+        self.connection.execute(f"""
+            CREATE TABLE {STAGED} (
                 place UBIGINT, person VARCHAR, query VARCHAR, url VARCHAR, opt_in VARCHAR, reason VARCHAR, kept BOOLEAN)
         """)
 
@@ -118,15 +118,62 @@ class RowIntake:
 
         The columns that the filter looks at come with them.
         """
-        kept = self._filter.sql if self._filter else "true"
         self.connection.execute(
-            f'INSERT INTO staged SELECT row, "user", query, url, opt_in, reason, {kept} FROM ({rows})'
+            f'INSERT INTO {STAGED} SELECT row, "user", query, url, opt_in, reason, {self._kept} FROM ({rows})'
         )
 
     def finish(self, max_broken: float, where: str, how: Described | None = None) -> StagedLog:
         """The log, ready to be drawn from."""
-        rule = RowRule(self.levels or 1, self._opt_in, self._rule, bool(self._filter))
-        return StagedLog(_STAGED, rule, where, max_broken, self.connection, True, self._broken, self._ignored, how=how)
+        rows = f"SELECT place, {_COLUMNS} FROM {STAGED}"
+        return StagedLog(
+            rows,
+            self._row_rule,
+            where,
+            max_broken,
+            self.connection,
+            broken=self._broken,
+            ignored=self._ignored,
+            how=how,
+        )
+
+    def scanned(
+        self,
+        rows: str,
+        max_broken: float,
+        where: str,
+        progress: Callable[[int], None] | None,
+        instead: Callable[[], StagedLog],
+        witness: Witness,
+        how: Described | None = None,
+    ) -> StagedLog:
+        """The log of the rows of an SQL query, and of those that come in once the witness has seen all.
+
+        The columns that the filter looks at come with the rows.
+        """
+        own = f"SELECT person, query, url, opt_in, reason, {self._kept} AS kept FROM ({rows})"
+        return StagedLog(
+            f"{own} UNION ALL SELECT {_COLUMNS} FROM {STAGED}",
+            self._row_rule,
+            where,
+            max_broken,
+            self.connection,
+            has_places=False,
+            broken=self._broken,
+            ignored=self._ignored,
+            progress=progress,
+            instead=instead,
+            witness=witness,
+            how=how,
+        )
+
+    @property
+    def _kept(self) -> str:
+        """SQL for whether a row counts."""
+        return self._filter.sql if self._filter else "true"
+
+    @property
+    def _row_rule(self) -> RowRule:
+        return RowRule(self.levels or 1, self._opt_in, self._rule, bool(self._filter))
 
 
 @contextmanager

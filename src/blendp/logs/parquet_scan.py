@@ -14,7 +14,8 @@ from blendp.engines.staged import StagedLog
 from blendp.engines.usable import RowRule
 from blendp.logs.columns import Columns, positions, same_levels
 from blendp.logs.filters import compiled, require_truth
-from blendp.logs.reading import HowRead, Reading
+from blendp.logs.reading import HowRead, LogReading
+from blendp.logs.sources import compression_of
 from blendp.logs.tabular import parquet_file
 from blendp.normalise import literal
 
@@ -34,7 +35,7 @@ class ParquetScan:
     def staged(
         self,
         where: str,
-        reading: Reading,
+        reading: LogReading,
         how: HowRead,
         memory_limit: str | None,
         progress: Callable[[int], None] | None,
@@ -80,7 +81,7 @@ def scan_parquet(paths: Sequence[Path], columns: Columns) -> ParquetScan | None:
     levels: int | None = None
     rows = 0
     for path in paths:
-        if glob.has_magic(str(path)) or path.name.lower().endswith(".gz"):
+        if glob.has_magic(str(path)) or compression_of(path):
             return None
         with parquet_file(path) as file:
             schema = file.schema_arrow

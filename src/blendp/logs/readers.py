@@ -18,11 +18,12 @@ from blendp.logs.delimited import AOL_FIELDS, AOL_HEADER, read_aol, read_delimit
 from blendp.logs.encodings import UTF_8
 from blendp.logs.intake import RowIntake
 from blendp.logs.ndjson import read_ndjson
-from blendp.logs.parquet_scan import scan_parquet
-from blendp.logs.reading import HowRead, Reading, ReadingOptions
+from blendp.logs.parquet_scan import ParquetScan, scan_parquet
+from blendp.logs.reading import HowRead, LogReading, ReadingOptions
 from blendp.logs.recognise import LogHeader, recognise
 from blendp.logs.sources import find_files
 from blendp.logs.tabular import add_table, parquet_file, read_parquet
+from blendp.logs.text_scan import TextScan, scan_delimited
 from blendp.logs.yandex import read_yandex
 
 
@@ -34,10 +35,12 @@ def open_log(
     told: Callable[[HowRead], None] | None = None,
     **options: Unpack[ReadingOptions],
 ) -> StagedLog:
-    """Open a log at a path, several, a glob, or a folder of files of one format, each also with ``.gz``.
+    """Open a log at a path, several, a glob, or a folder of files of one format, each also with ``.gz`` or
+    ``.zst``.
 
     The log is then read once, when its contributions are drawn (:meth:`~blendp.engines.StagedLog.draw`): this is for
-    logs of any size. Parquet is read where it lies; rows of text wait in the database, on disk if they are many.
+    logs of any size. Parquet, CSV and TSV are read where they lie; rows of other formats, and of text files that the
+    database would not read rightly, wait in the database, on disk if they are many.
 
     How a text file is written, and which column is which, is recognised by its first line
     (:mod:`blendp.logs.recognise`) unless options say it.
@@ -53,12 +56,12 @@ def open_log(
         told: Told how the log is read, before its rows are.
         options: How to read it: ``format``, ``columns``, ``names``, ``delimiter``, ``quotes``, ``encoding``,
             ``header``, ``where``, ``since``, ``until``, ``time_column``, ``normalise`` and ``max_broken``, see
-            :class:`~blendp.logs.reading.Reading`.
+            :class:`~blendp.logs.reading.LogReading`.
 
     Raises:
         LogError: The log cannot be read, or, when it is drawn from, more rows are broken than ``max_broken`` allows.
     """
-    reading = Reading(**options)
+    reading = LogReading(**options)
     format, paths = find_files(source, reading.format)
     reading.require_for(format)
     how = _how(format, paths, reading)
@@ -90,7 +93,11 @@ def open_log(
             raise failed(where, error) from error
         return intake.finish(reading.max_broken, where, how)
 
-    scan = scan_parquet(paths, columns) if how.format == "parquet" else None
+    scan: ParquetScan | TextScan | None = None
+    if how.format == "parquet":
+        scan = scan_parquet(paths, columns)
+    elif how.dialect is not None:
+        scan = scan_delimited(paths, how.dialect, reading)
     if scan is None:
         return take_in()
     return scan.staged(where, reading, how, memory_limit, progress, take_in)
@@ -110,7 +117,7 @@ def read_log(
 
 def log_of_table(table: pa.Table, **options: Unpack[ReadingOptions]) -> EmbeddedLog:
     """The log of an Arrow table in memory, with those options of :func:`read_log` that do not say how files are."""
-    reading = Reading(**options)
+    reading = LogReading(**options)
     reading.require_for("table")
     intake = RowIntake(reading.normalise, opt_in=reading.columns.opt_in is not None, rows=reading.filter)
     try:
@@ -120,7 +127,7 @@ def log_of_table(table: pa.Table, **options: Unpack[ReadingOptions]) -> Embedded
     return intake.finish(reading.max_broken, "the table").numbered()
 
 
-def _how(format: str, paths: Sequence[Path], reading: Reading) -> HowRead:
+def _how(format: str, paths: Sequence[Path], reading: LogReading) -> HowRead:
     """How the files are read: what first lines and schemas tell, where options leave it open."""
     how = HowRead(format, {}, None, reading.filter)
     if format == "parquet":

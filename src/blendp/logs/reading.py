@@ -16,7 +16,7 @@ from blendp.normalise import RULES
 
 
 class ReadingOptions(TypedDict, total=False):
-    """The options of :func:`blendp.open_log` and its like: what :class:`Reading` has."""
+    """The options of :func:`blendp.open_log` and its like: what :class:`LogReading` has."""
 
     format: str
     columns: Columns
@@ -34,7 +34,7 @@ class ReadingOptions(TypedDict, total=False):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading(TextOptions):
+class LogReading(TextOptions):
     """How to read a log.
 
     where:

@@ -175,7 +175,7 @@ class _Start:
             raise with_rows(LogError(sentence), text)
         ways = self._ways(line, options)
         if not fitting:
-            cut_lines(line, ways[0].delimiter, quotes=ways[0].quotes).require_header(self.path)
+            cut_lines(line, 0, ways[0].delimiter, ways[0].quotes).require_header(self.path)
         dialect = next(iter(fitting), None) or max(ways, key=lambda way: len(_names(line, way)))
         names = _names(line, dialect)
         try:
@@ -249,12 +249,12 @@ def _escaped(sign: str) -> str:
 
 
 def _names(line: bytes, dialect: TextDialect) -> list[str]:
-    return header_of(cut_lines(line, dialect.delimiter, quotes=dialect.quotes), dialect.quotes)
+    return header_of(cut_lines(line, 0, dialect.delimiter, dialect.quotes), dialect.quotes)
 
 
 def _is_stray(line: bytes, dialect: TextDialect) -> bool:
     """Whether text follows a closing quote, as when a line is cut within one."""
-    fields = pa.array(cut_lines(line, dialect.delimiter, quotes=dialect.quotes).row(0), pa.binary())
+    fields = pa.array(cut_lines(line, 0, dialect.delimiter, dialect.quotes).row(0), pa.binary())
     return dialect.quotes and bool(unquoted(fields)[1].any())
 
 

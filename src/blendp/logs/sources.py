@@ -15,6 +15,7 @@ _EXTENSIONS = {".csv": "csv", ".tsv": "tsv", ".parquet": "parquet", ".ndjson": "
 _TEXT = {".txt": "tsv"}
 """What a file may be that was named, and whose first line tells more; in a folder such files may be anything."""
 
+_COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 _BY_NAME_ONLY = ("aol", "yandex")
 _KNOWN = ", ".join(_EXTENSIONS)
 
@@ -69,7 +70,7 @@ def _in_folder(folder: Path, format: str) -> list[Path]:
     else:
         kept = [path for path in visible if format_of(path) in ({format} if format != "auto" else set(FORMATS))]
     if not kept:
-        wanted = f"files of a log ({_KNOWN}, each also with .gz)" if format == "auto" else f"{format} files"
+        wanted = f"files of a log ({_KNOWN}, each also with .gz or .zst)" if format == "auto" else f"{format} files"
         raise LogError(f"The folder {folder} has no {wanted}: check the path or give the format (--format).")
     return kept
 
@@ -88,6 +89,11 @@ def _common_format(paths: tuple[Path, ...]) -> str:
 
 
 def format_of(path: Path, extensions: Mapping[str, str] = _EXTENSIONS) -> str | None:
-    """The format a file's extension stands for, a final ``.gz`` put aside; None when it stands for none."""
-    name = path.name.lower().removesuffix(".gz")
-    return extensions.get(Path(name).suffix)
+    """The format a file's extension stands for, a final ``.gz`` or ``.zst`` put aside; None when for none."""
+    name = path.name.lower()
+    return extensions.get(Path(name.removesuffix(".gz").removesuffix(".zst")).suffix)
+
+
+def compression_of(path: Path) -> str | None:
+    """How a file is compressed, by the end of its name."""
+    return _COMPRESSIONS.get(path.suffix.lower())

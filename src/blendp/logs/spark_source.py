@@ -11,7 +11,7 @@ from blendp.engines.spark.log import columns_of, require_plain
 from blendp.engines.usable import RowRule
 from blendp.errors import LogError, ParameterError
 from blendp.logs.columns import positions, same_levels
-from blendp.logs.reading import HowRead, Reading, ReadingOptions
+from blendp.logs.reading import HowRead, LogReading, ReadingOptions
 
 
 def open_spark_log(
@@ -26,7 +26,7 @@ def open_spark_log(
     The options are those of :func:`blendp.open_log`, but for what is about text files; ``where`` is Spark's SQL.
     ``memory_limit`` is for the database on the driver, which holds what was drawn.
     """
-    reading = Reading(**options)
+    reading = LogReading(**options)
     if reading.format not in ("auto", "parquet"):
         raise ParameterError("format", reading.format, "parquet on Spark", "Write the log as Parquet.")
     reading.require_for("parquet")

@@ -13,7 +13,7 @@ from blendp.errors import LogError
 from blendp.logs.columns import Columns, positions, same_levels
 from blendp.logs.filters import ALIAS
 from blendp.logs.intake import RowIntake
-from blendp.logs.sources import unreadable
+from blendp.logs.sources import compression_of, unreadable
 
 _BATCH = 1 << 18
 
@@ -35,8 +35,8 @@ def parquet_file(path: Path) -> Iterator[pq.ParquetFile]:
     try:
         if not path.stat().st_size:
             raise LogError(f"{path} is empty: give a file with rows.")
-        if path.name.lower().endswith(".gz"):
-            with pa.input_stream(str(path), compression="gzip") as stream:
+        if compression := compression_of(path):
+            with pa.input_stream(str(path), compression=compression) as stream:
                 source = pa.BufferReader(stream.read())
         else:
             source = pa.OSFile(str(path))

@@ -12,7 +12,7 @@ from typer import Argument
 
 from blendp.answers import Answers, Questionnaire
 from blendp.cli.options import OPT_IN_SHARE, method, privacy
-from blendp.cli.reading import TextFile, reading, tell_how
+from blendp.cli.reading import FileOptions, reading, tell_how
 from blendp.errors import LogError, ParameterError, require_count, require_number
 from blendp.logs import read_answers
 from blendp.logs.answers import AnswersFile
@@ -36,7 +36,7 @@ _IN_PYTHON = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class SurveyOptions(TextFile):
+class SurveyOptions(FileOptions):
     """How to treat answers, as given on the command line."""
 
     epsilon: Annotated[
