@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import codecs
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from textwrap import wrap
 from typing import Any
 
 from blendp.errors import LogError
@@ -71,17 +72,17 @@ class DialectFile:
 
     def outcome(self, path: Path) -> str:
         """What becomes of it."""
-        told: list[HowRead] = []
+        seen: list[HowRead] = []
         try:
             if self.answers:
                 wanted = {"columns": None, "questionnaire": None, "opt_in": None, "format": "auto", **self.options}
-                told.append(AnswersFile.of(path, **wanted).how)
+                seen.append(AnswersFile.of(path, **wanted).how)
                 people = read_answers(path, **self.options).people
             else:
-                people = read_log(path, told=told.append, **self.options).users
+                people = read_log(path, tell=seen.append, **self.options).users
         except LogError as error:
             return str(error).replace(str(path), path.name)
-        return f"{people} people; {told[0]}" if str(told[0]) else f"{people} people"
+        return f"{people} people; {seen[0]}" if str(seen[0]) else f"{people} people"
 
 
 FILES = (
@@ -145,34 +146,50 @@ FILES = (
         answers=True,
         options={"columns": ["'PSI'", "'GRADE'"], "delimiter": " "},
     ),
-    DialectFile("data/graphx/users.txt", "pyspark: no header", package="pyspark"),
+    DialectFile("data/streaming/AFINN-111.txt", "pyspark: no header", package="pyspark"),
     DialectFile(
-        "data/graphx/users.txt",
-        "pyspark: the same, where one of seven rows is short",
+        "data/streaming/AFINN-111.txt",
+        "pyspark: the same",
         package="pyspark",
-        options={"names": ["user", "query", "full_name"], "header": False, "delimiter": ",", "max_broken": 0.5},
+        options={"names": ["user", "query"], "header": False},
     ),
 )
 
 
-def rows() -> list[tuple[str, str, str, str] | None]:
-    """The rows of the table: file, what it is, options, outcome; None where a package is missing."""
-    table: list[tuple[str, str, str, str] | None] = []
+def rows() -> list[tuple[str, str, str, str, str] | None]:
+    """The rows of the table: file, what it is, options, outcome, and the sentence if it is refused.
+
+    None where a package is missing.
+    """
+    table: list[tuple[str, str, str, str, str] | None] = []
     with TemporaryDirectory() as folder:
-        for file in FILES:
+        for number, file in enumerate(FILES, start=1):
             path = file.path(Path(folder))
             if path is None:
                 table.append(None)
                 continue
             said, outcome = file.said(), file.outcome(path)
-            table.append((path.name, file.what, said and f"`{said}`", outcome.replace("|", "\\|")))
+            refused = outcome.endswith(".")
+            shown = f"refused, see {number}" if refused else outcome
+            table.append((path.name, file.what, said and f"`{said}`", shown, outcome if refused else ""))
     return table
 
 
+def page(table: Sequence[tuple[str, str, str, str, str] | None]) -> list[str]:
+    """The table in Markdown, a line each, and then the sentences, wrapped."""
+    lines = ["| | file | what it is | options | outcome |", "|---|---|---|---|---|"]
+    numbered = [(number, row) for number, row in enumerate(table, start=1) if row is not None]
+    lines += [f"| {number} | {' | '.join(row[:4])} |" for number, row in numbered]
+    lines += ["", "The sentences; below them the first rows are shown where the file's own form is in question:", ""]
+    for number, row in numbered:
+        if row[4]:
+            start = f"- {number}: "
+            lines += wrap(row[4], 98, initial_indent=start, subsequent_indent="  ", break_on_hyphens=False)
+    return lines
+
+
 def main() -> None:
-    lines = ["| file | what it is | options | outcome |", "|---|---|---|---|"]
-    lines += ["| " + " | ".join(row) + " |" for row in rows() if row is not None]
-    sys.stdout.write("\n".join(lines) + "\n")
+    sys.stdout.write("\n".join(page(rows())) + "\n")
 
 
 if __name__ == "__main__":

@@ -138,7 +138,7 @@ class Job(LogOptions):
         refuse_spark_options(self.engine, self.master, self.spark_conf)
         if self.engine == "embedded":
             return open_log(
-                self.logs, memory_limit=self.memory_limit, progress=progress, told=tell_how, **self._options()
+                self.logs, memory_limit=self.memory_limit, progress=progress, tell=tell_how, **self._options()
             )
         if self.format not in ("auto", "parquet"):
             raise ParameterError("format", self.format, "parquet with --engine spark", "Write the log as Parquet.")
@@ -153,7 +153,7 @@ class Job(LogOptions):
         if self.engine != "embedded":
             raise ParameterError("engine", self.engine, "embedded here", "Only run and tally know spark.")
         refuse_spark_options(self.engine, self.master, self.spark_conf)
-        return read_log(self.logs, memory_limit=self.memory_limit, progress=progress, told=tell_how, **self._options())
+        return read_log(self.logs, memory_limit=self.memory_limit, progress=progress, tell=tell_how, **self._options())
 
     def _options(self) -> ReadingOptions:
         return self.reading_options(self.opt_in_column)

@@ -101,7 +101,7 @@ class LogOptions(FileOptions):
         """The log of these files, kept for many runs."""
         from blendp.logs import read_log
 
-        return read_log(logs, progress=progress, told=tell_how, **self.reading_options())
+        return read_log(logs, progress=progress, tell=tell_how, **self.reading_options())
 
 
 def listed(option: str, names: str) -> list[str]:

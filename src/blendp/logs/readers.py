@@ -32,7 +32,7 @@ def open_log(
     *,
     memory_limit: str | None = None,
     progress: Callable[[int], None] | None = None,
-    told: Callable[[HowRead], None] | None = None,
+    tell: Callable[[HowRead], None] | None = None,
     **options: Unpack[ReadingOptions],
 ) -> StagedLog:
     """Open a log at a path, several, a glob, or a folder of files of one format, each also with ``.gz`` or
@@ -53,7 +53,7 @@ def open_log(
         source: What to read. Files of a folder or a glob come in the order of their names.
         memory_limit: How much memory the database may use, such as ``"4GB"``; what is more goes to disk.
         progress: Told now and then how many rows have been read.
-        told: Told how the log is read, before its rows are.
+        tell: Told how the log is read, before its rows are.
         options: How to read it: ``format``, ``columns``, ``names``, ``delimiter``, ``quotes``, ``encoding``,
             ``header``, ``where``, ``since``, ``until``, ``time_column``, ``normalise`` and ``max_broken``, see
             :class:`~blendp.logs.reading.LogReading`.
@@ -65,8 +65,8 @@ def open_log(
     format, paths = find_files(source, reading.format)
     reading.require_for(format)
     how = _how(format, paths, reading)
-    if told is not None:
-        told(how)
+    if tell is not None:
+        tell(how)
     where = str(paths[0]) if len(paths) == 1 else f"the log of {len(paths)} files from {paths[0]} on"
     columns, encoding = reading.columns, reading.encoding or UTF_8
 
@@ -108,11 +108,11 @@ def read_log(
     *,
     memory_limit: str | None = None,
     progress: Callable[[int], None] | None = None,
-    told: Callable[[HowRead], None] | None = None,
+    tell: Callable[[HowRead], None] | None = None,
     **options: Unpack[ReadingOptions],
 ) -> EmbeddedLog:
     """Read a log and keep it, by numbers, to draw from many times; takes what :func:`open_log` takes."""
-    return open_log(source, memory_limit=memory_limit, progress=progress, told=told, **options).numbered()
+    return open_log(source, memory_limit=memory_limit, progress=progress, tell=tell, **options).numbered()
 
 
 def log_of_table(table: pa.Table, **options: Unpack[ReadingOptions]) -> EmbeddedLog:

@@ -176,18 +176,18 @@ def test_the_first_rows_are_shown_and_nothing_in_them_acts(tmp_path: Path) -> No
 
 
 def test_names_in_any_case_and_language_exact_ones_first(tmp_path: Path) -> None:
-    told: list[HowRead] = []
+    seen: list[HowRead] = []
     path = tmp_path / "log.csv"
     path.write_text("Client;user;SUCHBEGRIFF;Web-Adresse\nx;u1;q;a\n")
-    assert read_log(path, told=told.append).levels == 2
-    assert str(told[0]) == "semicolons, UTF-8, columns user, SUCHBEGRIFF -> query, Web-Adresse -> url"
-    assert told[0].to_dict()["text"]["delimiter"] == ";"
+    assert read_log(path, tell=seen.append).levels == 2
+    assert str(seen[0]) == "semicolons, UTF-8, columns user, SUCHBEGRIFF -> query, Web-Adresse -> url"
+    assert seen[0].to_dict()["text"]["delimiter"] == ";"
     path.write_text("user,query,url\nu1,q,a\n")
-    read_log(path, told=told.append)
-    assert str(told[1]) == ""
+    read_log(path, tell=seen.append)
+    assert str(seen[1]) == ""
     path.write_text("USER,link\nu1,q\n")
-    log = read_log(path, columns=Columns(query="LINK"), told=told.append)
-    assert (log.levels, str(told[2])) == (1, "commas, UTF-8, columns USER -> user, link -> query")
+    log = read_log(path, columns=Columns(query="LINK"), tell=seen.append)
+    assert (log.levels, str(seen[2])) == (1, "commas, UTF-8, columns USER -> user, link -> query")
 
 
 def test_files_of_one_log_are_written_alike(tmp_path: Path) -> None:
@@ -249,9 +249,9 @@ def test_answers_in_any_dialect(tmp_path: Path) -> None:
 
 def test_the_table_of_twenty_files_is_true() -> None:
     """docs/dialects.md shows what happens today."""
-    page = (Path(__file__).parents[3] / "docs" / "dialects.md").read_text(encoding="utf-8")
-    lines = [line for line in page.splitlines() if line.startswith("| ") and not line.startswith("| file")]
-    assert len(lines) == len(dialects.FILES) == 20
-    for line, row in zip(lines, dialects.rows(), strict=True):
-        if row is not None:
-            assert line == "| " + " | ".join(row) + " |"
+    shown = (Path(__file__).parents[3] / "docs" / "dialects.md").read_text(encoding="utf-8").splitlines()
+    table = dialects.rows()
+    assert len(table) == 20
+    assert [line for line in dialects.page(table) if line not in shown] == []
+    if None not in table:
+        assert shown[-len(dialects.page(table)) :] == dialects.page(table)

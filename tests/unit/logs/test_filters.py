@@ -73,7 +73,9 @@ CASES: list[tuple[dict[str, Any], str]] = [
 def test_the_same_rows_count_in_every_format(tmp_path: Path, kind: str, options: dict[str, Any], left: str) -> None:
     """A cast that fails, a time that is none, NULL: such rows are filtered out, and stop nothing. People stay."""
     columns = Columns(levels=1) if kind == "ndjson" else Columns()
-    time: dict[str, Any] = {"time_column": "Time"} if kind == "ndjson" and ("since" in options or "until" in options) else {}
+    time: dict[str, Any] = (
+        {"time_column": "Time"} if kind == "ndjson" and ("since" in options or "until" in options) else {}
+    )
     log = read_log(write(tmp_path, kind), columns=columns, **options, **time)
     assert queries(log) == left
     assert log.users == 4
