@@ -77,6 +77,8 @@ class StagedLog:
         where    names the log in messages,
         instead  is the same log read in another way, should the database refuse its bytes,
         witness  knows whether the database read them rightly; if not, they are read in that other way,
+        rows_of_chosen  is SQL for at least the rows of the people in the table ``chosen``, if it costs less than
+                 ``rows``,
         how      says how the log was read, for people and for a release's card.
     """
 
@@ -93,6 +95,7 @@ class StagedLog:
     progress: Callable[[int], None] | None = field(default=None, repr=False)
     instead: Callable[[], StagedLog] | None = field(default=None, repr=False)
     witness: Witness | None = field(default=None, repr=False)
+    rows_of_chosen: str | None = field(default=None, repr=False)
     how: Described | None = field(default=None, repr=False)
     _drawn: list[LogQuality] = field(default_factory=list, init=False, repr=False)
 
@@ -151,17 +154,16 @@ class StagedLog:
         """Of the chosen people every usable row, counted (:mod:`blendp.engines.second_look`)."""
         reason = self.rule.reason_but_user(DUCKDB, self._known)
         with self._told():
-            self._collect(GATHERED, _GATHER.format(chosen=CHOSEN, reason=reason))
+            self._collect(GATHERED, _GATHER.format(chosen=CHOSEN, reason=reason), self.rows_of_chosen)
 
-    def _collect(self, table: str, sql: str) -> None:
+    def _collect(self, table: str, sql: str, every: str | None = None) -> None:
         """Make a table of what is asked of the ``{rows}``, in as few parts of the people as memory allows."""
+        every = every or self.rows
         for parts in PARTS:
             self.connection.execute(f"DROP TABLE IF EXISTS {table}")
             try:
                 for part in range(parts):
-                    rows = (
-                        f"SELECT * FROM ({self.rows}) WHERE hash(person) % {parts} = {part}" if parts > 1 else self.rows
-                    )
+                    rows = f"SELECT * FROM ({every}) WHERE hash(person) % {parts} = {part}" if parts > 1 else every
                     make = f"INSERT INTO {table}" if part else f"CREATE TEMP TABLE {table} AS"
                     self.connection.execute(f"{make} {sql.replace('{rows}', rows)}")
                 return

@@ -11,6 +11,7 @@ no other.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -150,7 +151,9 @@ def whole_lines(path: Path, size: int, encoding: str = UTF_8) -> Iterator[bytes]
 def _blocks(path: Path, size: int) -> Iterator[bytes]:
     compression = compression_of(path)
     try:
-        with pa.input_stream(str(path), compression=compression) as stream:
+        with ExitStack() as opened:
+            source = str(path) if path.is_file() else opened.enter_context(path.open("rb"))  # Arrow opens no pipe
+            stream = opened.enter_context(pa.input_stream(source, compression=compression))
             while block := stream.read(size):
                 yield block
     except OSError as error:

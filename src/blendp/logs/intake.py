@@ -144,15 +144,20 @@ class RowIntake:
         progress: Callable[[int], None] | None,
         instead: Callable[[], StagedLog],
         witness: Witness,
+        rows_of_chosen: str,
         how: Described | None = None,
     ) -> StagedLog:
         """The log of the rows of an SQL query, and of those that come in once the witness has seen all.
 
-        The columns that the filter looks at come with the rows.
+        The columns that the filter looks at come with the rows. The database does not know how many rows there are,
+        and would keep them where it should keep those who are looked for: joins are done as they are written, the
+        smaller side second.
         """
-        own = f"SELECT person, query, url, opt_in, reason, {self._kept} AS kept FROM ({rows})"
+        self.connection.execute("SET disabled_optimizers = 'join_order,build_side_probe_side'")
+        own = f"SELECT person, query, url, opt_in, reason, {self._kept} AS kept FROM "
+        more = f" UNION ALL SELECT {_COLUMNS} FROM {STAGED}"
         return StagedLog(
-            f"{own} UNION ALL SELECT {_COLUMNS} FROM {STAGED}",
+            f"{own} ({rows}) {more}",
             self._row_rule,
             where,
             max_broken,
@@ -163,6 +168,7 @@ class RowIntake:
             progress=progress,
             instead=instead,
             witness=witness,
+            rows_of_chosen=f"{own} ({rows_of_chosen}) {more}",
             how=how,
         )
 

@@ -138,6 +138,8 @@ def _how(format: str, paths: Sequence[Path], reading: LogReading) -> HowRead:
         if reading.format == "auto" and tuple(names) == AOL_HEADER and dialect.delimiter == "\t":
             return _how("aol", paths, reading)
         how = replace(how, dialect=dialect)
+        if not names:
+            return how
     elif format == "aol":
         return replace(how, columns={role: AOL_HEADER[position] for role, position in AOL_FIELDS.items()})
     else:

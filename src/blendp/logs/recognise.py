@@ -77,6 +77,7 @@ def recognise(
 ) -> tuple[TextDialect, Sequence[str]]:
     """How all of the files are written, and the names of the columns of the first.
 
+    What comes through a pipe can be read once, so it is as options say, or as usual, and the names are not known yet.
     Raises :class:`LogError` if that cannot be decided, or differs.
     """
     dialects: dict[TextDialect, Path] = {}
@@ -84,6 +85,10 @@ def recognise(
     first_names: Sequence[str] = ()
     ascii_path: Path | None = None
     for path in paths:
+        if not path.is_file():
+            dialects.setdefault(_unseen(format, options), path)
+            encodings.setdefault(canonical(options.encoding or UTF_8), path)
+            continue
         start = _Start(path, first_bytes(path, LOOKED_AT), format, options, header)
         dialect, encoding, names = start.recognised()
         first_names = first_names or names
@@ -165,9 +170,7 @@ class _Start:
     def _cut(self, line: bytes, text: bytes, options: TextOptions) -> tuple[TextDialect, Sequence[str]]:
         """The dialect, and the names of the columns."""
         if not options.header:
-            delimiter = options.delimiter or _default(self.format)
-            quotes = _quotes(self.format, delimiter) if options.quotes is None else options.quotes
-            return TextDialect(delimiter, quotes, header=False), options.names or ()
+            return _unseen(self.format, options), options.names or ()
         fitting = self._fitting(line, options)
         if len(fitting) > 1:
             marks = " or ".join(DELIMITERS[way.delimiter] for way in fitting)
@@ -261,6 +264,13 @@ def _is_stray(line: bytes, dialect: TextDialect) -> bool:
 def _field(line: bytes, delimiter: bytes, column: int) -> bytes:
     """Roughly whose row this is: good enough to have one vote a person."""
     return line.split(delimiter, column + 1)[: column + 1][-1]
+
+
+def _unseen(format: str, options: TextOptions) -> TextDialect:
+    """The dialect, but for its encoding, that options and the format tell."""
+    delimiter = options.delimiter or _default(format)
+    quotes = _quotes(format, delimiter) if options.quotes is None else options.quotes
+    return TextDialect(delimiter, quotes, header=options.header)
 
 
 def _default(format: str) -> str:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 
+from blendp.engines.second_look import CHOSEN
 from blendp.engines.staged import StagedLog
 from blendp.logs.columns import positions, same_levels
 from blendp.logs.delimited import cut_dialect, header_of
@@ -51,12 +52,15 @@ class TextScan:
         intake = RowIntake(reading.normalise, opt_in=opt_in, rows=reading.filter, memory_limit=memory_limit)
         intake.levels = self.levels
         files = tuple(replace(file, position_of=file.position_of | _filtered(file, intake)) for file in self.files)
-        rows = " UNION ALL ".join(self._rows(list(alike)) for _, alike in groupby(files, _layout))
+        alike = [list(some) for _, some in groupby(files, _layout)]
+        rows, rows_of_chosen = (
+            " UNION ALL ".join(self._rows(some, people) for some in alike) for people in (None, CHOSEN)
+        )
         witness = LineWitness(files, self.dialect, intake)
-        return intake.scanned(rows, reading.max_broken, where, progress, instead, witness, how)
+        return intake.scanned(rows, reading.max_broken, where, progress, instead, witness, rows_of_chosen, how)
 
-    def _rows(self, files: Sequence[TextFile]) -> str:
-        """SQL for the rows of files of one layout."""
+    def _rows(self, files: Sequence[TextFile], people: str | None) -> str:
+        """SQL for the rows of files of one layout, of these people if some are named."""
         header_line, compression, width, _ = _layout(files[0])
         paths = ", ".join(literal(str(file.path)) for file in files)
         lines = f"""
@@ -65,7 +69,7 @@ class TextScan:
                 auto_detect = false, strict_mode = false, ignore_errors = true, compression = '{compression}',
                 hive_partitioning = false)
         """
-        return rows_of_lines(lines, self.dialect, width, files[0].position_of)
+        return rows_of_lines(lines, self.dialect, width, files[0].position_of, people)
 
 
 def scan_delimited(paths: Sequence[Path], dialect: TextDialect, reading: LogReading) -> TextScan | None:
