@@ -40,6 +40,8 @@ _ARGUMENTS = frozenset({"name", "logs", "data", "campaign", "release", "index"})
 
 _ALIASES = {
     "path": "out",
+    "names": "columns",
+    "header": "no_header",
     "cap epsilon": "lower_cap",
     "cap delta": "lower_delta",
     "yearly epsilon": "lower_year",
@@ -127,6 +129,8 @@ def _told(error: Exception, options: Collection[str]) -> typer.Exit:
         error = failed("the log", error)
     sentence = f"Error: {_sentence(error, options)}"
     errors.print(sentence, style="red", markup=False, highlight=False, soft_wrap=True)
+    for line in getattr(error, "__notes__", ()):
+        errors.print(f"  {line}", style="dim", markup=False, highlight=False, soft_wrap=True)
     return typer.Exit(_code(error))
 
 

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import partial
 from typing import Annotated, Any, get_type_hints
 
 from typer import Argument, Option
 
+from blendp.cli.reading import LogOptions, tell_how
 from blendp.engines import EmbeddedLog, StagedLog
 from blendp.engines.database import bytes_of
 from blendp.engines.spark import SparkLog, SparkSettings
 from blendp.errors import ParameterError, require_choice
-from blendp.logs import Columns, open_log, open_spark_log, read_log
+from blendp.logs import open_log, open_spark_log, read_log
+from blendp.logs.reading import ReadingOptions
 from blendp.methods import Parameters
 
 privacy = partial(Option, rich_help_panel="Privacy")
 method = partial(Option, rich_help_panel="Method")
-reading = partial(Option, rich_help_panel="Reading the log")
 machine = partial(Option, rich_help_panel="Where it runs")
 output = partial(Option, rich_help_panel="Output")
 
@@ -27,8 +28,8 @@ OPT_IN_SHARE = 0.05
 ENGINES = ("embedded", "spark")
 
 
-@dataclass(frozen=True)
-class Job:
+@dataclass(frozen=True, kw_only=True)
+class Job(LogOptions):
     """A log and how to treat it, as given on the command line."""
 
     logs: Annotated[list[str], Argument(help="A file, several files, a quoted pattern, or a directory.", metavar="LOG")]
@@ -97,16 +98,6 @@ class Job:
     ] = Parameters.wildcard
     project: Annotated[bool, method(help="Project probabilities on the simplex.")] = Parameters.project
 
-    format: Annotated[str, reading(help="auto (by file name), csv, tsv, parquet, ndjson, aol, yandex.")] = "auto"
-    user_column: Annotated[str, reading(help="Column of user ids.")] = Columns.user
-    query_column: Annotated[str, reading(help="Column of queries.")] = Columns.query
-    url_column: Annotated[str | None, reading(help="Column of URLs (url if none is said).")] = None
-    levels: Annotated[
-        int | None, reading(help="1 counts queries alone, 2 needs URLs (by the columns if none is said; NDJSON: 2).")
-    ] = None
-    normalise: Annotated[str, reading(help="Rule for strings: blendp-1 or none.")] = "blendp-1"
-    max_broken: Annotated[float, reading(help="Share of broken rows beyond which to stop.")] = 0.01
-
     engine: Annotated[str, machine(help="embedded, or spark: Parquet wherever Spark reads it (blendp[spark]).")] = (
         "embedded"
     )
@@ -136,36 +127,36 @@ class Job:
             )
         return None
 
-    def source(self) -> dict[str, Any]:
+    def source(self, log: StagedLog | SparkLog) -> dict[str, Any]:
         """How the log was read and who opted in, for the release card."""
-        return {"opt_in": self.who_opts_in(), "opt_in_column": self.opt_in_column, "normalise": self.normalise}
+        own = {"opt_in": self.who_opts_in(), "opt_in_column": self.opt_in_column, "normalise": self.normalise}
+        return own if log.how is None else {**own, "reading": log.how.to_dict()}
 
     def open(self, progress: Callable[[int], None]) -> StagedLog | SparkLog:
         """The log, to be drawn from once."""
         require_choice("engine", self.engine, ENGINES)
         refuse_spark_options(self.engine, self.master, self.spark_conf)
         if self.engine == "embedded":
-            return open_log(self.logs, format=self.format, progress=progress, **self._reading())
+            return open_log(
+                self.logs, memory_limit=self.memory_limit, progress=progress, tell=tell_how, **self._options()
+            )
         if self.format not in ("auto", "parquet"):
             raise ParameterError("format", self.format, "parquet with --engine spark", "Write the log as Parquet.")
         settings = spark_settings(self.master, self.memory_limit, self.spark_conf)
-        return open_spark_log(self.logs, settings, **self._reading())
+        log = open_spark_log(self.logs, settings, memory_limit=self.memory_limit, **self._options())
+        if log.how is not None:
+            tell_how(log.how)
+        return log
 
     def read(self, progress: Callable[[int], None]) -> EmbeddedLog:
         """The log, kept for many runs."""
         if self.engine != "embedded":
             raise ParameterError("engine", self.engine, "embedded here", "Only run and tally know spark.")
         refuse_spark_options(self.engine, self.master, self.spark_conf)
-        return read_log(self.logs, format=self.format, progress=progress, **self._reading())
+        return read_log(self.logs, memory_limit=self.memory_limit, progress=progress, tell=tell_how, **self._options())
 
-    def _reading(self) -> dict[str, Any]:
-        columns = Columns(self.user_column, self.query_column, self.url_column, self.opt_in_column, self.levels)
-        return {
-            "columns": columns,
-            "normalise": self.normalise,
-            "max_broken": self.max_broken,
-            "memory_limit": self.memory_limit,
-        }
+    def _options(self) -> ReadingOptions:
+        return self.reading_options(self.opt_in_column)
 
 
 def spark_settings(master: str | None, memory_limit: str | None, conf: list[str] | None) -> SparkSettings:
@@ -186,26 +177,34 @@ def refuse_spark_options(engine: str, master: str | None, conf: list[str] | None
 
 
 def takes_job(command: Callable[..., None]) -> Callable[..., None]:
-    """Spread the ``job`` argument of a command, a dataclass, over the command line, one option a field."""
+    """Spread every argument of a command that is a dataclass over the command line, one option a field.
+
+    How a file is read comes last among them.
+    """
     own = inspect.signature(command, eval_str=True).parameters
-    kind = own["job"].annotation
-    hints = get_type_hints(kind, include_extras=True)
-    spread = [
-        inspect.Parameter(
-            field.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=inspect.Parameter.empty if field.default is MISSING else field.default,
-            annotation=hints[field.name],
-        )
-        for field in fields(kind)
-    ]
-    rest = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for name, p in own.items() if name != "job"]
+    jobs: dict[str, Any] = {name: p.annotation for name, p in own.items() if is_dataclass(p.annotation)}
+    last = {field.name for field in fields(LogOptions)}
+    spread = []
+    for name, parameter in own.items():
+        if name not in jobs:
+            spread.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+            continue
+        hints = get_type_hints(jobs[name], include_extras=True)
+        spread += [
+            inspect.Parameter(
+                field.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=inspect.Parameter.empty if field.default is MISSING else field.default,
+                annotation=hints[field.name],
+            )
+            for field in sorted(fields(jobs[name]), key=lambda field: field.name in last)
+        ]
 
     def spread_command(**given: Any) -> None:
-        job = kind(**{field.name: given.pop(field.name) for field in fields(kind)})
-        command(job=job, **given)
+        whole = {name: kind(**{f.name: given.pop(f.name) for f in fields(kind)}) for name, kind in jobs.items()}
+        command(**whole, **given)
 
-    spread_command.__signature__ = inspect.Signature([*spread, *rest])  # type: ignore[attr-defined]
-    spread_command.__annotations__ = {p.name: p.annotation for p in [*spread, *rest]}
+    spread_command.__signature__ = inspect.Signature(spread)  # type: ignore[attr-defined]
+    spread_command.__annotations__ = {p.name: p.annotation for p in spread}
     spread_command.__doc__ = command.__doc__
     return spread_command

@@ -52,13 +52,13 @@ def run(
         log = job.open(bar.rows_read)
         release = methods.run(log, parameters, opt_in=opt_in, seed=seed, progress=bar.start)
         bar.start("writing the results")
-        write_release(release, out, source=job.source(), overwrite=overwrite)
+        write_release(release, out, source=job.source(log), overwrite=overwrite)
     tell_quality(log, job.levels)
     if as_json:
         for caution in all_cautions(release):
             errors.print(caution, style="yellow", markup=False, highlight=False)
         tables = {"estimates": rows_for_json(release.records()), "trends": rows_for_json(release.trends())}
-        print_json({**release_card(release, job.source()), **tables, "out": str(out)})
+        print_json({**release_card(release, job.source(log)), **tables, "out": str(out)})
         return
     results.print(summary(release))
     if release.head_list.records:

@@ -1,6 +1,7 @@
 """Contribution bounding: in which order the rows of a user are drawn. Those with the lowest numbers are chosen.
 
-*At random.* Every row has a place of its own in the log, and its number is a hash of the place under a secret key:
+*At random.* Every row has a place of its own in the log (where its reader knows none, a random number that is drawn for
+it), and its number is a hash of the place under a secret key:
 
     number = hash(hash(place) xor key)
 

@@ -13,7 +13,7 @@ from blendp.normalise import query_sql, url_sql, user_sql
 
 _NUMBER = """
     CREATE TABLE clean AS
-        SELECT place, why IS NULL AS usable, {opts_in} AS opts_in,
+        SELECT {place} AS place, why IS NULL AS usable, {opts_in} AS opts_in,
             CASE WHEN {somebody} THEN {user} END AS name,
             CASE WHEN why IS NULL THEN {query} END AS query,
             CASE WHEN why IS NULL THEN {url} END AS url
@@ -26,7 +26,7 @@ _NUMBER = """
         SELECT query, url, (row_number() OVER (ORDER BY query, url) - 1)::INTEGER AS record_id
         FROM (SELECT DISTINCT query, url FROM clean WHERE usable);
     CREATE TABLE occurrences AS
-        SELECT user_id, record_id, row_number() OVER (PARTITION BY user_id ORDER BY place) AS place
+        SELECT user_id, record_id, row_number() OVER (PARTITION BY user_id ORDER BY {order}) AS place
         FROM clean JOIN people USING (name)
             JOIN records ON records.query = clean.query AND records.url IS NOT DISTINCT FROM clean.url
         WHERE usable;
@@ -34,15 +34,24 @@ _NUMBER = """
 
 
 def number_rows(
-    connection: duckdb.DuckDBPyConnection, rows: str, reason: str, rule: RowRule, quality: LogQuality
+    connection: duckdb.DuckDBPyConnection,
+    rows: str,
+    reason: str,
+    rule: RowRule,
+    quality: LogQuality,
+    *,
+    has_places: bool,
 ) -> EmbeddedLog:
     """The log of the rows of an SQL query, in a database that the log then owns.
 
     Users, queries and records are numbered in the order of their UTF-8 bytes, so that equal logs have equal numbers
-    whatever the order of their rows. The texts of user ids are then forgotten.
+    whatever the order of their rows. The texts of user ids are then forgotten. Rows without places are told apart by
+    the order in which they come.
     """
     connection.execute(
         _NUMBER.format(
+            place="place" if has_places else "NULL",
+            order="place" if has_places else "clean.rowid",
             opts_in=rule.opts_in,
             somebody=rule.names_somebody,
             user=user_sql("person"),

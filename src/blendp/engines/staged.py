@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Event, Thread
+from typing import Protocol
 
 import duckdb
 
@@ -15,13 +16,16 @@ from blendp.engines.contributions import Contributions
 from blendp.engines.database import failed
 from blendp.engines.embedded import EmbeddedLog
 from blendp.engines.numbering import number_rows
-from blendp.engines.quality import LogQuality
+from blendp.engines.quality import Described, LogQuality
 from blendp.engines.second_look import CHOSEN, GATHERED
-from blendp.engines.usable import DUCKDB, RowRule
+from blendp.engines.usable import DUCKDB, FILTERED_OUT, RowRule
 from blendp.errors import LogError
 
 PARTS = (1, 8, 64)
 """In how many parts of the people a log is drawn from, one after the other: in more where memory does not suffice."""
+
+STAGED = "staged"
+"""The table of rows that the database did not read where they lie, with the columns of :class:`StagedLog`."""
 
 _DRAW = """
     SELECT person, bool_and({opts_in}) AS opts_in, count(*) AS rows, count(number) AS usable, {lowest} AS lowest
@@ -36,17 +40,46 @@ _GATHER = """
 _AT_RANDOM = "SELECT *, CASE WHEN {reason} IS NULL THEN {number} END AS number FROM ({rows})"
 
 
+class Witness(Protocol):
+    """Looks at the bytes of a log while the database reads its rows, and tells whether these may be believed."""
+
+    def start(self) -> None:
+        """Begin to look."""
+
+    def stop(self) -> None:
+        """Look no further, if that is still going on."""
+
+    def agrees(self, rows: int) -> bool:
+        """Whether the database, which found so many rows, read them rightly; waits until everything was looked at."""
+
+    def put_aside(self) -> int:
+        """Put the rows that the database left out into the table :data:`STAGED`; gives how many."""
+
+    @property
+    def rows(self) -> int:
+        """How many rows were seen so far."""
+
+
+class _NotBelievedError(Exception):
+    """The database did not read the rows as it should."""
+
+
 @dataclass(frozen=True, eq=False)
 class StagedLog:
     """Rows that are yet to be drawn from.
 
     where:
-        rows     is SQL for the rows: place, person (a user's id), query, url, opt_in, all as they stand in the
-                 log, and reason, why the reader holds a row for broken, if ``has_reasons``,
+        rows     is SQL for the rows: place, if ``has_places``, person (a user's id), query, url, opt_in, all as they
+                 stand in the log; reason, why the reader holds a row for broken, if ``has_reasons``; and kept if the
+                 rule says so,
         rule     says which rows are usable,
         broken, ignored  count the rows that are not among ``rows``,
         where    names the log in messages,
-        instead  is the same log read in another way, should the database refuse its bytes.
+        instead  is the same log read in another way, should the database refuse its bytes,
+        witness  knows whether the database read them rightly; if not, they are read in that other way,
+        rows_of_chosen  is SQL for at least the rows of the people in the table ``chosen``, if it costs less than
+                 ``rows``,
+        how      says how the log was read, for people and for a release's card.
     """
 
     rows: str
@@ -55,11 +88,15 @@ class StagedLog:
     max_broken: float
     connection: duckdb.DuckDBPyConnection = field(repr=False)
     has_reasons: bool = True
+    has_places: bool = True
     broken: Counter[str] = field(default_factory=Counter)
     ignored: Counter[str] = field(default_factory=Counter)
     total_rows: int | None = None
     progress: Callable[[int], None] | None = field(default=None, repr=False)
     instead: Callable[[], StagedLog] | None = field(default=None, repr=False)
+    witness: Witness | None = field(default=None, repr=False)
+    rows_of_chosen: str | None = field(default=None, repr=False)
+    how: Described | None = field(default=None, repr=False)
     _drawn: list[LogQuality] = field(default_factory=list, init=False, repr=False)
 
     @property
@@ -83,20 +120,27 @@ class StagedLog:
         numbered = (
             numbered_by_content("{rows}", reason, key, DUCKDB)
             if reproducible
-            else _AT_RANDOM.format(reason=reason, number=number_of_place("place", key), rows="{rows}")
+            else _AT_RANDOM.format(reason=reason, number=self._number(key), rows="{rows}")
         )
         record = "struct_pack(number, query, url)"
         lowest = f"min_by({record}, number)" if per_user == 1 else f"min_by({record}, number, {per_user})"
         drawn = _DRAW.format(numbered=numbered, opts_in=self.rule.opts_in, lowest=lowest)
         try:
-            with self._told():
+            with self._watched():
                 self._collect("drawn", drawn)
-            quality = self._quality(*counted(self.connection, self.rule))
+            rows, usable = counted(self.connection, self.rule)
+            if self._left_out(rows):
+                if reproducible:
+                    self._collect("drawn", drawn)
+                else:
+                    self.connection.execute(f"INSERT INTO drawn {drawn.replace('{rows}', f'FROM {STAGED}')}")
+                rows, usable = counted(self.connection, self.rule)
+            quality = self._quality(rows, usable)
             if not holdings:
-                self.connection.execute("DROP TABLE IF EXISTS staged")
+                self.connection.execute(f"DROP TABLE IF EXISTS {STAGED}")
             gather = self._gather if holdings else None
             contributions = Contributions.of_drawn(self.connection, per_user, self.rule, quality, self.where, gather)
-        except duckdb.Error as error:
+        except (duckdb.Error, _NotBelievedError) as error:
             if self._is_refused(error):
                 again = self._again().draw(per_user, key, reproducible=reproducible, holdings=holdings)
                 self._drawn.append(again.quality)
@@ -110,17 +154,16 @@ class StagedLog:
         """Of the chosen people every usable row, counted (:mod:`blendp.engines.second_look`)."""
         reason = self.rule.reason_but_user(DUCKDB, self._known)
         with self._told():
-            self._collect(GATHERED, _GATHER.format(chosen=CHOSEN, reason=reason))
+            self._collect(GATHERED, _GATHER.format(chosen=CHOSEN, reason=reason), self.rows_of_chosen)
 
-    def _collect(self, table: str, sql: str) -> None:
+    def _collect(self, table: str, sql: str, every: str | None = None) -> None:
         """Make a table of what is asked of the ``{rows}``, in as few parts of the people as memory allows."""
+        every = every or self.rows
         for parts in PARTS:
             self.connection.execute(f"DROP TABLE IF EXISTS {table}")
             try:
                 for part in range(parts):
-                    rows = (
-                        f"SELECT * FROM ({self.rows}) WHERE hash(person) % {parts} = {part}" if parts > 1 else self.rows
-                    )
+                    rows = f"SELECT * FROM ({every}) WHERE hash(person) % {parts} = {part}" if parts > 1 else every
                     make = f"INSERT INTO {table}" if part else f"CREATE TEMP TABLE {table} AS"
                     self.connection.execute(f"{make} {sql.replace('{rows}', rows)}")
                 return
@@ -131,13 +174,16 @@ class StagedLog:
     def numbered(self) -> EmbeddedLog:
         """The whole log by numbers, to draw from many times; it takes the rows with it."""
         try:
-            with self._told():
-                counts = self.connection.execute(
-                    f"SELECT count(*), count(*) FILTER ({self._reason} IS NULL) FROM ({self.rows})"
-                ).fetchall()[0]
-            quality = self._quality(*counts)
-            log = number_rows(self.connection, self.rows, self._reason, self.rule, quality)
-        except duckdb.Error as error:
+            count = f"SELECT count(*), count(*) FILTER ({self._reason} IS NULL) FROM ({self.rows})"
+            with self._watched():
+                rows, usable = self.connection.execute(count).fetchall()[0]
+            if self._left_out(rows):
+                rows, usable = self.connection.execute(count).fetchall()[0]
+            quality = self._quality(rows, usable)
+            if not self.has_places:
+                self.connection.execute("SET preserve_insertion_order = true")
+            log = number_rows(self.connection, self.rows, self._reason, self.rule, quality, has_places=self.has_places)
+        except (duckdb.Error, _NotBelievedError) as error:
             if self._is_refused(error):
                 return self._again().numbered()
             raise failed(self.where, error) from error
@@ -160,9 +206,28 @@ class StagedLog:
             broken += Counter({why: n for why, n in self.connection.execute(reasons).fetchall() if why is not None})
         return judge(usable, broken, self.ignored, self.max_broken, self.where)
 
-    def _is_refused(self, error: duckdb.Error) -> bool:
-        """Whether the rows must be read in the other way: the database refuses texts that are not UTF-8."""
-        return self.instead is not None and isinstance(error, duckdb.InvalidInputException)
+    def _number(self, key: int) -> str:
+        """SQL for the number of a row, by which it is chosen."""
+        return number_of_place("place" if self.has_places else "random()", key)
+
+    def _left_out(self, rows: int) -> int:
+        """Ask the witness about so many rows; how many it has that the database left out."""
+        if self.witness is None:
+            return 0
+        if not self.witness.agrees(rows):
+            raise _NotBelievedError
+        left_out = self.witness.put_aside()
+        if self.progress is not None:
+            self.progress(rows + left_out)
+        return left_out
+
+    def _is_refused(self, error: Exception) -> bool:
+        """Whether the rows must be read in the other way: the database refuses their bytes, or misread them."""
+        if self.instead is None:
+            return False
+        if isinstance(error, duckdb.IOException) and self.witness is not None:
+            return True
+        return isinstance(error, duckdb.InvalidInputException | _NotBelievedError)
 
     def _again(self) -> StagedLog:
         assert self.instead is not None
@@ -170,15 +235,31 @@ class StagedLog:
         return self.instead()
 
     @contextmanager
+    def _watched(self) -> Iterator[None]:
+        """Let the witness look while the database is at work; it ends when the database fails."""
+        if self.witness is None:
+            with self._told():
+                yield
+            return
+        self.witness.start()
+        try:
+            with self._told():
+                yield
+        except BaseException:
+            self.witness.stop()
+            raise
+
+    @contextmanager
     def _told(self) -> Iterator[None]:
         """Tell ``progress`` how many rows have been read while the database is at work."""
-        if self.progress is None or self.total_rows is None:
+        if self.progress is None or (self.total_rows is None and self.witness is None):
             yield
             return
-        progress, total, done = self.progress, self.total_rows, Event()
+        progress, done = self.progress, Event()
 
         def watch() -> None:
             while not done.wait(0.25):
+                total = self.witness.rows if self.witness is not None else self.total_rows or 0
                 share = self.connection.query_progress()
                 if share > 0:
                     progress(round(share / 100 * total))
@@ -209,7 +290,12 @@ def quality_of_drawn(drawn: Sequence[LogQuality], where: str) -> LogQuality:
 
 
 def judge(usable: int, broken: Counter[str], ignored: Counter[str], max_broken: float, where: str) -> LogQuality:
-    """The fate of a log's rows; raises if there are none, or more are broken than the share ``max_broken``."""
+    """The fate of a log's rows; raises if there are none, or more are broken than the share ``max_broken``.
+
+    What is filtered out may be counted as broken before: it is ignored.
+    """
+    ignored = ignored + Counter({FILTERED_OUT: broken[FILTERED_OUT]})
+    broken = Counter({why: rows for why, rows in broken.items() if why != FILTERED_OUT})
     quality = LogQuality(usable + broken.total() + ignored.total(), usable, broken, ignored)
     if not quality.rows:
         raise LogError(f"{where} has no rows: give a log with rows.")

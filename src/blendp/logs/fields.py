@@ -11,6 +11,7 @@ no other.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,7 +21,8 @@ from numpy.typing import NDArray
 
 from blendp.arrays import Bools
 from blendp.errors import LogError
-from blendp.logs.sources import unreadable
+from blendp.logs.encodings import UTF_8, transcoded
+from blendp.logs.sources import compression_of, unreadable
 
 BLOCK = 1 << 24
 """How many bytes are read at a time."""
@@ -90,18 +92,29 @@ class Cut:
         return len(self.first) + sum(len(lines) for lines in self.flawed.values())
 
 
-def cut_file(path: Path, delimiter: str | None, *, quotes: bool = False, header: bool = True) -> Iterator[Cut]:
-    """The rows of a text file, gzip if its name says so, block by block.
+def cut_file(
+    path: Path,
+    delimiter: str | None,
+    *,
+    quotes: bool = False,
+    header: bool = True,
+    encoding: str = UTF_8,
+    preamble: bool = False,
+    block: int | None = None,
+) -> Iterator[Cut]:
+    """The rows of a text file, gzip or zstd if its name says so, block by block.
 
-    With ``delimiter`` None every line is one field. A byte order mark is skipped. With ``header`` the first row, which
-    names the columns and is nobody's, also tells whether the file is UTF-16 text. Raises :class:`LogError` for a file
-    that is empty, unreadable or UTF-16.
+    With ``delimiter`` None every line is one field. A byte order mark is skipped, and with ``preamble`` the first line.
+    With ``header`` the first row, which names the columns and is nobody's, also tells whether a file is UTF-16 text
+    that is read as UTF-8. Raises :class:`LogError` for a file that is empty, unreadable or such UTF-16.
     """
     before, empty = 0, True
-    for data in _whole_lines(path):
+    for data in whole_lines(path, block or BLOCK, encoding):
         if not before:
             data = _without_mark(data, path, header)  # noqa: PLW2901
-        cut = _cut(data, before, delimiter, quotes)
+            if preamble:
+                data = b"\n" + data.partition(b"\n")[2]  # noqa: PLW2901
+        cut = cut_lines(data, before, delimiter, quotes)
         before += data.count(b"\n")
         if len(cut):
             if empty and header:
@@ -112,10 +125,16 @@ def cut_file(path: Path, delimiter: str | None, *, quotes: bool = False, header:
         raise LogError(f"{path} is empty: give a file with rows.")
 
 
-def _whole_lines(path: Path) -> Iterator[bytes]:
+def first_bytes(path: Path, number: int) -> bytes:
+    """The first bytes of a file, so many if there are."""
+    return next(_blocks(path, number), b"")
+
+
+def whole_lines(path: Path, size: int, encoding: str = UTF_8) -> Iterator[bytes]:
     """The file in pieces of whole lines, each ended by a line feed alone; of a line too long only the start is kept."""
     rest = b""
-    for block in _blocks(path):
+    blocks = _blocks(path, size)
+    for block in blocks if encoding == UTF_8 else transcoded(blocks, encoding):
         if len(rest) > MAX_LINE + _BESIDE:
             end = block.find(b"\n")
             block = block[end:] if end >= 0 else b""  # noqa: PLW2901
@@ -123,23 +142,26 @@ def _whole_lines(path: Path) -> Iterator[bytes]:
         used = data.rfind(b"\n") + 1
         rest = data[used:][: MAX_LINE + _BESIDE + 1]
         if used:
-            yield data[:used].replace(b"\r\n", b"\n")
+            lines = data[:used]
+            yield lines.replace(b"\r\n", b"\n") if b"\r" in lines else lines
     if rest:
         yield rest.removesuffix(b"\r") + b"\n"
 
 
-def _blocks(path: Path) -> Iterator[bytes]:
-    compressed = path.name.lower().endswith(".gz")
+def _blocks(path: Path, size: int) -> Iterator[bytes]:
+    compression = compression_of(path)
     try:
-        with pa.input_stream(str(path), compression="gzip" if compressed else None) as stream:
-            while block := stream.read(BLOCK):
+        with ExitStack() as opened:
+            source = str(path) if path.is_file() else opened.enter_context(path.open("rb"))  # Arrow opens no pipe
+            stream = opened.enter_context(pa.input_stream(source, compression=compression))
+            while block := stream.read(size):
                 yield block
     except OSError as error:
-        if error.errno or not compressed:
+        if error.errno or compression is None:
             raise unreadable(path, error) from error
         reason = str(error).splitlines()[0].rstrip(".")
         raise LogError(
-            f"{path} cannot be read ({reason}): it may be cut short or no gzip file, so fetch it again."
+            f"{path} cannot be read ({reason}): it may be cut short or no {compression} file, so fetch it again."
         ) from error
 
 
@@ -149,7 +171,7 @@ def _without_mark(data: bytes, path: Path, header: bool) -> bytes:
     return data.removeprefix(b"\xef\xbb\xbf")
 
 
-def _cut(data: bytes, before: int, delimiter: str | None, quotes: bool) -> Cut:
+def cut_lines(data: bytes, before: int, delimiter: str | None, quotes: bool) -> Cut:
     """The rows of whole lines, of which so many came ``before``."""
     text = np.frombuffer(data, dtype=np.uint8)
     newline = text == _NEWLINE

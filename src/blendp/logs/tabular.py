@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -11,8 +11,9 @@ import pyarrow.parquet as pq
 
 from blendp.errors import LogError
 from blendp.logs.columns import Columns, positions, same_levels
+from blendp.logs.filters import ALIAS
 from blendp.logs.intake import RowIntake
-from blendp.logs.sources import unreadable
+from blendp.logs.sources import compression_of, unreadable
 
 _BATCH = 1 << 18
 
@@ -23,11 +24,9 @@ def read_parquet(paths: Iterable[Path], columns: Columns, intake: RowIntake) -> 
         with parquet_file(path) as file:
             position_of = positions(file.schema_arrow.names, columns, str(path))
             intake.levels = same_levels(position_of, intake.levels, str(path))
-            names = [file.schema_arrow.names[position] for position in position_of.values()]
-            for name in names:
-                require_plain(file.schema_arrow.field(name), str(path))
-            for batch in file.iter_batches(_BATCH, columns=names):
-                intake.add(_chosen(pa.table(batch), position_of, names))
+            chosen = _chosen_names(file.schema_arrow, position_of, intake, str(path))
+            for batch in file.iter_batches(_BATCH, columns=list(dict.fromkeys(chosen.values()))):
+                intake.add(_chosen(pa.table(batch), chosen))
 
 
 @contextmanager
@@ -36,8 +35,8 @@ def parquet_file(path: Path) -> Iterator[pq.ParquetFile]:
     try:
         if not path.stat().st_size:
             raise LogError(f"{path} is empty: give a file with rows.")
-        if path.name.lower().endswith(".gz"):
-            with pa.input_stream(str(path), compression="gzip") as stream:
+        if compression := compression_of(path):
+            with pa.input_stream(str(path), compression=compression) as stream:
                 source = pa.BufferReader(stream.read())
         else:
             source = pa.OSFile(str(path))
@@ -55,15 +54,23 @@ def add_table(table: pa.Table, columns: Columns, intake: RowIntake) -> None:
     where = "The table"
     position_of = positions(table.column_names, columns, where)
     intake.levels = same_levels(position_of, None, where)
-    names = [table.column_names[position] for position in position_of.values()]
-    for name in names:
-        require_plain(table.schema.field(name), where)
+    chosen = _chosen_names(table.schema, position_of, intake, where)
     for start in range(0, table.num_rows, _BATCH):
-        intake.add(_chosen(table.slice(start, _BATCH), position_of, names))
+        intake.add(_chosen(table.slice(start, _BATCH), chosen))
 
 
-def _chosen(table: pa.Table, roles: Iterable[str], names: Iterable[str]) -> pa.Table:
-    return pa.table({role: as_bytes(table[name]) for role, name in zip(roles, names, strict=True)})
+def _chosen_names(schema: pa.Schema, position_of: dict[str, int], intake: RowIntake, where: str) -> dict[str, str]:
+    """The columns of a log, and those that the filter looks at, which keep their types."""
+    for position in position_of.values():
+        require_plain(schema.field(position), where)
+    filtered = intake.filter_by(schema.names, where, schema).over(schema.names, where)
+    return {role: schema.names[position] for role, position in (position_of | filtered).items()}
+
+
+def _chosen(table: pa.Table, names: Mapping[str, str]) -> pa.Table:
+    return pa.table(
+        {role: table[name] if role.startswith(ALIAS) else as_bytes(table[name]) for role, name in names.items()}
+    )
 
 
 def require_plain(field: pa.Field, where: str) -> None:

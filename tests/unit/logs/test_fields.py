@@ -150,13 +150,13 @@ def test_a_line_without_end_is_skipped_in_bounded_memory(tmp_path: Path, monkeyp
     monkeypatch.setattr(fields, "MAX_LINE", 1000)
     monkeypatch.setattr(fields, "BLOCK", 100)
     sizes: list[int] = []
-    cut = fields._cut
+    cut = fields.cut_lines
 
     def measured(data: bytes, *rest: Any) -> fields.Cut:
         sizes.append(len(data))
         return cut(data, *rest)
 
-    monkeypatch.setattr(fields, "_cut", measured)
+    monkeypatch.setattr(fields, "cut_lines", measured)
     path = tmp_path / "log.csv"
     path.write_bytes(b"a,b\n" + b'"x,' * 9999 + b"\nc,d\n" + b"x" * 1000 + b"\r\n" + b"x" * 1001 + b"\r\ne,f")
     rows, flawed = rows_of(path, quotes=True)

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 
 from blendp.errors import LogError
 from blendp.logs import fields, open_log, read_log
-
-Rows = Counter[tuple[str | None, ...]]
+from tests.unit.logs.both_readers import Rows, rows_and_flaws, settled
 
 HEADERS = {
     "csv": b"user,query,url,more\n",
@@ -82,12 +81,7 @@ def rows_without(path: Path, format: str, lines: int) -> tuple[Rows, Rows]:
 def rows_of(path: Path, format: str, content: bytes) -> tuple[Rows, Rows]:
     """All rows that are read, and how many lines are broken or ignored by reason."""
     path.write_bytes(content)
-    log = open_log(path, format=format, max_broken=1)
-    columns = "person, query, url, opt_in, reason"
-    rows = log.connection.execute(f"SELECT {columns} FROM ({log.rows})").fetchall()
-    log.connection.close()
-    counts: Rows = Counter({(why,): n for why, n in (log.broken + log.ignored).items()})
-    return Counter(rows), counts
+    return rows_and_flaws(settled(open_log(path, format=format, max_broken=1)))
 
 
 def names_a_session_of_others(lines: bytes) -> bool:

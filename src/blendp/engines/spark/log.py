@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from secrets import token_hex
@@ -15,8 +15,9 @@ import pyarrow as pa
 from blendp.engines.choice import numbered_by_content, require_draw
 from blendp.engines.contributions import Contributions
 from blendp.engines.database import connect
-from blendp.engines.quality import LogQuality
+from blendp.engines.quality import Described, LogQuality
 from blendp.engines.second_look import CHOSEN, GATHERED
+from blendp.engines.spark.filters import lenient
 from blendp.engines.staged import counted, judge, quality_of_drawn, require_people
 from blendp.engines.usable import SPARK, RowRule
 from blendp.errors import EngineError, LogError
@@ -68,7 +69,9 @@ class SparkLog:
 
     where:
         names  has the column of each role: user, query, and url and opt_in if the log has them,
-        rule   says which rows are usable.
+        rule   says which rows are usable,
+        kept   is Spark's SQL for the rows that count, None if all do,
+        how    says how the log was read, for people and for a release's card.
     """
 
     session: SparkSession = field(repr=False)
@@ -77,6 +80,8 @@ class SparkLog:
     rule: RowRule
     max_broken: float
     memory_limit: str | None = None
+    kept: str | None = None
+    how: Described | None = field(default=None, repr=False)
     _drawn: list[LogQuality] = field(default_factory=list, init=False, repr=False)
 
     @property
@@ -154,14 +159,17 @@ class SparkLog:
             else f"CAST(NULL AS STRING) AS {name}"
             for role, name in roles.items()
         ]
+        if self.kept is not None:
+            columns.append(f"coalesce({self.kept}, false) AS kept")
         places = ["_metadata.file_path AS file", "_metadata.row_index AS place"]
         view = f"blendp_{token_hex(8)}"
-        with spark_errors(self.where):
-            self.session.read.parquet(*self.paths).selectExpr(*places, *columns).createOrReplaceTempView(view)
-        try:
-            yield f"SELECT * FROM {view}"
-        finally:
-            self.session.catalog.dropTempView(view)
+        with lenient(self.session) if self.kept is not None else nullcontext():
+            with spark_errors(self.where):
+                self.session.read.parquet(*self.paths).selectExpr(*places, *columns).createOrReplaceTempView(view)
+            try:
+                yield f"SELECT * FROM {view}"
+            finally:
+                self.session.catalog.dropTempView(view)
 
     def _ask(self, sql: str) -> pa.Table:
         with spark_errors(self.where):

@@ -1,0 +1,77 @@
+"""The cut of :mod:`blendp.logs.fields` in SQL: one line into its fields, by itself.
+
+A line without a quote is split at the delimiters. So is, without its quotes, a line in which every field is plain or
+enclosed and no enclosed field holds a delimiter or a quote. In any other line the fields are the matches of
+
+    field = " ( no quote | "" )* " ( text after the closing quote )?   or   text that starts with no quote, or nothing
+
+where the text after a closing quote starts with neither a quote nor a delimiter. There is one way at most to read a
+line as such fields with delimiters between; where there is none, a quote is not closed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from blendp.logs import fields
+from blendp.logs.dialect import TextDialect
+from blendp.normalise import literal
+
+_ROLES = {"user": "person", "query": "query", "url": "url", "opt_in": "opt_in"}
+_CLOSED = '"(?:[^"]|"")*"'
+
+
+def rows_of_lines(
+    lines: str, dialect: TextDialect, width: int, position_of: dict[str, int], people: str | None = None
+) -> str:
+    """SQL for the rows of ``lines``, SQL for a column ``line``, each with ``width`` fields, the wanted ones where said.
+
+    A line that cannot be cut, or into another number of fields, has a reason and names no user. With ``people``, a
+    table with the column person, most lines of others are left out before they are cut.
+    """
+    wanted = {role: f"fields[{position + 1}]" for role, position in position_of.items()}
+    flaw = "WHEN len(fields) > 0 THEN 'wrong number of fields'"
+    if dialect.quotes:
+        flaw += f" WHEN fields IS NULL THEN {literal(fields.NOT_CLOSED)} ELSE 'text after a closing quote'"
+    only = ""
+    if people is not None:
+        user = f"split_part(line, {literal(dialect.delimiter)}, {position_of['user'] + 1})"
+        quoted = """contains(line, '"') OR """ if dialect.quotes else ""
+        only = f"AND ({quoted}{user} IN (SELECT person FROM {people}))"
+    person = f"CASE WHEN reason IS NULL THEN {wanted['user']} END"
+    selected = ", ".join(
+        f"{person if role == 'user' else wanted.get(role, 'NULL::VARCHAR')} AS {name}" for role, name in _ROLES.items()
+    )
+    selected += "".join(f", {field} AS {role}" for role, field in wanted.items() if role not in _ROLES)
+    return f"""
+        SELECT {selected}, reason FROM (
+            SELECT fields, CASE WHEN len(fields) = {width} THEN NULL {flaw} END AS reason FROM (
+                SELECT {_fields(dialect, width, list(wanted.values()))} AS fields
+                FROM ({lines}) WHERE strlen(line) <= {fields.MAX_LINE} {only}))
+    """
+
+
+def _fields(dialect: TextDialect, width: int, wanted: Sequence[str]) -> str:
+    """SQL for the list of a line's fields without their quotes.
+
+    It is NULL if a quote is not closed, and empty if text follows the quotes of a wanted field.
+    """
+    delimiter = literal(dialect.delimiter)
+    if not dialect.quotes:
+        return f"string_split(line, {delimiter})"
+    d = f"\\x{ord(dialect.delimiter):02x}"
+    tame = f'(?:"[^"{d}]*"|[^"{d}]*)'
+    field = f'(?:{_CLOSED}(?:[^"{d}][^{d}]*)?|[^"{d}][^{d}]*|)'
+    unquoted = f"""
+        list_transform(regexp_extract_all({delimiter} || line, '{d}({field})', 1),
+            lambda field: CASE WHEN NOT starts_with(field, '"') THEN field
+                WHEN regexp_full_match(field, '{_CLOSED}') THEN replace(field[2:-2], '""', '"') END)
+    """
+    stray = " OR ".join(f"{field} IS NULL" for field in wanted)
+    return f"""
+        CASE WHEN NOT contains(line, '"') THEN string_split(line, {delimiter})
+            WHEN regexp_full_match(line, '{tame}(?:{d}{tame})*') THEN string_split(replace(line, '"', ''), {delimiter})
+            WHEN regexp_full_match(line, '{field}(?:{d}{field})*') THEN list_transform([{unquoted}],
+                lambda fields: CASE WHEN len(fields) = {width} AND ({stray}) THEN [] ELSE fields END)[1]
+        END
+    """
