@@ -29,6 +29,7 @@ from blendp.logs.answers import read_answers
 from blendp.logs.columns import Columns
 from blendp.logs.frame_log import open_frame
 from blendp.logs.frames import ACCEPTED, Frame, is_frame, not_a_frame
+from blendp.logs.reading import LogReading
 from blendp.logs.synthetic import NAMES, USERS
 from blendp.methods import Parameters, Release, Simulation
 from blendp.methods.log import Log, is_log
@@ -40,7 +41,6 @@ from blendp.survey import Model, SurveyParameters, SurveyRelease, SurveySimulati
 OptIn = float | str | NDArray[np.bool_] | Sequence[bool] | None
 """Who opts in: a share of the people, the name of a column, or marks; None for what the log or table says."""
 
-_NORMALISE, _MAX_BROKEN = "blendp-1", 0.01
 _LOG = f"a log, {ACCEPTED}"
 _ANSWERS = f"answers, {ACCEPTED}"
 
@@ -262,7 +262,7 @@ def _opened(log: Any, opt_in: OptIn, columns: Columns | None, *, keep: bool = Fa
         raise ParameterError("opt_in", "marks", "left out where a column says who opts in", "Leave one of them out.")
     else:
         marks = opt_in
-    staged = open_frame(log, chosen, _NORMALISE, _MAX_BROKEN, marks=marks)
+    staged = open_frame(log, LogReading(columns=chosen), marks=marks)
     return (staged.numbered() if keep else staged), who
 
 

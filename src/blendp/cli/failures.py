@@ -40,6 +40,8 @@ _ARGUMENTS = frozenset({"name", "logs", "data", "campaign", "release", "index"})
 
 _ALIASES = {
     "path": "out",
+    "names": "columns",
+    "header": "no_header",
     "cap epsilon": "lower_cap",
     "cap delta": "lower_delta",
     "yearly epsilon": "lower_year",
@@ -128,6 +130,8 @@ def _told(error: Exception, options: Collection[str]) -> typer.Exit:
         error = failed("the log", error)
     sentence = "\n".join(map(visible, f"Error: {_sentence(error, options)}".split("\n")))
     errors.print(sentence, style="red", markup=False, highlight=False, soft_wrap=True)
+    for line in getattr(error, "__notes__", ()):
+        errors.print(f"  {line}", style="dim", markup=False, highlight=False, soft_wrap=True)
     return typer.Exit(_code(error))
 
 

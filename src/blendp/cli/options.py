@@ -8,19 +8,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument
 
-from blendp.cli.panels import OPT_IN_SHARE, machine, method, privacy, reading
+from blendp.cli.panels import OPT_IN_SHARE, machine, method, privacy
+from blendp.cli.reading import LogOptions, tell_how
 from blendp.errors import ParameterError, require_choice
 from blendp.methods import Parameters
 
 if TYPE_CHECKING:  # engines are loaded when a log is opened, not to say which options there are
     from blendp.engines import EmbeddedLog, StagedLog
     from blendp.engines.spark import SparkLog, SparkSettings
+    from blendp.logs.reading import ReadingOptions
 
 ENGINES = ("embedded", "spark")
 
 
-@dataclass(frozen=True)
-class Job:
+@dataclass(frozen=True, kw_only=True)
+class Job(LogOptions):
     """A log and how to treat it, as given on the command line."""
 
     logs: Annotated[list[str], Argument(help="A file, several files, a quoted pattern, or a directory.", metavar="LOG")]
@@ -89,16 +91,6 @@ class Job:
     ] = Parameters.wildcard
     project: Annotated[bool, method(help="Project probabilities on the simplex.")] = Parameters.project
 
-    format: Annotated[str, reading(help="auto (by file name), csv, tsv, parquet, ndjson, aol, yandex.")] = "auto"
-    user_column: Annotated[str, reading(help="Column of user ids.")] = "user"
-    query_column: Annotated[str, reading(help="Column of queries.")] = "query"
-    url_column: Annotated[str | None, reading(help="Column of URLs (url if none is said).")] = None
-    levels: Annotated[
-        int | None, reading(help="1 counts queries alone, 2 needs URLs (by the columns if none is said; NDJSON: 2).")
-    ] = None
-    normalise: Annotated[str, reading(help="Rule for strings: blendp-1 or none.")] = "blendp-1"
-    max_broken: Annotated[float, reading(help="Share of broken rows beyond which to stop.")] = 0.01
-
     engine: Annotated[str, machine(help="embedded, or spark: Parquet wherever Spark reads it (blendp[spark]).")] = (
         "embedded"
     )
@@ -128,9 +120,10 @@ class Job:
             )
         return None
 
-    def source(self) -> dict[str, Any]:
+    def source(self, log: StagedLog | SparkLog) -> dict[str, Any]:
         """How the log was read and who opted in, for the release card."""
-        return {"opt_in": self.who_opts_in(), "opt_in_column": self.opt_in_column, "normalise": self.normalise}
+        own = {"opt_in": self.who_opts_in(), "opt_in_column": self.opt_in_column, "normalise": self.normalise}
+        return own if log.how is None else {**own, "reading": log.how.to_dict()}
 
     def open(self, progress: Callable[[int], None]) -> StagedLog | SparkLog:
         """The log, to be drawn from once."""
@@ -140,12 +133,15 @@ class Job:
         refuse_spark_options(self.engine, self.master, self.spark_conf)
         if self.engine == "embedded":
             return open_log(
-                self.logs, format=self.format, progress=progress, memory_limit=self.memory_limit, **self._reading()
+                self.logs, memory_limit=self.memory_limit, progress=progress, tell=tell_how, **self._options()
             )
         if self.format not in ("auto", "parquet"):
             raise ParameterError("format", self.format, "parquet with --engine spark", "Write the log as Parquet.")
         settings = spark_settings(self.master, self.memory_limit, self.spark_conf)
-        return open_spark_log(self.logs, settings, **self._reading())
+        log = open_spark_log(self.logs, settings, **self._options())
+        if log.how is not None:
+            tell_how(log.how)
+        return log
 
     def read(self, progress: Callable[[int], None]) -> EmbeddedLog:
         """The log, kept for many runs."""
@@ -154,15 +150,10 @@ class Job:
         if self.engine != "embedded":
             raise ParameterError("engine", self.engine, "embedded here", "Only run and tally know spark.")
         refuse_spark_options(self.engine, self.master, self.spark_conf)
-        return read_log(
-            self.logs, format=self.format, progress=progress, memory_limit=self.memory_limit, **self._reading()
-        )
+        return read_log(self.logs, memory_limit=self.memory_limit, progress=progress, tell=tell_how, **self._options())
 
-    def _reading(self) -> dict[str, Any]:
-        from blendp.logs import Columns
-
-        columns = Columns(self.user_column, self.query_column, self.url_column, self.opt_in_column, self.levels)
-        return {"columns": columns, "normalise": self.normalise, "max_broken": self.max_broken}
+    def _options(self) -> ReadingOptions:
+        return self.reading_options(self.opt_in_column)
 
 
 def spark_settings(master: str | None, memory_limit: str | None, conf: list[str] | None) -> SparkSettings:

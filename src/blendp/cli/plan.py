@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from blendp.cli.console import print_json, results, steps, tell_quality
-from blendp.cli.panels import OPT_IN_SHARE, output, privacy
+from blendp.cli.panels import OPT_IN_SHARE, output, privacy, takes_job
 from blendp.cli.panels import method as how
+from blendp.cli.reading import LogOptions
 from blendp.errors import ParameterError, require_choice
 from blendp.methods import Parameters
 from blendp.outputs import refuse_existing, whole
@@ -21,13 +22,16 @@ EXAMPLES = """Examples:
 - `blendp plan --records-per-person 20 --target-size 200 --size 0`
 - `blendp plan --records-per-person 20 --objective long-list --no-habits`
 - `blendp plan --like log.csv --method blendp --target-size 50 --json`
+- `blendp plan --like export.csv --user-column member --query-column searched --since 2026-10-01`
 """
 
 BOTH = "both"
 PAGE = "plan.html"
 
 
+@takes_job
 def plan(
+    file: LogOptions,
     users: Annotated[
         int | None, how(help="How many people (as many as the population or log has, if none is said).")
     ] = None,
@@ -69,7 +73,6 @@ def plan(
     methods stand side by side, over several opt-in shares.
     """
     from blendp.evaluation.planner import HeadLaw, Target, overview
-    from blendp.logs import read_log
     from blendp.logs.synthetic import NAMES, USERS
     from blendp.render.plan.terminal import plan_tables
 
@@ -84,13 +87,15 @@ def plan(
     parameters = [Parameters(method=name, **common, **(only_blendp if name == "blendp" else {})) for name in methods]
     if like not in NAMES and not habits:
         raise ParameterError("habits", False, "left out with a log", "Its people have habits of their own.")
+    if like in NAMES:
+        file.refuse_all("without a log (--like)")
     asked = target_l1 is not None or target_size is not None
     target = Target.of(target_l1, target_size, size or None) if asked else None
     if out is not None:
         refuse_existing(out, overwrite=overwrite, own_files=(PAGE,))
     with steps(1 + len(parameters) * (2 if asked else 1) + (out is not None)) as bar:
         bar.start("reading the law of records")
-        log = None if like in NAMES else read_log([Path(like)], progress=bar.rows_read)
+        log = None if like in NAMES else file.read_log([Path(like)], bar.rows_read)
         if log is None:
             law = HeadLaw.of_population(like, records_per_person=records_per_person or 1.0, habits=habits)
         else:
@@ -107,7 +112,7 @@ def plan(
             with whole(out, overwrite=overwrite, own_files=(PAGE,)) as folder:
                 (folder / PAGE).write_text(render_plan(view), encoding="utf-8")
     if log is not None:
-        tell_quality(log, None)
+        tell_quality(log, file.levels)
     if as_json:
         print_json({**view.to_dict(), "out": None if out is None else str(out)})
         return

@@ -9,6 +9,8 @@ from typing import Annotated, Any
 from typer import Argument, Option
 
 from blendp.cli.console import Steps, results, steps, tell_quality
+from blendp.cli.panels import takes_job
+from blendp.cli.reading import LogOptions
 from blendp.errors import ParameterError, require_count
 from blendp.evaluation.figures import (
     AOL,
@@ -23,7 +25,6 @@ from blendp.evaluation.figures import (
     make_figures,
     recipes,
 )
-from blendp.logs import read_log
 from blendp.outputs import refuse_existing
 from blendp.render.figures.files import FILES, write_reproduction
 from blendp.render.plan.text import NOT_PRIVATE
@@ -39,7 +40,9 @@ EXAMPLES = """Examples:
 RUNS, QUICK_RUNS = 20, 6
 
 
+@takes_job
 def reproduce(
+    file: LogOptions,
     figures: Annotated[
         list[str] | None,
         Argument(
@@ -53,7 +56,6 @@ def reproduce(
         list[Path] | None,
         Option("--log", help="A log to draw people from in place of the synthetic ones; repeat for more files."),
     ] = None,
-    format: Annotated[str, Option(help="Format of --log: auto, csv, tsv, parquet, ndjson, aol, yandex.")] = "auto",
     users: Annotated[
         int | None, Option(help="People of each synthetic population (as many as the real logs have, if none is said).")
     ] = None,
@@ -81,11 +83,13 @@ def reproduce(
     require_count("seed", seed, min_value=0, remedy="Use a whole number such as 0.")
     if logs and users is not None:
         raise ParameterError("users", users, "left out with --log", "The log says how many people there are.")
+    if not logs:
+        file.refuse_all("without --log")
     refuse_existing(out, overwrite=overwrite, own_files=FILES)
     settings = [setting for setting in (AOL, YANDEX) if setting.name in wanted]
     played = count_steps(names, [AOL] if logs else settings, grid)
     with steps(played + len(recipes(names)) + (1 if logs else len(settings))) as bar:
-        people = _of_log(logs, format, bar) if logs else _synthetic(settings, users, seed, bar)
+        people = _of_log(logs, file, bar) if logs else _synthetic(settings, users, seed, bar)
         laboratory = Laboratory({each.setting.name: each for each in people}, runs, seed, bar.start)
         drawn = make_figures(names, laboratory, grid)
         write_reproduction(drawn, out, about=_about(people, runs, seed, quick), overwrite=overwrite, progress=bar.start)
@@ -104,10 +108,10 @@ def _synthetic(settings: Sequence[Setting], users: int | None, seed: int, bar: S
     return people
 
 
-def _of_log(logs: Sequence[Path], format: str, bar: Steps) -> list[FigurePopulation]:
+def _of_log(logs: Sequence[Path], file: LogOptions, bar: Steps) -> list[FigurePopulation]:
     bar.start("reading the log")
-    log = read_log(logs, format=format, progress=bar.rows_read)
-    tell_quality(log, None)
+    log = file.read_log(logs, bar.rows_read)
+    tell_quality(log, file.levels)
     return [FigurePopulation.of_log(log, log.users)]
 
 

@@ -4,8 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from blendp.errors import LogError
+
+NOT_UTF_8 = "not UTF-8"
+"""Why a row is broken whose text cannot be decoded."""
+
+
+class Described(Protocol):
+    """How a log was read: a line for people, and a document for a release's card."""
+
+    def __str__(self) -> str:
+        """One line, empty if there is nothing to say."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it."""
 
 
 @dataclass(frozen=True)
@@ -13,7 +27,7 @@ class LogQuality:
     """The rows of a log by their fate: ``rows`` = ``usable`` + all ``broken`` + all ``ignored``.
 
     A *broken* row should have held a record but cannot be read; an *ignored* row holds none by the rules of
-    its format, such as a search without a click.
+    its format, such as a search without a click, or is filtered out.
     """
 
     rows: int
@@ -43,10 +57,12 @@ class LogQuality:
         if self.broken_share <= max_broken:
             return
         reason, count = next(iter(self.broken.items()))
+        encoding = " say the encoding of the file (--encoding, such as cp1252)," if reason == NOT_UTF_8 else ""
         raise LogError(
             f"{self.broken_rows} of {self.rows} rows of {where} are broken ({self.broken_share:.2%}), more than"
             f" max_broken = {max_broken} allows, most often for {reason!r} ({count} rows):"
-            " mend these rows, check format and columns, or raise max_broken (--max-broken) to go on without them."
+            f"{encoding} mend these rows, check format and columns, or raise max_broken (--max-broken) to go on without"
+            " them."
         )
 
     def __str__(self) -> str:

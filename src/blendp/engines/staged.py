@@ -16,9 +16,9 @@ from blendp.engines.contributions import Contributions
 from blendp.engines.database import failed
 from blendp.engines.embedded import EmbeddedLog
 from blendp.engines.numbering import number_rows
-from blendp.engines.quality import LogQuality
+from blendp.engines.quality import Described, LogQuality
 from blendp.engines.second_look import CHOSEN, GATHERED
-from blendp.engines.usable import DUCKDB, RowRule
+from blendp.engines.usable import DUCKDB, FILTERED_OUT, RowRule
 from blendp.errors import LogError
 
 PARTS = (1, 8, 64)
@@ -70,14 +70,16 @@ class StagedLog:
 
     where:
         rows     is SQL for the rows: place, if ``has_places``, person (a user's id), query, url, opt_in, all as they
-                 stand in the log, and reason, why the reader holds a row for broken, if ``has_reasons``,
+                 stand in the log; reason, why the reader holds a row for broken, if ``has_reasons``; and kept if the
+                 rule says so,
         rule     says which rows are usable,
         broken, ignored  count the rows that are not among ``rows``,
         where    names the log in messages,
         instead  is the same log read in another way, should the database refuse its bytes,
         witness  knows whether the database read them rightly; if not, they are read in that other way,
         rows_of_chosen  is SQL for at least the rows of the people in the table ``chosen``, if it costs less than
-                 ``rows``.
+                 ``rows``,
+        how      says how the log was read, for people and for a release's card.
     """
 
     rows: str
@@ -94,6 +96,7 @@ class StagedLog:
     instead: Callable[[], StagedLog] | None = field(default=None, repr=False)
     witness: Witness | None = field(default=None, repr=False)
     rows_of_chosen: str | None = field(default=None, repr=False)
+    how: Described | None = field(default=None, repr=False)
     _drawn: list[LogQuality] = field(default_factory=list, init=False, repr=False)
 
     @property
@@ -289,7 +292,12 @@ def quality_of_drawn(drawn: Sequence[LogQuality], where: str) -> LogQuality:
 
 
 def judge(usable: int, broken: Counter[str], ignored: Counter[str], max_broken: float, where: str) -> LogQuality:
-    """The fate of a log's rows; raises if there are none, or more are broken than the share ``max_broken``."""
+    """The fate of a log's rows; raises if there are none, or more are broken than the share ``max_broken``.
+
+    What is filtered out may be counted as broken before: it is ignored.
+    """
+    ignored = ignored + Counter({FILTERED_OUT: broken[FILTERED_OUT]})
+    broken = Counter({why: rows for why, rows in broken.items() if why != FILTERED_OUT})
     quality = LogQuality(usable + broken.total() + ignored.total(), usable, broken, ignored)
     if not quality.rows:
         raise LogError(f"{where} has no rows: give a log with rows.")

@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from blendp.normalise import literal
 from blendp.texts import MAX_TEXT_BYTES, WHITE
 
+FILTERED_OUT = "filtered out"
+"""Why a row is ignored that a filter does not let count."""
+
 _TRUE, _FALSE = "('true', '1', 'yes')", "('false', '0', 'no')"
 _CHOICE = "lower(trim(opt_in))"
 _MISSING = {"person": "no user", "query": "no query", "url": "no URL"}
@@ -51,12 +54,14 @@ class RowRule:
     where:
         levels     is 2 for <query, URL> records, 1 for queries alone,
         opt_in     says whether every row must say if its user opts in,
-        normalise  is the rule of :mod:`blendp.normalise` for texts.
+        normalise  is the rule of :mod:`blendp.normalise` for texts,
+        filtered   says whether rows have a column ``kept``, which says if a filter lets them count.
     """
 
     levels: int
     opt_in: bool
     normalise: str
+    filtered: bool = False
 
     def reason(self, dialect: Dialect, known: str | None = None) -> str:
         """SQL for why a row with the columns person, query, url and opt_in is broken, NULL if it is usable.
@@ -85,6 +90,9 @@ class RowRule:
         if known:
             plain.append(f"{known} IS NULL")
             cases.append(f"WHEN {known} IS NOT NULL THEN {known}")
+        if self.filtered and "query" in texts:
+            plain.append("kept")
+            cases.append(f"WHEN NOT kept THEN '{FILTERED_OUT}'")
         if dialect.readable:
             readable = " AND ".join(f"coalesce({dialect.readable.format(text)}, true)" for text in texts)
             plain.append(readable)

@@ -23,9 +23,13 @@ from numpy.typing import NDArray
 
 from blendp.answers import MAX_ATTRIBUTES, MAX_VALUES, Answers, Attribute, Questionnaire
 from blendp.errors import LogError, ParameterError, require_choice
-from blendp.logs.delimited import header_of, unquoted
-from blendp.logs.fields import NOT_CLOSED, TOO_LONG, Cut, cut_file
+from blendp.logs.delimited import cut_dialect, header_of, unquoted
+from blendp.logs.dialect import TextDialect, TextOptions
+from blendp.logs.fields import NOT_CLOSED, TOO_LONG, Cut
+from blendp.logs.filters import RowFilter
 from blendp.logs.frames import ACCEPTED, WHERE, Frame, frame_columns, is_frame, not_a_frame
+from blendp.logs.reading import HowRead
+from blendp.logs.recognise import recognise
 from blendp.logs.sources import format_of, unreadable
 from blendp.logs.tabular import as_bytes, parquet_file, require_plain
 from blendp.outputs import whole
@@ -44,12 +48,10 @@ _REMEDIES = {
     NOT_CLOSED: "close the quote on that line, since no answer runs across lines",
     TOO_LONG: "check that this is a text file of answers",
 }
+NOT_UTF_8 = "save the file as UTF-8, or say its encoding (encoding=...)"
 _SHOWN = 10
 _BATCH = 1 << 18
 _MAX_TEXT = 1 << 30
-
-Choose = Callable[[Sequence[str], str], dict[str, int]]
-"""From the names of all columns, and what the table is called, to those to read and where each stands."""
 
 
 def read_answers(
@@ -60,10 +62,16 @@ def read_answers(
     opt_in_column: str | None = None,
     missing: str = "refuse",
     format: str = "auto",
+    delimiter: str | None = None,
+    quotes: bool | None = None,
+    encoding: str | None = None,
+    header: bool = True,
 ) -> Answers:
     """Read a table of answers from one CSV, TSV or Parquet file, also with ``.gz``, or from a table in memory.
 
     Columns have names. A table is whatever :func:`~blendp.logs.open_log` takes for one: a DataFrame, for example.
+
+    How a text file is written is recognised by its first line (:mod:`blendp.logs.recognise`) unless options say it.
 
     Answers are compared as texts, without white space around them; an empty one is missing, and so is a null or a
     NaN of Parquet. Its numbers are written the short way (3, not 3.0), its truth values ``true`` and ``false``. One
@@ -80,18 +88,22 @@ def read_answers(
             ``"(missing)"`` as an answer of its own (``"value"``). To drop people is **not private**: who is counted
             then depends on their answers (:attr:`~blendp.answers.Answers.only_complete`).
         format: ``csv``, ``tsv``, ``parquet``, or ``auto``: by the extension.
+        delimiter, quotes, encoding: How a text file is written, see :class:`~blendp.logs.dialect.TextOptions`.
+        header: False if the first line is a row like all others: then ``columns`` names all columns in their order.
 
     Raises:
         LogError: The file cannot be read, or holds what is no answer.
     """
     require_choice("missing", missing, _WAYS)
-    require_choice("format", format, FORMATS)
-    asked = _asked(columns, questionnaire, opt_in_column)
-
-    def choose(names: Sequence[str], where: str) -> dict[str, int]:
-        return _chosen(names, asked, opt_in_column, where)
-
-    table = _read_frame(source, choose) if is_frame(source) else _read_file(source, format, choose)
+    if is_frame(source):
+        table = _read_frame(source, _asked(columns, questionnaire, opt_in_column), opt_in_column)
+    elif not isinstance(source, str | Path):
+        raise not_a_frame("source", source, f"a path, {ACCEPTED}")
+    else:
+        table_of = AnswersFile.of(
+            source, columns, questionnaire, opt_in_column, format, delimiter, quotes, encoding, header
+        )
+        table = _read_parquet(table_of) if table_of.dialect is None else _read_delimited(table_of, table_of.dialect)
     opt_in = table.columns.pop(opt_in_column).choices() if opt_in_column is not None else None
     questions = [column.filled() if missing == "value" else column for column in table.columns.values()]
     kept = _kept(questions, missing, table.where)
@@ -107,6 +119,76 @@ def read_answers(
     return Answers(
         Questionnaire(tuple(attributes)), codes, opt_in, inferred=questionnaire is None, only_complete=missing == "drop"
     )
+
+
+@dataclass(frozen=True)
+class AnswersFile:
+    """A file of answers, and how it is read.
+
+    where:
+        asked    are the questions, None for all columns but ``opt_in``,
+        names    are those of all columns, None where the file names them,
+        dialect  is how a text file is written, None for Parquet.
+    """
+
+    path: Path
+    asked: Sequence[str] | None
+    opt_in: str | None
+    names: Sequence[str] | None
+    dialect: TextDialect | None
+
+    @classmethod
+    def of(
+        cls,
+        source: str | Path,
+        columns: Sequence[str] | None,
+        questionnaire: Questionnaire | None,
+        opt_in: str | None,
+        format: str,
+        delimiter: str | None = None,
+        quotes: bool | None = None,
+        encoding: str | None = None,
+        header: bool = True,
+    ) -> AnswersFile:
+        """The file that :func:`read_answers` reads, given its options."""
+        require_choice("format", format, FORMATS)
+        names = None if header else columns
+        options = TextOptions(delimiter=delimiter, quotes=quotes, encoding=encoding, header=header, names=names)
+        if names is not None:
+            columns = None if questionnaire is not None else [name for name in names if name != opt_in]
+        asked = _asked(columns, questionnaire, opt_in)
+        path, format = _one_file(source, format)
+        file = cls(path, asked, opt_in, options.names, None)
+        if format == "parquet":
+            options.refuse_for(format)
+            return file
+        return replace(file, dialect=recognise([path], format, options, file)[0])
+
+    def fits(self, names: Sequence[str]) -> bool:
+        """Whether all questions are there, or, where none are named, more than one column."""
+        return len(names) > 1 if self.asked is None else all(name in names for name in self.wanted)
+
+    def require(self, names: Sequence[str], where: str) -> None:
+        """Raise :class:`LogError` unless all questions are there, once."""
+        _chosen(names, self.asked, self.opt_in, where)
+
+    def owner(self, names: Sequence[str]) -> None:
+        """A row is a person's own."""
+
+    @property
+    def wanted(self) -> list[str]:
+        """The questions that are named, and who opts in."""
+        return [*(self.asked or ()), *([] if self.opt_in is None else [self.opt_in])]
+
+    def choose(self, names: Sequence[str]) -> dict[str, int]:
+        """The columns to read, and where each stands among the names of all."""
+        return _chosen(names, self.asked, self.opt_in, str(self.path))
+
+    @property
+    def how(self) -> HowRead:
+        """How it is read, for people and for a release's card."""
+        format = "parquet" if self.dialect is None else "csv" if self.dialect.quotes else "tsv"
+        return HowRead(format, {}, self.dialect, RowFilter())
 
 
 def write_answers(
@@ -160,9 +242,16 @@ class _Column:
 
     @classmethod
     def of_bytes(
-        cls, name: str, where: str, column: pa.DictionaryArray, row_name: Callable[[int], str], *, quotes: bool
+        cls,
+        name: str,
+        where: str,
+        column: pa.DictionaryArray,
+        row_name: Callable[[int], str],
+        *,
+        quotes: bool,
+        remedy: str = "save the file as UTF-8",
     ) -> _Column:
-        """The column of what the file holds, its distinct values as bytes."""
+        """The column of what the file holds, its distinct values as bytes; what to do if they are not UTF-8."""
         codes = column.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
         raw = cls(name, where, column.dictionary, codes, row_name)
         texts = raw.texts
@@ -173,7 +262,7 @@ class _Column:
             texts = texts.cast(pa.string())
         except pa.ArrowInvalid:
             unread = np.array([not _is_utf8(text) for text in texts.to_pylist()])
-            raw.refuse(unread, "text that is not UTF-8", "save the file as UTF-8")
+            raw.refuse(unread, "text that is not UTF-8", remedy)
             raise
         texts = pc.utf8_trim(texts, characters=_WHITE)
         texts = pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts).dictionary_encode()
@@ -304,20 +393,13 @@ def _listed(questionnaire: Questionnaire | None, name: str) -> Attribute | None:
     return None if questionnaire is None else questionnaire.attributes[questionnaire.names.index(name)]
 
 
-def _read_file(source: object, format: str, choose: Choose) -> _Table:
-    if not isinstance(source, str | Path):
-        raise not_a_frame("source", source, f"a path, {ACCEPTED}")
-    path, format = _one_file(source, format)
-    return _read_parquet(path, choose) if format == "parquet" else _read_delimited(path, format, choose)
-
-
-def _read_frame(source: Any, choose: Choose) -> _Table:
+def _read_frame(source: Any, asked: Sequence[str] | None, opt_in: str | None) -> _Table:
     """The answers of a table of another library, a batch of rows at a time."""
 
-    def chosen(names: Sequence[str]) -> dict[str, int]:
-        return choose([name.strip() for name in names], WHERE.capitalize())
+    def choose(names: Sequence[str]) -> dict[str, int]:
+        return _chosen([name.strip() for name in names], asked, opt_in, WHERE.capitalize())
 
-    frame = frame_columns(source, chosen)
+    frame = frame_columns(source, choose)
     pieces: dict[str, list[pa.DictionaryArray]] = {name: [] for name in frame.names}
     text_bytes: Counter[str] = Counter()
     for batch in frame.batches():
@@ -359,7 +441,7 @@ def _one_file(source: str | Path, format: str) -> tuple[Path, str]:
     return path, kind
 
 
-def _chosen(names: Sequence[str], asked: list[str] | None, opt_in: str | None, where: str) -> dict[str, int]:
+def _chosen(names: Sequence[str], asked: Sequence[str] | None, opt_in: str | None, where: str) -> dict[str, int]:
     if asked is None:
         asked = [name for name in names if name != opt_in]
         if not asked or "" in asked:
@@ -368,11 +450,6 @@ def _chosen(names: Sequence[str], asked: list[str] | None, opt_in: str | None, w
                 " names every column, or name those to ask (columns=...)."
             )
     wanted = asked if opt_in is None else [*asked, opt_in]
-    if len(names) == 1 and (mark := next((sign for sign in (";", "\t", "|") if sign in names[0]), None)):
-        raise LogError(
-            f"{where} has one column, {names[0][:40]!r}, whose name holds {mark!r}: separate columns by commas in .csv"
-            " and by tabs in .tsv files."
-        )
     for name in wanted:
         if name not in names:
             shown = ", ".join(repr(item[:40]) for item in names[:_SHOWN])
@@ -391,11 +468,11 @@ def _chosen(names: Sequence[str], asked: list[str] | None, opt_in: str | None, w
     return {name: names.index(name) for name in wanted}
 
 
-def _read_parquet(path: Path, choose: Choose) -> _Table:
-    where = str(path)
-    with parquet_file(path) as file:
+def _read_parquet(table_of: AnswersFile) -> _Table:
+    where = str(table_of.path)
+    with parquet_file(table_of.path) as file:
         names = [name.strip() for name in file.schema_arrow.names]
-        position_of = choose(names, where)
+        position_of = table_of.choose(names)
         if not file.metadata.num_rows:
             raise LogError(f"{where} has no rows: give a file with answers.")
         columns: dict[str, _Column] = {}
@@ -419,19 +496,19 @@ def _distinct_bytes(column: pa.ChunkedArray) -> pa.DictionaryArray:
     return pa.DictionaryArray.from_arrays(encoded.indices, as_bytes(encoded.dictionary))
 
 
-def _read_delimited(path: Path, format: str, choose: Choose) -> _Table:
-    where, quotes = str(path), format == "csv"
+def _read_delimited(table_of: AnswersFile, dialect: TextDialect) -> _Table:
+    where, quotes = str(table_of.path), dialect.quotes
     position_of: dict[str, int] = {}
     width = 0
     lines: list[NDArray[np.int64]] = []
     pieces: dict[str, list[pa.DictionaryArray]] = {}
     text_bytes: Counter[str] = Counter()
-    for cut in cut_file(path, "," if quotes else "\t", quotes=quotes):
+    for cut in cut_dialect(table_of.path, dialect):
         if not width:
-            names = header_of(cut, quotes)
-            position_of, width = choose(names, where), len(names)
+            names = table_of.names or header_of(cut, quotes)
+            position_of, width = table_of.choose(names), len(names)
             pieces = {name: [] for name in position_of}
-            cut = cut.after_first_row()  # noqa: PLW2901
+            cut = cut.after_first_row() if dialect.header else cut  # noqa: PLW2901
         _refuse_broken(cut, width, quotes, where)
         every = np.ones(len(cut.first), dtype=bool)
         for name, position in position_of.items():
@@ -445,7 +522,12 @@ def _read_delimited(path: Path, format: str, choose: Choose) -> _Table:
         raise LogError(f"{where} has no rows: give a file with answers.")
     columns = {
         name: _Column.of_bytes(
-            name, where, pa.chunked_array(parts).combine_chunks(), lambda row: f"line {line[row]}", quotes=quotes
+            name,
+            where,
+            pa.chunked_array(parts).combine_chunks(),
+            lambda row: f"line {line[row]}",
+            quotes=quotes,
+            remedy=NOT_UTF_8,
         )
         for name, parts in pieces.items()
     }

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from blendp.errors import LogError, ParameterError
+from blendp.logs.column_names import candidates
 
 
 @dataclass(frozen=True)
@@ -50,23 +51,47 @@ class Columns:
 
 
 def positions(names: Sequence[str], columns: Columns, where: str) -> dict[str, int]:
-    """Where each wanted column stands among ``names``; raises :class:`LogError` when one is missing or double."""
+    """Where each wanted column stands among ``names``; raises :class:`LogError` when one is missing or not clear.
+
+    A column of the name that was given is taken, else one that differs in case alone, else one of a name that is known
+    for its role (:mod:`blendp.logs.column_names`).
+    """
     position_of: dict[str, int] = {}
-    for role, name in columns.wanted.items():
-        if names.count(name) > 1:
-            raise LogError(f"{where} has {names.count(name)} columns named {name!r}: rename all but one.")
-        if name in names:
-            position_of[role] = names.index(name)
+    for role, name in sorted(columns.wanted.items(), key=lambda item: item[0] == item[1]):
+        taken = position_of.values()
+        if (position := one_position(names, role, name, where, taken)) is not None:
+            position_of[role] = position
         elif role in columns.named:
             raise missing(role, name, where, names)
-    return position_of
+    return {role: position_of[role] for role in columns.wanted if role in position_of}
+
+
+def one_position(
+    names: Sequence[str], role: str, name: str | None, where: str, taken: Iterable[int] = ()
+) -> int | None:
+    """Where the column of a role stands, None if there is none; raises :class:`LogError` when several may be meant.
+
+    Columns that are ``taken`` by another role are not meant.
+    """
+    meant = [at for at in candidates(names, role, name) if at not in taken]
+    if len(meant) < 2:
+        return meant[0] if meant else None
+    some = [names[at] for at in meant]
+    if len(set(some)) < len(some):
+        raise LogError(f"{where} has {len(some)} columns named {some[0]!r}: rename all but one.")
+    shown = ", ".join(repr(item[:40]) for item in some)
+    raise LogError(f"{where} has {len(some)} columns that may be the {role} ({shown}): name one ({_option(role)}).")
+
+
+def _option(role: str) -> str:
+    return f"--{role.replace('_', '-')}-column"
 
 
 def missing(role: str, name: str, where: str, names: Sequence[str] = ()) -> LogError:
     """The error for a column that is not there, with the columns that are."""
     shown = ", ".join(repr(item[:40]) for item in list(names)[:12])
     there = f" (it has {shown})" if shown else ""
-    option = f"--{role.replace('_', '-')}-column"
+    option = _option(role)
     if role == "url":
         option += ", or --levels 1 to count queries alone"
     return LogError(f"{where} has no column {name!r}{there}: name the right one ({option}, Columns({role}=...)).")

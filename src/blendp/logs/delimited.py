@@ -7,7 +7,7 @@ tab either.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -18,25 +18,45 @@ from numpy.typing import NDArray
 from blendp.errors import LogError
 from blendp.logs.columns import Columns, positions, same_levels
 from blendp.logs.dialect import TextDialect
+from blendp.logs.encodings import UTF_8
 from blendp.logs.fields import Cut, cut_file
 from blendp.logs.intake import RowIntake
 
 AOL_HEADER = ("AnonID", "Query", "QueryTime", "ItemRank", "ClickURL")
-_AOL_FIELDS = {"user": 0, "query": 1, "url": 4}
+AOL_FIELDS = {"user": 0, "query": 1, "url": 4}
 
 
-def read_delimited(paths: Iterable[Path], dialect: TextDialect, columns: Columns, intake: RowIntake) -> None:
-    """Take in CSV or TSV files with a header line each; their columns may stand in any order."""
+def read_delimited(
+    paths: Iterable[Path], dialect: TextDialect, columns: Columns, intake: RowIntake, names: Sequence[str] | None = None
+) -> None:
+    """Take in delimited files; with a header line each their columns may stand in any order.
+
+    ``names`` are those of the columns, if they are not what the header says.
+    """
     quotes = dialect.quotes
     for path in paths:
         header: list[str] | None = None
-        for cut in cut_file(path, dialect.delimiter, quotes=quotes):
+        for cut in cut_dialect(path, dialect):
             if header is None:
-                header = header_of(cut, quotes)
+                header = list(names or header_of(cut, quotes))
                 position_of = positions(header, columns, str(path))
                 intake.levels = same_levels(position_of, intake.levels, str(path))
-                cut = cut.after_first_row()  # noqa: PLW2901
+                position_of |= intake.filter_by(header, str(path)).over(header, str(path))
+                cut = cut.after_first_row() if dialect.header else cut  # noqa: PLW2901
             take_in(cut, len(header), position_of, quotes, intake)
+
+
+def cut_dialect(path: Path, dialect: TextDialect, block: int | None = None) -> Iterator[Cut]:
+    """The rows of a file that is written like this."""
+    return cut_file(
+        path,
+        dialect.delimiter,
+        quotes=dialect.quotes,
+        header=dialect.header,
+        encoding=dialect.encoding,
+        preamble=dialect.preamble,
+        block=block,
+    )
 
 
 def header_of(cut: Cut, quotes: bool) -> list[str]:
@@ -85,23 +105,24 @@ def unquoted(field: pa.Array) -> tuple[pa.Array, NDArray[np.bool_]]:
     return text, bad.to_numpy(zero_copy_only=False)
 
 
-def read_aol(paths: Iterable[Path], intake: RowIntake) -> None:
+def read_aol(paths: Iterable[Path], intake: RowIntake, encoding: str = UTF_8) -> None:
     """Take in files of the AOL collection; a search with neither rank nor URL had no click, and is ignored."""
     intake.levels = 2
     for path in paths:
-        for cut in _aol_rows(path):
+        position_of = AOL_FIELDS | intake.filter_by(AOL_HEADER, str(path)).over(AOL_HEADER, str(path))
+        for cut in _aol_rows(path, encoding):
             intake.count_flawed(cut)
             rank, url = cut.filled(3), cut.filled(4)
             known = (cut.fields == 5) | (cut.fields == 3) | ((cut.fields == 4) & ~rank)
             click = (cut.fields == 5) & (rank | url)
             intake.count_broken("wrong number of fields", int((~known).sum()))
             intake.count_ignored("no click", int((known & ~click).sum()))
-            intake.add(pa.table({role: cut.column(click, position) for role, position in _AOL_FIELDS.items()}))
+            intake.add(pa.table({role: cut.column(click, position) for role, position in position_of.items()}))
 
 
-def _aol_rows(path: Path) -> Iterator[Cut]:
+def _aol_rows(path: Path, encoding: str) -> Iterator[Cut]:
     header = False
-    for cut in cut_file(path, "\t"):
+    for cut in cut_file(path, "\t", encoding=encoding):
         if header:
             yield cut
             continue

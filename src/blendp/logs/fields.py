@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from blendp.arrays import Bools
 from blendp.errors import LogError
+from blendp.logs.encodings import UTF_8, transcoded
 from blendp.logs.sources import compression_of, unreadable
 
 BLOCK = 1 << 24
@@ -92,18 +93,27 @@ class Cut:
 
 
 def cut_file(
-    path: Path, delimiter: str | None, *, quotes: bool = False, header: bool = True, block: int | None = None
+    path: Path,
+    delimiter: str | None,
+    *,
+    quotes: bool = False,
+    header: bool = True,
+    encoding: str = UTF_8,
+    preamble: bool = False,
+    block: int | None = None,
 ) -> Iterator[Cut]:
     """The rows of a text file, gzip or zstd if its name says so, block by block.
 
-    With ``delimiter`` None every line is one field. A byte order mark is skipped. With ``header`` the first row, which
-    names the columns and is nobody's, also tells whether the file is UTF-16 text. Raises :class:`LogError` for a file
-    that is empty, unreadable or UTF-16.
+    With ``delimiter`` None every line is one field. A byte order mark is skipped, and with ``preamble`` the first line.
+    With ``header`` the first row, which names the columns and is nobody's, also tells whether a file is UTF-16 text
+    that is read as UTF-8. Raises :class:`LogError` for a file that is empty, unreadable or such UTF-16.
     """
     before, empty = 0, True
-    for data in whole_lines(path, block or BLOCK):
+    for data in whole_lines(path, block or BLOCK, encoding):
         if not before:
             data = _without_mark(data, path, header)  # noqa: PLW2901
+            if preamble:
+                data = b"\n" + data.partition(b"\n")[2]  # noqa: PLW2901
         cut = cut_lines(data, before, delimiter, quotes)
         before += data.count(b"\n")
         if len(cut):
@@ -115,10 +125,16 @@ def cut_file(
         raise LogError(f"{path} is empty: give a file with rows.")
 
 
-def whole_lines(path: Path, size: int) -> Iterator[bytes]:
+def first_bytes(path: Path, number: int) -> bytes:
+    """The first bytes of a file, so many if there are."""
+    return next(_blocks(path, number), b"")
+
+
+def whole_lines(path: Path, size: int, encoding: str = UTF_8) -> Iterator[bytes]:
     """The file in pieces of whole lines, each ended by a line feed alone; of a line too long only the start is kept."""
     rest = b""
-    for block in _blocks(path, size):
+    blocks = _blocks(path, size)
+    for block in blocks if encoding == UTF_8 else transcoded(blocks, encoding):
         if len(rest) > MAX_LINE + _BESIDE:
             end = block.find(b"\n")
             block = block[end:] if end >= 0 else b""  # noqa: PLW2901

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import duckdb
@@ -13,10 +13,12 @@ from blendp.engines.database import connect, failed
 from blendp.engines.staged import StagedLog
 from blendp.engines.usable import RowRule
 from blendp.errors import LogError, ParameterError
-from blendp.logs.columns import Columns, positions, same_levels
+from blendp.logs.columns import positions, same_levels
+from blendp.logs.filters import ALIAS, compiled
 from blendp.logs.frames import WHERE, FrameColumns, frame_columns
 from blendp.logs.intake import RowIntake
 from blendp.logs.parquet_scan import is_scannable
+from blendp.logs.reading import LogReading
 from blendp.logs.tabular import as_bytes
 
 _CHUNK = 1 << 17
@@ -26,37 +28,63 @@ _ROLES = {"user": "person", "query": "query", "url": "url", "opt_in": "opt_in"}
 
 def open_frame(
     source: Any,
-    columns: Columns,
-    normalise: str,
-    max_broken: float,
+    reading: LogReading,
     memory_limit: str | None = None,
     progress: Callable[[int], None] | None = None,
     marks: Any = None,
 ) -> StagedLog:
-    """The log of a table, with the options of :func:`~blendp.logs.open_log`.
+    """The log of a table, with the options of :func:`~blendp.logs.open_log` that are not about files.
 
     The database scans a table in memory without a copy of it, where its columns are texts, whole numbers or truth
-    values; others, and streams, are taken in batch by batch, on disk if they are many.
+    values; others, streams, and tables whose rows are filtered are taken in batch by batch, on disk if they are many.
     ``marks`` says of every row of a table whether its user opts in, as a column would.
     """
+    _require_no_file(reading)
+    intake = RowIntake(
+        reading.normalise,
+        opt_in=reading.columns.opt_in is not None or marks is not None,
+        rows=reading.filter,
+        memory_limit=memory_limit,
+        progress=progress,
+    )
+    names: list[str] = []
 
-    def choose(names: Any) -> dict[str, int]:
-        return positions(names, columns, WHERE.capitalize())
+    def choose(all_names: Sequence[str]) -> dict[str, int]:
+        names[:] = all_names
+        filter = compiled(reading.filter, names, WHERE, intake.connection)
+        return positions(names, reading.columns, WHERE.capitalize()) | filter.over(names, WHERE)
 
     chosen = frame_columns(source, choose)
     if marks is not None:
         chosen = _marked(chosen, marks)
-    rule = RowRule(same_levels(dict.fromkeys(chosen.names), None, WHERE), "opt_in" in chosen.names, normalise)
-    if chosen.table is not None and _is_scannable(chosen.table):
-        return _scanned(chosen.table, rule, max_broken, memory_limit, progress)
-    intake = RowIntake(normalise, opt_in=rule.opt_in, memory_limit=memory_limit, progress=progress)
-    intake.levels = rule.levels
+    intake.levels = same_levels(dict.fromkeys(chosen.names), None, WHERE)
+    if chosen.table is not None and not reading.filter and _is_scannable(chosen.table):
+        rule = RowRule(intake.levels, "opt_in" in chosen.names, reading.normalise)
+        return _scanned(chosen.table, rule, reading.max_broken, memory_limit, progress)
     try:
         for batch in chosen.batches():
+            intake.filter_by(names, WHERE, _schema(batch, names, choose(names)))
             intake.add(_as_bytes(batch))
     except duckdb.Error as error:
         raise failed(WHERE, error) from error
-    return intake.finish(max_broken, WHERE)
+    return intake.finish(reading.max_broken, WHERE)
+
+
+def _require_no_file(reading: LogReading) -> None:
+    """Raise if something is said about files."""
+    if reading.format != "auto":
+        raise ParameterError("format", reading.format, "auto where a table is given", "Leave it out: it has no format.")
+    reading.refuse_for("table")
+    if reading.encoding is not None:
+        raise ParameterError("encoding", reading.encoding, "left out where a table is given", "Its texts are decoded.")
+
+
+def _schema(batch: pa.Table, names: Sequence[str], position_of: Mapping[str, int]) -> pa.Schema:
+    """The types of all columns of a table, as far as a filter looks at them."""
+    kinds = {
+        position: batch.schema.field(role).type for role, position in position_of.items() if role in batch.schema.names
+    }
+    return pa.schema([(name, kinds.get(position, pa.string())) for position, name in enumerate(names)])
 
 
 def _marked(chosen: FrameColumns, marks: Any) -> FrameColumns:
@@ -114,7 +142,7 @@ def _as_bytes(batch: pa.Table) -> pa.Table:
     columns = {}
     for name in batch.column_names:
         try:
-            columns[name] = as_bytes(batch[name])
+            columns[name] = batch[name] if name.startswith(ALIAS) else as_bytes(batch[name])
         except pa.ArrowNotImplementedError as error:
             kind = batch[name].type
             raise LogError(f"The {name} column of {WHERE} holds {kind}: give a column of text or numbers.") from error

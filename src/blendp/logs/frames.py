@@ -99,8 +99,10 @@ def frame_columns(source: Any, choose: Choose, parameter: str = "source") -> Fra
         return _whole(_of_pandas(source, choose))
     if library == "polars":
         position_of = choose(source.columns)
-        chosen = source.select([source.columns[position] for position in position_of.values()])
-        return _whole(_named(pa.table(_reader(chosen, parameter)), position_of, range(len(position_of))))
+        names = [source.columns[position] for position in position_of.values()]
+        different = list(dict.fromkeys(names))
+        table = pa.table(_reader(source.select(different), parameter))
+        return _whole(_named(table, position_of, [different.index(name) for name in names]))
     if isinstance(source, pa.RecordBatch):
         source = pa.Table.from_batches([source])
     if isinstance(source, pa.Table):
@@ -119,11 +121,12 @@ def _narrow(source: Any, library: str, choose: Choose) -> Any:
     """The source with no more columns than are asked for, where its library computes them only then."""
     if library in ("duckdb", "_duckdb") and hasattr(source, "project"):
         names = list(source.columns)
-        quoted = ('"' + names[position].replace('"', '""') + '"' for position in choose(names).values())
+        different = dict.fromkeys(names[position] for position in choose(names).values())
+        quoted = ('"' + name.replace('"', '""') + '"' for name in different)
         return source.project(", ".join(quoted))
     if library == "pyarrow" and hasattr(source, "scanner"):
         names = list(source.schema.names)
-        return source.scanner(columns=[names[position] for position in choose(names).values()])
+        return source.scanner(columns=list(dict.fromkeys(names[position] for position in choose(names).values())))
     return source
 
 

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import numpy as np
 import pyarrow as pa
 
 from blendp.engines.database import connect
+from blendp.engines.quality import Described
 from blendp.engines.staged import STAGED, StagedLog, Witness
 from blendp.engines.usable import RowRule
 from blendp.logs.fields import Cut
+from blendp.logs.filters import ALIAS, CompiledFilter, RowFilter, compiled, require_truth
 
 _ROLES = ("user", "query", "url", "opt_in")
 _CHUNK = 1 << 16
-_COLUMNS = "person, query, url, opt_in, reason"
+_COLUMNS = "person, query, url, opt_in, reason, kept"
 
 
 class RowIntake:
@@ -28,10 +30,17 @@ class RowIntake:
     """
 
     def __init__(
-        self, rule: str, *, opt_in: bool, memory_limit: str | None = None, progress: Callable[[int], None] | None = None
+        self,
+        rule: str,
+        *,
+        opt_in: bool,
+        rows: RowFilter | None = None,
+        memory_limit: str | None = None,
+        progress: Callable[[int], None] | None = None,
     ) -> None:
         """Start an empty log under a rule of :mod:`blendp.normalise`, with or without an opt-in column.
 
+        ``rows`` says which rows count; the reader calls :meth:`filter_by` once it knows the columns.
         ``progress`` is told how many rows have come in, every now and then.
         """
         self.connection = connect(memory_limit)
@@ -42,10 +51,28 @@ class RowIntake:
         self._next_row = 0
         self._broken: Counter[str] = Counter()
         self._ignored: Counter[str] = Counter()
+        self._rows = rows or RowFilter()
+        self._filter: CompiledFilter | None = None
         self.connection.execute(f"""
             CREATE TABLE {STAGED} (
-                place UBIGINT, person VARCHAR, query VARCHAR, url VARCHAR, opt_in VARCHAR, reason VARCHAR)
+                place UBIGINT, person VARCHAR, query VARCHAR, url VARCHAR, opt_in VARCHAR, reason VARCHAR, kept BOOLEAN)
         """)
+
+    def filter_by(self, names: Sequence[str] | None, where: str, schema: pa.Schema | None = None) -> CompiledFilter:
+        """The filter, once the names of all columns are known (None: rows alone have them), and their types if any."""
+        if self._filter is None:
+            self._filter = compiled(self._rows, names, where, self.connection)
+            require_truth(self._filter, self._shape(names, schema, where), self.connection, self._rows.where)
+        return self._filter
+
+    def _shape(self, names: Sequence[str] | None, schema: pa.Schema | None, where: str) -> str | None:
+        """SQL for the columns that the filter looks at, if they have types."""
+        if schema is None or names is None or not self._filter:
+            return None
+        fields = {alias: schema.field(at) for alias, at in self._filter.over(names, where).items()}
+        shape = pa.schema([field.with_name(alias) for alias, field in fields.items()])
+        self.connection.register("shape", shape.empty_table())
+        return "FROM shape"
 
     def count_broken(self, reason: str, rows: int) -> None:
         """Count rows that are broken and name no user."""
@@ -71,7 +98,7 @@ class RowIntake:
         return pa.Table.from_batches(numbered.to_batches(max_chunksize=_CHUNK), numbered.schema)
 
     def add(self, table: pa.Table) -> None:
-        """Take in rows with the columns user, query and, if the log has them, url and opt_in."""
+        """Take in rows with the columns user, query and, if the log has them, url, opt_in and those of the filter."""
         if not table.num_rows:
             return
         block = self.numbered(table)
@@ -80,20 +107,33 @@ class RowIntake:
             f'("{role}" IS NOT NULL AND {text} IS NULL)' for role, text in texts.items() if "decode" in text
         )
         reason = f"CASE WHEN {unread} THEN 'not UTF-8' END" if unread else "NULL"
+        texts |= {alias: _text(block.schema, alias) for alias in block.column_names if alias.startswith(ALIAS)}
         selected = ", ".join(f'{text} AS "{role}"' for role, text in texts.items())
         self.connection.register("block", block)
         self.add_rows(f"SELECT row, {selected}, {reason} AS reason FROM block")
         self.connection.unregister("block")
 
     def add_rows(self, rows: str) -> None:
-        """Take in the rows of an SQL query: row, user, query, url, opt_in as text, and why a row is broken."""
-        self.connection.execute(f'INSERT INTO {STAGED} SELECT row, "user", query, url, opt_in, reason FROM ({rows})')
+        """Take in the rows of an SQL query: row, user, query, url, opt_in as text, and why a row is broken.
 
-    def finish(self, max_broken: float, where: str) -> StagedLog:
+        The columns that the filter looks at come with them.
+        """
+        self.connection.execute(
+            f'INSERT INTO {STAGED} SELECT row, "user", query, url, opt_in, reason, {self._kept} FROM ({rows})'
+        )
+
+    def finish(self, max_broken: float, where: str, how: Described | None = None) -> StagedLog:
         """The log, ready to be drawn from."""
         rows = f"SELECT place, {_COLUMNS} FROM {STAGED}"
         return StagedLog(
-            rows, self._row_rule, where, max_broken, self.connection, broken=self._broken, ignored=self._ignored
+            rows,
+            self._row_rule,
+            where,
+            max_broken,
+            self.connection,
+            broken=self._broken,
+            ignored=self._ignored,
+            how=how,
         )
 
     def scanned(
@@ -105,16 +145,19 @@ class RowIntake:
         instead: Callable[[], StagedLog],
         witness: Witness,
         rows_of_chosen: str,
+        how: Described | None = None,
     ) -> StagedLog:
         """The log of the rows of an SQL query, and of those that come in once the witness has seen all.
 
-        The database does not know how many rows there are, and would keep them where it should keep those who are
-        looked for: joins are done as they are written, the smaller side second.
+        The columns that the filter looks at come with the rows. The database does not know how many rows there are,
+        and would keep them where it should keep those who are looked for: joins are done as they are written, the
+        smaller side second.
         """
         self.connection.execute("SET disabled_optimizers = 'join_order,build_side_probe_side'")
+        own = f"SELECT person, query, url, opt_in, reason, {self._kept} AS kept FROM "
         more = f" UNION ALL SELECT {_COLUMNS} FROM {STAGED}"
         return StagedLog(
-            rows + more,
+            f"{own} ({rows}) {more}",
             self._row_rule,
             where,
             max_broken,
@@ -125,12 +168,18 @@ class RowIntake:
             progress=progress,
             instead=instead,
             witness=witness,
-            rows_of_chosen=rows_of_chosen + more,
+            rows_of_chosen=f"{own} ({rows_of_chosen}) {more}",
+            how=how,
         )
 
     @property
+    def _kept(self) -> str:
+        """SQL for whether a row counts."""
+        return self._filter.sql if self._filter else "true"
+
+    @property
     def _row_rule(self) -> RowRule:
-        return RowRule(self.levels or 1, self._opt_in, self._rule)
+        return RowRule(self.levels or 1, self._opt_in, self._rule, bool(self._filter))
 
 
 @contextmanager
@@ -143,8 +192,14 @@ def register_lines(intake: RowIntake, cut: Cut) -> Iterator[str]:
     intake.connection.unregister("block")
 
 
+def _is_binary(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
+
+
 def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Bytes as text, if all of them are UTF-8."""
+    """Bytes as text, if all of them are UTF-8; what is no bytes stays what it is."""
+    if not _is_binary(column.type):
+        return column
     try:
         return column.cast(pa.large_string() if pa.types.is_large_binary(column.type) else pa.string())
     except pa.ArrowInvalid:
@@ -156,4 +211,4 @@ def _text(schema: pa.Schema, role: str) -> str:
         return "NULL::VARCHAR"
     kind = schema.field(role).type
     is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
-    return f'"{role}"' if is_text else f'try(decode("{role}"))'
+    return f'"{role}"' if is_text or not _is_binary(kind) else f'try(decode("{role}"))'

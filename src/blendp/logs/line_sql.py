@@ -42,6 +42,7 @@ def rows_of_lines(
     selected = ", ".join(
         f"{person if role == 'user' else wanted.get(role, 'NULL::VARCHAR')} AS {name}" for role, name in _ROLES.items()
     )
+    selected += "".join(f", {field} AS {role}" for role, field in wanted.items() if role not in _ROLES)
     return f"""
         SELECT {selected}, reason FROM (
             SELECT fields, CASE WHEN len(fields) = {width} THEN NULL {flaw} END AS reason FROM (

@@ -39,12 +39,17 @@ _ESCAPED = (0xDC80, 0xDCFF)
 
 @dataclass(frozen=True)
 class TextFile:
-    """A text file with a header: where its rows begin, how many fields they have, and where the wanted ones stand."""
+    """A text file with a header: where its rows begin, the names of its columns, and where the wanted ones stand."""
 
     path: Path
     header_line: int
-    width: int
+    names: tuple[str, ...]
     position_of: dict[str, int]
+
+    @property
+    def width(self) -> int:
+        """How many fields a row has."""
+        return len(self.names)
 
 
 @dataclass

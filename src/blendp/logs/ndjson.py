@@ -8,24 +8,26 @@ from pathlib import Path
 
 from blendp.errors import LogError
 from blendp.logs.columns import Columns, missing
+from blendp.logs.encodings import UTF_8
 from blendp.logs.fields import cut_file
 from blendp.logs.intake import RowIntake, register_lines
 from blendp.normalise import literal
 
 
-def read_ndjson(paths: Iterable[Path], columns: Columns, intake: RowIntake, where: str) -> None:
+def read_ndjson(paths: Iterable[Path], columns: Columns, intake: RowIntake, where: str, encoding: str = UTF_8) -> None:
     """Take in NDJSON files. A named column must be in some row; whether there are URLs is never told by rows."""
     if columns.levels is None:
         columns = replace(columns, levels=2)
     absent, empty = dict(columns.named), True
+    filtered = {alias: name for name, alias in intake.filter_by(None, where).columns.items()}
     for path in paths:
-        for cut in cut_file(path, None, header=False):
+        for cut in cut_file(path, None, header=False, encoding=encoding):
             with register_lines(intake, cut) as lines:
                 intake.connection.execute(f"CREATE OR REPLACE TEMP TABLE documents AS {_documents(lines)}")
             empty = empty and not _any_object(intake)
             for role in [role for role, name in absent.items() if _present(intake, name)]:
                 del absent[role]
-            intake.add_rows(_rows(columns.wanted))
+            intake.add_rows(_rows(columns.wanted, filtered))
     intake.connection.execute("DROP TABLE IF EXISTS documents")
     if empty:
         raise LogError(f"{where} holds no JSON object: it must be UTF-8 text (not UTF-16) with one object a line.")
@@ -54,14 +56,19 @@ def _present(intake: RowIntake, name: str) -> bool:
     return intake.connection.execute(seen).fetchone() is not None
 
 
-def _rows(wanted: dict[str, str]) -> str:
-    """The wanted values of every object as text; an object or a list inside is no text."""
-    pointers = "[" + ", ".join(_pointer(name) for name in wanted.values()) + "]"
-    values = {role: f"values[{position}]" for position, role in enumerate(wanted, start=1)}
-    selected = ", ".join(f'{values.get(role, "NULL")} AS "{role}"' for role in ("user", "query", "url", "opt_in"))
+def _rows(wanted: dict[str, str], filtered: dict[str, str]) -> str:
+    """The wanted values of every object as text; an object or a list inside is no text.
+
+    ``filtered`` are values that a filter looks at, and that make no row broken.
+    """
+    both = {**wanted, **filtered}
+    pointers = "[" + ", ".join(_pointer(name) for name in both.values()) + "]"
+    values = {role: f"values[{position}]" for position, role in enumerate(both, start=1)}
+    roles = ("user", "query", "url", "opt_in", *filtered)
+    selected = ", ".join(f'{values.get(role, "NULL")} AS "{role}"' for role in roles)
     return f"""
         SELECT row, {selected},
-            CASE WHEN reason IS NULL AND list_has_any(kinds, ['OBJECT', 'ARRAY']) THEN 'nested value'
+            CASE WHEN reason IS NULL AND list_has_any(kinds[:{len(wanted)}], ['OBJECT', 'ARRAY']) THEN 'nested value'
                 ELSE reason END AS reason
         FROM (
             SELECT row, reason, kinds,

@@ -13,6 +13,8 @@ from blendp.engines.database import connect
 from blendp.engines.staged import StagedLog
 from blendp.engines.usable import RowRule
 from blendp.logs.columns import Columns, positions, same_levels
+from blendp.logs.filters import compiled, require_truth
+from blendp.logs.reading import HowRead, LogReading
 from blendp.logs.sources import compression_of
 from blendp.logs.tabular import parquet_file
 from blendp.normalise import literal
@@ -26,14 +28,15 @@ class ParquetScan:
 
     paths: tuple[Path, ...]
     names: dict[str, str]
+    all_names: tuple[str, ...]
     levels: int
     rows: int
 
     def staged(
         self,
         where: str,
-        normalise: str,
-        max_broken: float,
+        reading: LogReading,
+        how: HowRead,
         memory_limit: str | None,
         progress: Callable[[int], None] | None,
         instead: Callable[[], StagedLog],
@@ -46,23 +49,34 @@ class ParquetScan:
         )
         files = ", ".join(literal(str(path)) for path in self.paths)
         row_number = _ROW if len(self.paths) == 1 else _ROW_OF_SEVERAL
-        rows = f"SELECT {row_number} AS place, {columns} FROM read_parquet([{files}], hive_partitioning = false)"
+        source = f"read_parquet([{files}], hive_partitioning = false)"
+        connection = connect(memory_limit)
+        filter = compiled(reading.filter, self.all_names, where, connection)
+        looked_at = "".join(
+            f", {_quoted(self.all_names[at])} AS {alias}" for alias, at in filter.over(self.all_names, where).items()
+        )
+        rows = f"SELECT {row_number} AS place, {columns}{looked_at} FROM {source}"
+        if filter:
+            require_truth(filter, rows, connection, reading.where)
+            rows = f"SELECT place, {', '.join(roles.values())}, {filter.sql} AS kept FROM ({rows})"
         return StagedLog(
             rows,
-            RowRule(self.levels, "opt_in" in self.names, normalise),
+            RowRule(self.levels, "opt_in" in self.names, reading.normalise, bool(filter)),
             where,
-            max_broken,
-            connect(memory_limit),
+            reading.max_broken,
+            connection,
             has_reasons=False,
             total_rows=self.rows,
             progress=progress,
             instead=instead,
+            how=how,
         )
 
 
 def scan_parquet(paths: Sequence[Path], columns: Columns) -> ParquetScan | None:
     """The scan of these files, or None where their columns or names ask for the careful way."""
     names: dict[str, str] = {}
+    all_names: list[str] = []
     kinds: set[tuple[str, ...]] = set()
     levels: int | None = None
     rows = 0
@@ -71,6 +85,7 @@ def scan_parquet(paths: Sequence[Path], columns: Columns) -> ParquetScan | None:
             return None
         with parquet_file(path) as file:
             schema = file.schema_arrow
+            all_names = all_names or schema.names
             position_of = positions(schema.names, columns, str(path))
             levels = same_levels(position_of, levels, str(path))
             names = {role: schema.names[position] for role, position in position_of.items()}
@@ -78,7 +93,7 @@ def scan_parquet(paths: Sequence[Path], columns: Columns) -> ParquetScan | None:
                 return None
             kinds.add(tuple(str(schema.field(name).type) for name in names.values()))
             rows += file.metadata.num_rows
-    return ParquetScan(tuple(paths), names, levels or 1, rows) if len(kinds) == 1 else None
+    return ParquetScan(tuple(paths), names, tuple(all_names), levels or 1, rows) if len(kinds) == 1 else None
 
 
 def is_scannable(kind: pa.DataType) -> bool:

@@ -3,41 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Unpack
 
 import duckdb
 
 from blendp.engines.database import failed
 from blendp.engines.embedded import EmbeddedLog
 from blendp.engines.staged import StagedLog
-from blendp.errors import ParameterError, require_choice, require_number
-from blendp.logs.columns import Columns
-from blendp.logs.delimited import read_aol, read_delimited
-from blendp.logs.dialect import CSV, TSV
+from blendp.logs.columns import positions
+from blendp.logs.delimited import AOL_FIELDS, AOL_HEADER, read_aol, read_delimited
+from blendp.logs.encodings import UTF_8
 from blendp.logs.frame_log import open_frame
 from blendp.logs.frames import ACCEPTED, Frame, is_frame, not_a_frame, require_frame
 from blendp.logs.intake import RowIntake
 from blendp.logs.ndjson import read_ndjson
 from blendp.logs.parquet_scan import ParquetScan, scan_parquet
+from blendp.logs.reading import HowRead, LogReading, ReadingOptions
+from blendp.logs.recognise import LogHeader, recognise
 from blendp.logs.sources import find_files
-from blendp.logs.tabular import read_parquet
+from blendp.logs.tabular import parquet_file, read_parquet
 from blendp.logs.text_scan import TextScan, scan_delimited
 from blendp.logs.yandex import read_yandex
-from blendp.normalise import RULES
-
-_DEFAULT = Columns()
-_DIALECTS = {"csv": CSV, "tsv": TSV}
 
 
 def open_log(
     source: str | Path | Sequence[str | Path] | Frame,
     *,
-    format: str = "auto",
-    columns: Columns = _DEFAULT,
-    normalise: str = "blendp-1",
-    max_broken: float = 0.01,
     memory_limit: str | None = None,
     progress: Callable[[int], None] | None = None,
+    tell: Callable[[HowRead], None] | None = None,
+    **options: Unpack[ReadingOptions],
 ) -> StagedLog:
     """Open a log: files of one format, each also with ``.gz`` or ``.zst``, by path, glob or folder; or a table.
 
@@ -49,88 +46,86 @@ def open_log(
     logs of any size. Parquet, CSV and TSV are read where they lie; rows of other formats, and of text files that the
     database would not read rightly, wait in the database, on disk if they are many.
 
-    Broken rows are counted by reason in the ``quality`` of what is drawn. A user whose rows are all broken takes
-    part without a record, as long as an id can be read: a row that cannot be cut into its fields, or is no JSON
-    object, names nobody. Rows that the format ignores make nobody take part. Blank lines are no rows.
+    How a text file is written, and which column is which, is recognised by its first line
+    (:mod:`blendp.logs.recognise`) unless options say it.
+
+    Broken rows are counted by reason in the ``quality`` of what is drawn. A user whose rows are all broken, or filtered
+    out, takes part without a record, as long as an id can be read: a row that cannot be cut into its fields, or is no
+    JSON object, names nobody. Rows that the format ignores make nobody take part. Blank lines are no rows.
 
     Args:
         source: What to read. Files of a folder or a glob come in the order of their names. The index of a pandas
             DataFrame is left alone.
-        format: ``csv``, ``tsv``, ``parquet``, ``ndjson``, ``aol``, ``yandex``, or ``auto``: by the extension.
-        columns: The names of the columns; ``aol`` and ``yandex`` have their own.
-        normalise: The rule for texts, see :mod:`blendp.normalise`.
-        max_broken: The share of broken rows to go on without: 0 stops at the first, 1 at none.
         memory_limit: How much memory the database may use, such as ``"4GB"``; what is more goes to disk.
         progress: Told now and then how many rows have been read.
+        tell: Told how the log is read, before its rows are.
+        options: How to read it: ``format``, ``columns``, ``names``, ``delimiter``, ``quotes``, ``encoding``,
+            ``header``, ``where``, ``since``, ``until``, ``time_column``, ``normalise`` and ``max_broken``, see
+            :class:`~blendp.logs.reading.LogReading`.
 
     Raises:
         LogError: The log cannot be read, or, when it is drawn from, more rows are broken than ``max_broken`` allows.
     """
-    _require_options(normalise, max_broken)
+    reading = LogReading(**options)
     if not isinstance(source, str | Path) and is_frame(source):
-        if format != "auto":
-            raise ParameterError("format", format, "auto where a table is given", "Leave it out: it has no format.")
-        return open_frame(source, columns, normalise, max_broken, memory_limit, progress)
-    format, paths = find_files(_require_paths(source), format)
-    if format in ("aol", "yandex") and columns != _DEFAULT:
-        raise ParameterError("columns", columns, f"left out with format {format!r}", "Its columns are fixed.")
+        return open_frame(source, reading, memory_limit, progress)
+    format, paths = find_files(_require_paths(source), reading.format)
+    reading.require_for(format)
+    how = _how(format, paths, reading)
+    if tell is not None:
+        tell(how)
     where = str(paths[0]) if len(paths) == 1 else f"the log of {len(paths)} files from {paths[0]} on"
+    columns, encoding = reading.columns, reading.encoding or UTF_8
 
     def take_in() -> StagedLog:
-        intake = RowIntake(normalise, opt_in=columns.opt_in is not None, memory_limit=memory_limit, progress=progress)
+        intake = RowIntake(
+            reading.normalise,
+            opt_in=columns.opt_in is not None,
+            rows=reading.filter,
+            memory_limit=memory_limit,
+            progress=progress,
+        )
         try:
-            if format == "aol":
-                read_aol(paths, intake)
-            elif format == "yandex":
-                read_yandex(paths, intake)
-            elif format == "ndjson":
-                read_ndjson(paths, columns, intake, where)
-            elif format == "parquet":
+            if how.format == "aol":
+                read_aol(paths, intake, encoding)
+            elif how.format == "yandex":
+                read_yandex(paths, intake, encoding)
+            elif how.format == "ndjson":
+                read_ndjson(paths, columns, intake, where, encoding)
+            elif how.dialect is None:
                 read_parquet(paths, columns, intake)
             else:
-                read_delimited(paths, _DIALECTS[format], columns, intake)
+                read_delimited(paths, how.dialect, columns, intake, reading.names)
         except duckdb.Error as error:
             raise failed(where, error) from error
-        return intake.finish(max_broken, where)
+        return intake.finish(reading.max_broken, where, how)
 
     scan: ParquetScan | TextScan | None = None
-    if format == "parquet":
+    if how.format == "parquet":
         scan = scan_parquet(paths, columns)
-    elif format in _DIALECTS:
-        scan = scan_delimited(paths, _DIALECTS[format], columns)
+    elif how.dialect is not None:
+        scan = scan_delimited(paths, how.dialect, reading)
     if scan is None:
         return take_in()
-    return scan.staged(where, normalise, max_broken, memory_limit, progress, take_in)
+    return scan.staged(where, reading, how, memory_limit, progress, take_in)
 
 
 def read_log(
     source: str | Path | Sequence[str | Path] | Frame,
     *,
-    format: str = "auto",
-    columns: Columns = _DEFAULT,
-    normalise: str = "blendp-1",
-    max_broken: float = 0.01,
     memory_limit: str | None = None,
     progress: Callable[[int], None] | None = None,
+    tell: Callable[[HowRead], None] | None = None,
+    **options: Unpack[ReadingOptions],
 ) -> EmbeddedLog:
     """Read a log and keep it, by numbers, to draw from many times; takes what :func:`open_log` takes."""
-    return open_log(
-        source,
-        format=format,
-        columns=columns,
-        normalise=normalise,
-        max_broken=max_broken,
-        memory_limit=memory_limit,
-        progress=progress,
-    ).numbered()
+    return open_log(source, memory_limit=memory_limit, progress=progress, tell=tell, **options).numbered()
 
 
-def log_of_table(
-    table: Frame, *, columns: Columns = _DEFAULT, normalise: str = "blendp-1", max_broken: float = 0.01
-) -> EmbeddedLog:
+def log_of_table(table: Frame, **options: Unpack[ReadingOptions]) -> EmbeddedLog:
     """The log of a table, of whichever library, with the options of :func:`read_log`, which takes tables too."""
     require_frame("table", table)
-    return read_log(table, columns=columns, normalise=normalise, max_broken=max_broken)
+    return read_log(table, **options)
 
 
 def _require_paths(source: object) -> str | Path | Sequence[str | Path]:
@@ -142,13 +137,25 @@ def _require_paths(source: object) -> str | Path | Sequence[str | Path]:
     raise not_a_frame("source", source, f"a path, a list of paths, {ACCEPTED}")
 
 
-def _require_options(rule: str, max_broken: float) -> None:
-    require_choice("normalise", rule, RULES)
-    require_number(
-        "max_broken",
-        max_broken,
-        min_value=0,
-        max_value=1,
-        legal="a share from 0 to 1",
-        remedy="Give the share of broken rows to go on without, such as 0.01.",
-    )
+def _how(format: str, paths: Sequence[Path], reading: LogReading) -> HowRead:
+    """How the files are read: what first lines and schemas tell, where options leave it open."""
+    how = HowRead(format, {}, None, reading.filter)
+    if format == "parquet":
+        with parquet_file(paths[0]) as file:
+            names = file.schema_arrow.names
+    elif format in ("csv", "tsv"):
+        dialect, names = recognise(paths, format, reading, LogHeader(reading.columns))
+        if reading.format == "auto" and tuple(names) == AOL_HEADER and dialect.delimiter == "\t":
+            return _how("aol", paths, reading)
+        how = replace(how, dialect=dialect)
+        if not names:
+            return how
+    elif format == "aol":
+        return replace(how, columns={role: AOL_HEADER[position] for role, position in AOL_FIELDS.items()})
+    else:
+        return how
+    where = str(paths[0])
+    columns = {role: names[position] for role, position in positions(names, reading.columns, where).items()}
+    if reading.filter.bounds:
+        columns["time"] = reading.filter.time_name(names, where)
+    return replace(how, columns=columns)

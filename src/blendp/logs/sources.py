@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from blendp.errors import LogError, require_choice
@@ -12,6 +12,9 @@ from blendp.errors import LogError, require_choice
 FORMATS = ("auto", "csv", "tsv", "parquet", "ndjson", "aol", "yandex")
 
 _EXTENSIONS = {".csv": "csv", ".tsv": "tsv", ".parquet": "parquet", ".ndjson": "ndjson", ".jsonl": "ndjson"}
+_TEXT = {".txt": "tsv"}
+"""What a file may be that was named, and whose first line tells more; in a folder such files may be anything."""
+
 _COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 _BY_NAME_ONLY = ("aol", "yandex")
 _KNOWN = ", ".join(_EXTENSIONS)
@@ -75,7 +78,7 @@ def _in_folder(folder: Path, format: str) -> list[Path]:
 def _common_format(paths: tuple[Path, ...]) -> str:
     formats: dict[str, Path] = {}
     for path in paths:
-        format = format_of(path)
+        format = format_of(path, _EXTENSIONS | _TEXT)
         if format is None:
             raise LogError(f"The format of {path} is unknown: use one of {_KNOWN}, or give the format (--format).")
         formats.setdefault(format, path)
@@ -85,10 +88,10 @@ def _common_format(paths: tuple[Path, ...]) -> str:
     return next(iter(formats))
 
 
-def format_of(path: Path) -> str | None:
+def format_of(path: Path, extensions: Mapping[str, str] = _EXTENSIONS) -> str | None:
     """The format a file's extension stands for, a final ``.gz`` or ``.zst`` put aside; None when for none."""
     name = path.name.lower()
-    return _EXTENSIONS.get(Path(name.removesuffix(".gz").removesuffix(".zst")).suffix)
+    return extensions.get(Path(name.removesuffix(".gz").removesuffix(".zst")).suffix)
 
 
 def compression_of(path: Path) -> str | None:

@@ -24,20 +24,17 @@ from blendp.logs.answers import (
     _NO_QUESTION,
     _TRUE,
     _WAYS,
-    FORMATS,
     MISSING,
-    Choose,
-    _asked,
-    _chosen,
+    NOT_UTF_8,
+    AnswersFile,
     _Column,
     _distinct_bytes,
     _in_order,
     _listed,
-    _one_file,
     _refuse_broken,
 )
-from blendp.logs.delimited import header_of
-from blendp.logs.fields import cut_file
+from blendp.logs.delimited import cut_dialect, header_of
+from blendp.logs.dialect import TextDialect
 from blendp.logs.tabular import parquet_file, require_plain
 
 _BATCH = 1 << 18
@@ -70,6 +67,10 @@ def open_answers(
     opt_in_column: str | None = None,
     missing: str = "refuse",
     format: str = "auto",
+    delimiter: str | None = None,
+    quotes: bool | None = None,
+    encoding: str | None = None,
+    header: bool = True,
     progress: Callable[[int], None] | None = None,
 ) -> StoredAnswers:
     """Read a table of answers for one survey, however large: memory does not grow with the number of people.
@@ -78,14 +79,9 @@ def open_answers(
     temporary files, which go with the result; ``progress`` is told how many rows were read so far.
     """
     require_choice("missing", missing, _WAYS)
-    require_choice("format", format, FORMATS)
-    asked = _asked(columns, questionnaire, opt_in_column)
-    path, format = _one_file(source, format)
-
-    def choose(names: Sequence[str], where: str) -> dict[str, int]:
-        return _chosen(names, asked, opt_in_column, where)
-
-    batches = _parquet_batches(path, choose) if format == "parquet" else _delimited_batches(path, format, choose)
+    file = AnswersFile.of(source, columns, questionnaire, opt_in_column, format, delimiter, quotes, encoding, header)
+    path = file.path
+    batches = _parquet_batches(file) if file.dialect is None else _delimited_batches(file, file.dialect)
     intake: _Intake | None = None
     rows = 0
     try:
@@ -235,10 +231,10 @@ def _line_of(lines: NDArray[np.int64], row: int) -> str:
     return f"line {lines[row]}"
 
 
-def _parquet_batches(path: Path, choose: Choose) -> Iterator[Batch]:
-    where = str(path)
-    with parquet_file(path) as file:
-        position_of = choose([name.strip() for name in file.schema_arrow.names], where)
+def _parquet_batches(table_of: AnswersFile) -> Iterator[Batch]:
+    where = str(table_of.path)
+    with parquet_file(table_of.path) as file:
+        position_of = table_of.choose([name.strip() for name in file.schema_arrow.names])
         names = {name: file.schema_arrow.names[position] for name, position in position_of.items()}
         for position in position_of.values():
             require_plain(file.schema_arrow.field(position), where)
@@ -257,15 +253,15 @@ def _parquet_batches(path: Path, choose: Choose) -> Iterator[Batch]:
             before += batch.num_rows
 
 
-def _delimited_batches(path: Path, format: str, choose: Choose) -> Iterator[Batch]:
-    where, quotes = str(path), format == "csv"
+def _delimited_batches(table_of: AnswersFile, dialect: TextDialect) -> Iterator[Batch]:
+    where, quotes = str(table_of.path), dialect.quotes
     position_of: dict[str, int] = {}
     width = 0
-    for cut in cut_file(path, "," if quotes else "\t", quotes=quotes):
+    for cut in cut_dialect(table_of.path, dialect):
         if not width:
-            names = header_of(cut, quotes)
-            position_of, width = choose(names, where), len(names)
-            cut = cut.after_first_row()  # noqa: PLW2901
+            names = table_of.names or header_of(cut, quotes)
+            position_of, width = table_of.choose(names), len(names)
+            cut = cut.after_first_row() if dialect.header else cut  # noqa: PLW2901
         _refuse_broken(cut, width, quotes, where)
         every = np.ones(len(cut.first), dtype=bool)
         if len(every):
@@ -276,6 +272,7 @@ def _delimited_batches(path: Path, format: str, choose: Choose) -> Iterator[Batc
                     cut.column(every, position).dictionary_encode(),
                     partial(_line_of, cut.lines),
                     quotes=quotes,
+                    remedy=NOT_UTF_8,
                 )
                 for name, position in position_of.items()
             }

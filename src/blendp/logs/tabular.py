@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from blendp.errors import LogError
 from blendp.logs.columns import Columns, positions, same_levels
+from blendp.logs.filters import ALIAS
 from blendp.logs.intake import RowIntake
 from blendp.logs.sources import compression_of, unreadable
 
@@ -25,11 +26,9 @@ def read_parquet(paths: Iterable[Path], columns: Columns, intake: RowIntake) -> 
         with parquet_file(path) as file:
             position_of = positions(file.schema_arrow.names, columns, str(path))
             intake.levels = same_levels(position_of, intake.levels, str(path))
-            names = [file.schema_arrow.names[position] for position in position_of.values()]
-            for name in names:
-                require_plain(file.schema_arrow.field(name), str(path))
-            for batch in file.iter_batches(_BATCH, columns=names):
-                intake.add(_chosen(pa.table(batch), position_of, names))
+            chosen = _chosen_names(file.schema_arrow, position_of, intake, str(path))
+            for batch in file.iter_batches(_BATCH, columns=list(dict.fromkeys(chosen.values()))):
+                intake.add(_chosen(pa.table(batch), chosen))
 
 
 @contextmanager
@@ -52,8 +51,18 @@ def parquet_file(path: Path) -> Iterator[pq.ParquetFile]:
         raise LogError(f"{path} is no readable Parquet file ({reason}): write or fetch it again.") from error
 
 
-def _chosen(table: pa.Table, roles: Iterable[str], names: Iterable[str]) -> pa.Table:
-    return pa.table({role: as_bytes(table[name]) for role, name in zip(roles, names, strict=True)})
+def _chosen_names(schema: pa.Schema, position_of: dict[str, int], intake: RowIntake, where: str) -> dict[str, str]:
+    """The columns of a log, and those that the filter looks at, which keep their types."""
+    for position in position_of.values():
+        require_plain(schema.field(position), where)
+    filtered = intake.filter_by(schema.names, where, schema).over(schema.names, where)
+    return {role: schema.names[position] for role, position in (position_of | filtered).items()}
+
+
+def _chosen(table: pa.Table, names: Mapping[str, str]) -> pa.Table:
+    return pa.table(
+        {role: table[name] if role.startswith(ALIAS) else as_bytes(table[name]) for role, name in names.items()}
+    )
 
 
 def require_plain(field: pa.Field, where: str) -> None:

@@ -9,19 +9,20 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 
 from blendp.engines.second_look import CHOSEN
 from blendp.engines.staged import StagedLog
-from blendp.logs.columns import Columns, positions, same_levels
-from blendp.logs.delimited import header_of
+from blendp.logs.columns import positions, same_levels
+from blendp.logs.delimited import cut_dialect, header_of
 from blendp.logs.dialect import TextDialect
-from blendp.logs.fields import cut_file, whole_lines
+from blendp.logs.fields import whole_lines
 from blendp.logs.intake import RowIntake
 from blendp.logs.line_sql import rows_of_lines
 from blendp.logs.line_witness import NOWHERE, LinesSeen, LineWitness, TextFile
+from blendp.logs.reading import HowRead, LogReading
 from blendp.logs.sources import compression_of
 from blendp.normalise import literal
 
@@ -40,22 +41,23 @@ class TextScan:
     def staged(
         self,
         where: str,
-        normalise: str,
-        max_broken: float,
+        reading: LogReading,
+        how: HowRead,
         memory_limit: str | None,
         progress: Callable[[int], None] | None,
         instead: Callable[[], StagedLog],
     ) -> StagedLog:
         """The log of these files; ``instead`` reads them if the database does not read them as it should."""
         opt_in = "opt_in" in self.files[0].position_of
-        intake = RowIntake(normalise, opt_in=opt_in, memory_limit=memory_limit)
+        intake = RowIntake(reading.normalise, opt_in=opt_in, rows=reading.filter, memory_limit=memory_limit)
         intake.levels = self.levels
-        alike = [list(files) for _, files in groupby(self.files, _layout)]
+        files = tuple(replace(file, position_of=file.position_of | _filtered(file, intake)) for file in self.files)
+        alike = [list(some) for _, some in groupby(files, _layout)]
         rows, rows_of_chosen = (
-            " UNION ALL ".join(self._rows(files, people) for files in alike) for people in (None, CHOSEN)
+            " UNION ALL ".join(self._rows(some, people) for some in alike) for people in (None, CHOSEN)
         )
-        witness = LineWitness(self.files, self.dialect, intake)
-        return intake.scanned(rows, max_broken, where, progress, instead, witness, rows_of_chosen)
+        witness = LineWitness(files, self.dialect, intake)
+        return intake.scanned(rows, reading.max_broken, where, progress, instead, witness, rows_of_chosen, how)
 
     def _rows(self, files: Sequence[TextFile], people: str | None) -> str:
         """SQL for the rows of files of one layout, of these people if some are named."""
@@ -70,7 +72,7 @@ class TextScan:
         return rows_of_lines(lines, self.dialect, width, files[0].position_of, people)
 
 
-def scan_delimited(paths: Sequence[Path], dialect: TextDialect, columns: Columns) -> TextScan | None:
+def scan_delimited(paths: Sequence[Path], dialect: TextDialect, reading: LogReading) -> TextScan | None:
     """The scan of these files, or None where their names, or how they begin, ask for the careful way.
 
     Raises :class:`~blendp.errors.LogError` for a file that is empty or lacks a column.
@@ -82,16 +84,21 @@ def scan_delimited(paths: Sequence[Path], dialect: TextDialect, columns: Columns
     files: list[TextFile] = []
     levels: int | None = None
     for path in paths:
-        cut = next(cut_file(path, dialect.delimiter, quotes=dialect.quotes, block=_HEAD))
-        header, header_line = header_of(cut, dialect.quotes), int(cut.lines[0])
-        position_of = positions(header, columns, str(path))
+        cut = next(cut_dialect(path, dialect, _HEAD))
+        header, header_line = reading.names or header_of(cut, dialect.quotes), int(cut.lines[0])
+        position_of = positions(header, reading.columns, str(path))
         levels = same_levels(position_of, levels, str(path))
         seen = LinesSeen()
         seen.look(next(whole_lines(path, _HEAD)))
         if seen.strange or header_line > _MAX_HEADER_LINE:
             return None
-        files.append(TextFile(path, header_line, len(header), position_of))
+        files.append(TextFile(path, header_line, tuple(header), position_of))
     return TextScan(tuple(files), dialect, levels or 1)
+
+
+def _filtered(file: TextFile, intake: RowIntake) -> dict[str, int]:
+    """Where the columns stand that the filter looks at."""
+    return intake.filter_by(file.names, str(file.path)).over(file.names, str(file.path))
 
 
 def _layout(file: TextFile) -> tuple[int, str, int, dict[str, int]]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from blendp.logs.encodings import UTF_8
 from blendp.logs.fields import cut_file
 from blendp.logs.intake import RowIntake, register_lines
 
@@ -62,13 +63,13 @@ _CLICKS = """
 _DROP = "; ".join(f"DROP TABLE {t}" for t in ("sessions", "pages", "clicks", "sorted", "first_sessions", "first_pages"))
 
 
-def read_yandex(paths: Iterable[Path], intake: RowIntake) -> None:
+def read_yandex(paths: Iterable[Path], intake: RowIntake, encoding: str = UTF_8) -> None:
     """Take in Yandex files; a session may stand in another file than its clicks."""
     intake.levels = 2
     connection = intake.connection
     connection.execute(_TABLES)
     for path in paths:
-        for cut in cut_file(path, None, header=False):
+        for cut in cut_file(path, None, header=False, encoding=encoding):
             with register_lines(intake, cut) as lines:
                 connection.execute("CREATE OR REPLACE TEMP TABLE sorted AS " + _SORTED.format(lines=lines))
             connection.execute(_KEEP)

@@ -119,8 +119,10 @@ FAULTS = [
         3,
         "'not UTF-8' (1 rows)",
     ),
-    Fault("UTF-16", {"a.csv": CSV.decode().encode("utf-16")}, "a.csv", 3, "a.csv is UTF-16 text: save it as UTF-8"),
-    Fault("UTF-16 without mark", {"a.csv": CSV.decode().encode("utf-16-le")}, "a.csv", 3, "is UTF-16 text"),
+    Fault("UTF-16", {"a.csv": CSV.decode().encode("utf-16")}, "a.csv --encoding utf-8", 3, "is UTF-16 text: say so"),
+    Fault(
+        "UTF-16 without mark", {"a.csv": CSV.decode().encode("utf-16-le")}, "a.csv --encoding gbk", 3, "is UTF-16 text"
+    ),
     Fault(
         "UTF-16, the other", {"a.ndjson": NDJSON.decode().encode("utf-16-be")}, "a.ndjson", 3, "text (not UTF-16) with"
     ),

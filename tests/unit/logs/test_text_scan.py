@@ -20,6 +20,8 @@ from blendp.engines import Contributions
 from blendp.errors import LogError
 from blendp.logs import Columns, fields, line_witness, open_log, read_log
 from blendp.logs.dialect import CSV, TSV, TextDialect
+from blendp.logs.filters import RowFilter
+from blendp.logs.reading import HowRead, LogReading
 from blendp.logs.text_scan import scan_delimited
 from tests.unit.logs.both_readers import careful, rows_and_flaws, settled
 
@@ -43,10 +45,12 @@ def read_both(path: Path, dialect: TextDialect, columns: Columns) -> tuple[Any, 
         try:
             log = careful(path, dialect, columns)
             if scans:
-                scan = scan_delimited([path], dialect, columns)
+                reading = LogReading(columns=columns, max_broken=1)
+                scan = scan_delimited([path], dialect, reading)
                 if scan is not None:
                     log.connection.close()
-                    opened = scan.staged(str(path), "blendp-1", 1, None, None, lambda: careful(path, dialect, columns))
+                    how = HowRead("csv", {}, dialect, RowFilter())
+                    opened = scan.staged(str(path), reading, how, None, None, lambda: careful(path, dialect, columns))
                     log = settled(opened)
                     believed = log is opened
             given.append(rows_and_flaws(log))

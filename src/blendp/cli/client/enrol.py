@@ -11,7 +11,8 @@ from blendp.cli.client.people_records import counts_sentence, read_records
 from blendp.cli.client.sentences import future, remaining_plain, remaining_sentence, tell
 from blendp.cli.console import print_json
 from blendp.cli.failures import NoSuchFileError
-from blendp.cli.panels import privacy, reading, takes_job
+from blendp.cli.panels import privacy, takes_job
+from blendp.cli.reading import reading
 from blendp.client import Item
 from blendp.errors import LogError
 from blendp.wire.opt_in import OptInRecords

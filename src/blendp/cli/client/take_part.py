@@ -9,7 +9,8 @@ from blendp.cli.client.options import AsJson, CampaignName, DeviceOptions
 from blendp.cli.client.people_records import counts_sentence, read_records
 from blendp.cli.client.sentences import future, remaining_plain, remaining_sentence, tell
 from blendp.cli.console import print_json
-from blendp.cli.panels import reading, takes_job
+from blendp.cli.panels import takes_job
+from blendp.cli.reading import reading
 from blendp.errors import ParameterError
 from blendp.reports import QUESTIONS
 

@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-from typer import Argument, Option
+from typer import Argument
 
 from blendp.answers import Answers, Questionnaire
 from blendp.cli.panels import OPT_IN_SHARE, method, privacy
+from blendp.cli.reading import FileOptions, reading, tell_how
 from blendp.engines.spark import SparkSettings
 from blendp.engines.spark.answers import SparkAnswers
 from blendp.engines.stored_answers import StoredAnswers
 from blendp.errors import LogError, ParameterError, require_count, require_number
 from blendp.logs import open_answers, open_spark_answers, read_answers
+from blendp.logs.answers import AnswersFile
+from blendp.logs.dialect import TextOptions
 from blendp.randomness import Random
 from blendp.survey import METHODS, Model, SurveyParameters
 from blendp.survey.models.files import model_from_bytes
-
-reading = partial(Option, rich_help_panel="Reading the answers")
 
 ALL = "all"
 AUTO = "auto"
@@ -33,13 +33,14 @@ _MAX_FILE_BYTES = 1 << 28
 _IN_PYTHON = {
     "(columns=...)": "(--columns)",
     "(opt_in_column=...)": "(--opt-in-column)",
+    "(encoding=...)": "(--encoding)",
     'missing="drop"': "--missing drop",
     'missing="value"': "--missing value",
 }
 
 
 @dataclass(frozen=True, kw_only=True)
-class SurveyOptions:
+class SurveyOptions(FileOptions):
     """How to treat answers, as given on the command line."""
 
     epsilon: Annotated[
@@ -97,6 +98,9 @@ class SurveyOptions:
         ),
     ] = "refuse"
     format: Annotated[str, reading(help="auto (by file name), csv, tsv, parquet.")] = "auto"
+    no_header: Annotated[
+        bool, reading("--no-header", help="The first line is a row: --columns names all columns in their order.")
+    ] = False
 
     def parameters(self) -> tuple[SurveyParameters, ...]:
         """Those of the method, or of every method."""
@@ -152,24 +156,46 @@ class SurveyOptions:
         if self.people is not None:
             require_count("people", self.people, min_value=2, remedy="Ask more people.")
         with _in_options():
-            return read_answers(data, format=self.format, **self._reading())
+            tell_how(self._file(data).how)
+            return read_answers(data, missing=self.missing, **self._reading())
 
     def open(self, data: Path, progress: Callable[[int], None]) -> StoredAnswers:
         """The table of answers, to be surveyed once."""
         with _in_options():
-            return open_answers(data, format=self.format, progress=progress, **self._reading())
+            tell_how(self._file(data).how)
+            return open_answers(data, missing=self.missing, progress=progress, **self._reading())
 
     def open_on_spark(self, data: str, settings: SparkSettings) -> SparkAnswers:
         """The table of answers on a cluster."""
+        options = self._reading()
+        if options.pop("format") not in ("auto", "parquet"):
+            raise ParameterError("format", self.format, "parquet with --engine spark", "Write the table as Parquet.")
+        TextOptions(**{name: options.pop(name) for name in ("delimiter", "quotes", "encoding", "header")}).refuse_for(
+            "parquet"
+        )
         with _in_options():
-            return open_spark_answers(data, settings, **self._reading())
+            return open_spark_answers(data, settings, missing=self.missing, **options)
+
+    def source(self, data: Path) -> dict[str, Any]:
+        """How the answers are read and who opts in, for the release's card."""
+        own = {"opt_in": self.who_opts_in(), "opt_in_column": self.opt_in_column}
+        return {**own, "reading": self._file(data).how.to_dict()}
+
+    def _file(self, data: Path) -> AnswersFile:
+        given = self._reading()
+        return AnswersFile.of(data, opt_in=given.pop("opt_in_column"), **given)
 
     def _reading(self) -> dict[str, Any]:
-        asked = None if self.columns is None else [name.strip() for name in self.columns.split(",")]
-        if asked is not None and "" in asked:
-            raise ParameterError("columns", self.columns, "names with commas between them", "One of them is empty.")
-        listed = None if self.questionnaire is None else Questionnaire.from_bytes(_bytes(self.questionnaire))
-        return {"columns": asked, "questionnaire": listed, "opt_in_column": self.opt_in_column, "missing": self.missing}
+        text = self.text_options()
+        columns = text.pop("names")
+        questions = None if self.questionnaire is None else Questionnaire.from_bytes(_bytes(self.questionnaire))
+        return {
+            "columns": columns,
+            "questionnaire": questions,
+            "opt_in_column": self.opt_in_column,
+            "format": self.format,
+            **text,
+        }
 
     def drawn(self, answers: Answers, random: Random) -> Answers:
         """So many of the people as were asked for."""
@@ -214,7 +240,10 @@ def _in_options() -> Iterator[None]:
         sentence = str(error)
         for python, option in _IN_PYTHON.items():
             sentence = sentence.replace(python, option)
-        raise LogError(sentence) from error
+        mended = LogError(sentence)
+        for line in getattr(error, "__notes__", ()):
+            mended.add_note(line)
+        raise mended from error
 
 
 def _bytes(path: Path) -> bytes:

@@ -75,6 +75,10 @@ class PlanJob(SurveyOptions):
             "questionnaire": self.questionnaire,
             "opt_in_column": self.opt_in_column,
             "model": self.model,
+            "delimiter": self.delimiter,
+            "encoding": self.encoding,
+            "quotes": self.quotes,
+            "no_header": self.no_header or None,
         }
         for name, given in of_table.items():
             if given is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from typer import Argument
 
@@ -14,8 +14,11 @@ from blendp.cli.console import errors, print_json, results, steps
 from blendp.cli.options import ENGINES, refuse_spark_options, spark_settings
 from blendp.cli.panels import machine, output, takes_job
 from blendp.cli.promised import Promised, remember
-from blendp.cli.survey.options import SurveyOptions, reading
+from blendp.cli.reading import reading
+from blendp.cli.survey.options import SurveyOptions
 from blendp.errors import ParameterError, require_choice
+from blendp.logs.filters import RowFilter
+from blendp.logs.reading import HowRead
 from blendp.outputs import refuse_existing
 from blendp.randomness import ReleaseRandom
 from blendp.render.about import About
@@ -54,7 +57,7 @@ class SurveyRunJob(SurveyOptions):
         list[str] | None, machine(help="spark: a setting of its own, KEY=VALUE; may be repeated.")
     ] = None
 
-    def source(self, progress: Callable[[int], None]) -> AnswerSource:
+    def answers(self, progress: Callable[[int], None]) -> AnswerSource:
         """The answers, to be surveyed once."""
         require_choice("engine", self.engine, ENGINES)
         refuse_spark_options(self.engine, self.master, self.spark_conf)
@@ -68,9 +71,14 @@ class SurveyRunJob(SurveyOptions):
             return self.drawn(self.read(Path(self.data)), ReleaseRandom())
         if self.people is not None:
             raise ParameterError("people", self.people, "left out with --engine spark", "Give a table of these people.")
-        if self.format not in ("auto", "parquet"):
-            raise ParameterError("format", self.format, "parquet with --engine spark", "Write the table as Parquet.")
         return self.open_on_spark(self.data, spark_settings(self.master, self.memory_limit, self.spark_conf))
+
+    def card_source(self) -> dict[str, Any]:
+        """How the answers were read and who opted in, for the release's card."""
+        if self.engine == "embedded":
+            return self.source(Path(self.data))
+        how = HowRead("parquet", {}, None, RowFilter())
+        return {"opt_in": self.who_opts_in(), "opt_in_column": self.opt_in_column, "reading": how.to_dict()}
 
 
 @takes_job
@@ -109,13 +117,13 @@ def run(
     refuse_existing(out, overwrite=overwrite, own_files=SURVEY_FILES)
     with steps(8) as bar:
         bar.start("reading the answers")
-        answers = job.source(bar.rows_read)
+        answers = job.answers(bar.rows_read)
         model = job.public_model(answers.questionnaire)
         release = run_survey(
             answers, parameters, opt_in=opt_in, model=model, progress=bar.start, answers_from_data=answers_from_data
         )
         bar.start("writing the results")
-        source = {"opt_in": opt_in, "opt_in_column": job.opt_in_column}
+        source = job.card_source()
         write_survey(release, out, source=source, about=about, overwrite=overwrite)
     promised = _remembered(str(job.data), release, about)
     if promised is not None:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
 from blendp.engines.choice import numbered_by_content, require_draw
-from blendp.engines.quality import LogQuality
+from blendp.engines.quality import Described, LogQuality
 from blendp.engines.spark.contributions import SparkContributions, keep_people
 from blendp.engines.spark.failures import spark_errors
+from blendp.engines.spark.filters import lenient
 from blendp.engines.spark.tables import SparkTables
 from blendp.engines.staged import judge, quality_of_drawn, require_people
 from blendp.engines.usable import SPARK, RowRule
@@ -48,7 +50,9 @@ class SparkLog:
 
     where:
         names  has the column of each role: user, query, and url and opt_in if the log has them,
-        rule   says which rows are usable.
+        rule   says which rows are usable,
+        kept   is Spark's SQL for the rows that count, None if all do,
+        how    says how the log was read, for people and for a release's card.
     """
 
     session: SparkSession = field(repr=False)
@@ -56,6 +60,8 @@ class SparkLog:
     names: Mapping[str, str]
     rule: RowRule
     max_broken: float
+    kept: str | None = None
+    how: Described | None = field(default=None, repr=False)
     _drawn: list[LogQuality] = field(default_factory=list, init=False, repr=False)
 
     @property
@@ -108,8 +114,10 @@ class SparkLog:
             else f"CAST(NULL AS STRING) AS {name}"
             for role, name in roles.items()
         ]
+        if self.kept is not None:
+            columns.append(f"coalesce({self.kept}, false) AS kept")
         places = ["_metadata.file_path AS file", "_metadata.row_index AS place"]
-        with tables.guard():
+        with tables.guard(), lenient(self.session) if self.kept is not None else nullcontext():
             return tables.named(self.session.read.parquet(*self.paths).selectExpr(*places, *columns))
 
 

@@ -401,7 +401,8 @@ SURVEY_FIGURES: dict[str, SurveyFigure] = {
             "survey-allocation",
             "How clients are shared out, right and as printed",
             "Errors with the allocations that the proof of theorem 5.1 prints, relative to the right one: clients of a "
-            "group in proportion to the square root of the error f that it leaves.",
+            "group in proportion to the square root of the error f that it leaves. These points have "
+            "eight times the runs.",
             "The proof's first display, λ√N = √f, gives clients in proportion to f, its second, λN = √(f/N), to ∛f; "
             "the inequality that it starts from asks for √f.",
             _by_allocation,

@@ -1,0 +1,128 @@
+"""How a log is read: everything that somebody may say about it, and what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypedDict
+
+from blendp.errors import ParameterError, require_choice, require_number
+from blendp.logs.columns import Columns
+from blendp.logs.dialect import TextDialect, TextOptions
+from blendp.logs.encodings import ENCODINGS
+from blendp.logs.filters import RowFilter
+from blendp.logs.sources import FORMATS
+from blendp.normalise import RULES
+
+
+class ReadingOptions(TypedDict, total=False):
+    """The options of :func:`blendp.open_log` and its like: what :class:`LogReading` has."""
+
+    format: str
+    columns: Columns
+    names: Sequence[str] | None
+    delimiter: str | None
+    quotes: bool | None
+    encoding: str | None
+    header: bool
+    where: str | None
+    since: str | None
+    until: str | None
+    time_column: str | None
+    normalise: str
+    max_broken: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogReading(TextOptions):
+    """How to read a log.
+
+    where:
+        format      is csv, tsv, parquet, ndjson, aol, yandex, or auto: by the extension,
+        columns     names the columns; aol and yandex have their own,
+        delimiter, quotes, encoding, header, names  say how a text file is written
+                    (:class:`~blendp.logs.dialect.TextOptions`); what they leave open is recognised,
+        where, since, until, time_column  choose the rows that count (:class:`~blendp.logs.filters.RowFilter`),
+        normalise   is the rule for texts, see :mod:`blendp.normalise`,
+        max_broken  is the share of broken rows to go on without: 0 stops at the first, 1 at none.
+    """
+
+    format: str = "auto"
+    columns: Columns = field(default_factory=Columns)
+    where: str | None = None
+    since: str | None = None
+    until: str | None = None
+    time_column: str | None = None
+    normalise: str = "blendp-1"
+    max_broken: float = 0.01
+
+    def __post_init__(self) -> None:
+        """Refuse what no log can be read by."""
+        super().__post_init__()
+        require_choice("format", self.format, FORMATS)
+        require_choice("normalise", self.normalise, RULES)
+        require_number(
+            "max_broken",
+            self.max_broken,
+            min_value=0,
+            max_value=1,
+            legal="a share from 0 to 1",
+            remedy="Give the share of broken rows to go on without, such as 0.01.",
+        )
+        bool(self.filter)
+
+    @property
+    def filter(self) -> RowFilter:
+        """The rows that count."""
+        return RowFilter(where=self.where, since=self.since, until=self.until, time_column=self.time_column)
+
+    def require_for(self, format: str) -> None:
+        """Raise if something is said that a format does not know."""
+        if format in ("aol", "yandex") and self.columns != Columns():
+            raise ParameterError("columns", self.columns, f"left out with format {format!r}", "Its columns are fixed.")
+        if format == "yandex" and self.filter:
+            name = "where" if self.where is not None else "since" if self.since is not None else "until"
+            legal = "left out with format 'yandex'"
+            raise ParameterError(name, getattr(self, name), legal, "Its lines have no columns.")
+        if format not in ("csv", "tsv"):
+            self.refuse_for(format)
+        if format == "parquet" and self.encoding is not None:
+            raise ParameterError("encoding", self.encoding, "left out with format 'parquet'", "It is UTF-8 always.")
+
+
+@dataclass(frozen=True)
+class HowRead:
+    """How a log was read, after what was left open was recognised: for people to see, and for a release's card.
+
+    where:
+        format   is the format of its files,
+        columns  has the column of each role, where the names are known before rows are read,
+        dialect  is how its text files are written, None for others,
+        filter   is which rows count.
+    """
+
+    format: str
+    columns: Mapping[str, str]
+    dialect: TextDialect | None
+    filter: RowFilter
+
+    def __str__(self) -> str:
+        """One line, such as ``semicolons, GB18030, columns Benutzer -> user, query``; empty if all is as usual."""
+        renamed = any(role != name for role, name in self.columns.items() if role != "opt_in")
+        usual = self.dialect in (None, TextDialect(), TextDialect("\t", quotes=False))
+        if usual and not renamed:
+            return ""
+        names = ", ".join(name if role == name else f"{name} -> {role}" for role, name in self.columns.items())
+        return ", ".join(part for part in (str(self.dialect or ""), f"columns {names}" if names else "") if part)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it for a release's card: parameters that are the same for everybody."""
+        written = self.dialect and {
+            "delimiter": self.dialect.delimiter,
+            "quotes": self.dialect.quotes,
+            "encoding": ENCODINGS[self.dialect.encoding],
+            "header": self.dialect.header,
+        }
+        rows = {name: getattr(self.filter, name) for name in ("where", "since", "until", "time_column")}
+        parts = {"columns": dict(self.columns), "text": written, "rows": rows if self.filter else None}
+        return {"format": self.format, **{name: value for name, value in parts.items() if value}}

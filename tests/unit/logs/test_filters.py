@@ -1,0 +1,178 @@
+"""Filters choose rows, one by one and the same for everybody; nobody leaves the population by them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from blendp.engines import EmbeddedLog
+from blendp.engines.database import connect
+from blendp.errors import LogError, ParameterError
+from blendp.logs import Columns, log_of_table, open_log, read_log
+from blendp.logs.filters import RowFilter, compiled, require_truth
+
+ROWS = {
+    "user": ["u1", "u1", "u2", "u3", "u4"],
+    "query": ["a", "b", "c", "d", "e"],
+    "country": ["DE", "FR", "FR", "DE", None],
+    "amount": ["5", "9", "x", "7", "2"],
+    "Time": ["2026-01-01", "2026-01-02 10:00:00", "2026-01-02T23:30:00-02:00", "no time", "2026-01-05"],
+}
+
+
+def write(folder: Path, kind: str) -> Path:
+    path = folder / f"log.{kind}"
+    lines = [list(ROWS), *zip(*ROWS.values(), strict=True)]
+    if kind == "parquet":
+        pq.write_table(pa.table(ROWS), path)
+    elif kind == "ndjson":
+        path.write_text("".join(json.dumps(dict(zip(ROWS, line, strict=True))) + "\n" for line in lines[1:]))
+    else:
+        mark = "\t" if kind == "tsv" else ";"
+        text = "".join(mark.join(item or "" for item in line) + "\n" for line in lines)
+        path.write_bytes(text.encode("utf-16" if kind.startswith("utf") else "utf-8"))
+    return path
+
+
+@pytest.fixture(scope="module")
+def database() -> duckdb.DuckDBPyConnection:
+    return connect()
+
+
+def queries(log: EmbeddedLog) -> str:
+    return "".join(query for query, _ in log.texts(np.arange(log.distinct_records)))
+
+
+CASES: list[tuple[dict[str, Any], str]] = [
+    ({"where": "country = 'DE'"}, "ad"),
+    ({"where": "NOT (nullif(country, '') = 'DE')"}, "bc"),
+    ({"where": "amount::INT > 4"}, "abd"),
+    ({"where": "country = 'DE' OR amount::INT > 8 -- and so on"}, "abd"),
+    ({"where": "year(strptime(Time, '%Y-%m-%d')) = 2026"}, "ae"),
+    ({"since": "2026-01-02"}, "bce"),
+    ({"since": "2026-01-02", "until": "2026-01-03"}, "b"),
+    ({"until": "2026-01-03T01:30:00.5+00:00", "where": "country = 'FR'"}, "bc"),
+]
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "left"),
+    [
+        *(("csv", *case) for case in CASES),
+        *((kind, *case) for kind in ("parquet", "ndjson") for case in CASES[1::2]),
+        *((kind, *CASES[-1]) for kind in ("tsv", "utf-16.csv")),
+    ],
+)
+def test_the_same_rows_count_in_every_format(tmp_path: Path, kind: str, options: dict[str, Any], left: str) -> None:
+    """A cast that fails, a time that is none, NULL: such rows are filtered out, and stop nothing. People stay."""
+    columns = Columns(levels=1) if kind == "ndjson" else Columns()
+    time: dict[str, Any] = (
+        {"time_column": "Time"} if kind == "ndjson" and ("since" in options or "until" in options) else {}
+    )
+    log = read_log(write(tmp_path, kind), columns=columns, **options, **time)
+    assert queries(log) == left
+    assert log.users == 4
+    assert dict(log.quality.ignored) == {"filtered out": 5 - len(left)}
+    assert not log.quality.broken
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.parametrize("per_user", [1, 3])
+def test_people_whose_rows_are_all_filtered_out_take_part_without_a_record(
+    tmp_path: Path, kind: str, per_user: int
+) -> None:
+    log = open_log(write(tmp_path, kind), where="country = 'FR'")
+    drawn = log.draw(per_user, 7, reproducible=True)
+    assert drawn.users == 4
+    assert sorted(drawn.records[:, 0].tolist()) == [-1, -1, 0, 1]
+    assert drawn.quality.usable == 2
+
+
+def test_opting_in_does_not_depend_on_the_filter(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("user,query,in,n\nu1,a,yes,1\nu1,b,no,2\nu2,c,yes,1\n")
+    log = read_log(path, columns=Columns(opt_in="in"), where="n = '1'")
+    assert log.opt_in is not None
+    assert log.opt_in.tolist() == [False, True]
+
+
+def test_columns_of_their_own_types() -> None:
+    table = pa.table({"user": ["a", "b"], "query": ["x", "y"], "n": [1, 5], "tags": [["p"], ["q"]]})
+    assert queries(log_of_table(table, where="n > 3")) == "y"
+    assert queries(log_of_table(table, where="list_contains(tags, 'p')")) == "x"
+    with pytest.raises(ParameterError, match="it gives BIGINT"):
+        log_of_table(table, where="n")
+
+
+@pytest.mark.parametrize(
+    ("where", "message"),
+    [
+        ("", "one expression"),
+        ("country", "it gives VARCHAR"),
+        ("amount > 3", "explicit cast is required"),
+        ("country = 'DE'; DROP TABLE staged", "one expression"),
+        ("country = 'DE') OR (SELECT true", "subquery"),
+        ("true) FROM range(5) t WHERE (true", "nothing after it"),
+        ("true), (true", "nothing after it"),
+        ("country IN (SELECT 'DE')", "subquery"),
+        ("EXISTS (FROM read_text('/etc/passwd'))", "subquery"),
+        ("count(*) > 1", "count_star is not a function of one row"),
+        ("max(amount) = amount", "max is not a function"),
+        ("row_number() OVER () > 1", "window"),
+        ("random() < 0.5", "random is not a function"),
+        ("now() > '2020-01-01'", "now is not a function"),
+        ("nextval('s') = 1", "nextval is not a function"),
+        ("unnest([true, false])", "unnest"),
+        ("COLUMNS('a') = 'x'", "star"),
+        ("country = $1", "parameter"),
+        ("log.country = 'DE'", "log.country is none"),
+        ("no_such_function(country)", "no function that is known"),
+        ("list_transform([1], lambda x: x > 1)[1]", "lambda"),
+    ],
+)
+def test_what_is_no_filter_is_refused_before_a_row_is_read(
+    database: duckdb.DuckDBPyConnection, where: str, message: str
+) -> None:
+    with pytest.raises(ParameterError, match="where") as caught:
+        require_truth(compiled(RowFilter(where=where), list(ROWS), "log.csv", database), None, database, where)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_columns_that_are_not_there(tmp_path: Path, kind: str) -> None:
+    path = write(tmp_path, kind)
+    for where in ("contry = 'DE'", "rowid = 1", "filename = 'x'", "filter_0 = 'x'", "current_date > '2020-01-01'"):
+        with pytest.raises(LogError, match=r"has no column .*--where"):
+            open_log(path, where=where)
+    with pytest.raises(LogError, match="no column with a time"):
+        open_log(path, since="2026-01-01", time_column="when")
+    assert queries(read_log(path, where="COUNTRY = 'DE'")) == "ad"
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        ({"since": "yesterday"}, "since"),
+        ({"since": "2026-01-02", "until": "2026-01-02"}, "until"),
+        ({"time_column": "Time"}, "time_column"),
+        ({"format": "yandex", "where": "true"}, "where"),
+        ({"format": "ndjson", "since": "2026-01-01"}, "time_column"),
+    ],
+)
+def test_spans_that_are_none(tmp_path: Path, options: dict[str, Any], name: str) -> None:
+    with pytest.raises(ParameterError, match=name):
+        open_log(write(tmp_path, "csv"), **options)
+
+
+def test_several_columns_that_may_be_the_time_are_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("user,query,Datum,Zeit\nu,q,2026-01-01,2026-01-01\n")
+    with pytest.raises(LogError, match=r"2 columns that may be the time \('Datum', 'Zeit'\): name one \(--time-column"):
+        open_log(path, since="2026-01-01")
