@@ -13,6 +13,8 @@ from blendp.logs.column_names import candidates
 class Columns:
     """The names of the columns blendp reads; all other columns are left alone.
 
+    A name in another case will do, and ``user``, ``query`` and ``url`` stand for what is known by other names too
+    (:mod:`blendp.logs.column_names`), but not in NDJSON, where rows alone have names.
     ``opt_in`` None means: the log does not say who trusts the curator. ``levels`` is 2 for <query, URL> records and 1
     for queries alone; None means 2 if ``url`` is named or the log's schema has a column ``"url"``. It never depends on
     rows: NDJSON has no schema, so it has two levels unless ``levels`` says otherwise.

@@ -11,6 +11,8 @@ import codecs
 import re
 from collections.abc import Iterable, Iterator
 
+import numpy as np
+
 from blendp.errors import ParameterError
 
 UTF_8 = "utf-8"
@@ -82,11 +84,10 @@ def transcoded(blocks: Iterable[bytes], encoding: str) -> Iterator[bytes]:
     Whole lines are decoded at a time, so where a block ends changes nothing. A line that does not end is passed on in
     pieces; it is too long to be a row.
     """
-    feed = "\n".encode(encoding)
     rest, first = b"", True
     for block in blocks:
         data = rest + block
-        used = _after_last(data, feed)
+        used = _after_last_feed(data, encoding)
         if len(data) - used > _MAX_WAITING:
             used = len(data) & ~1
         if used:
@@ -114,12 +115,13 @@ def decodes(data: bytes, encoding: str) -> bool:
     return True
 
 
-def _after_last(data: bytes, feed: bytes) -> int:
-    """Where the last line feed ends; in UTF-16 it stands at an even place."""
-    end = data.rfind(feed)
-    while end >= 0 and end % len(feed):
-        end = data.rfind(feed, 0, end + len(feed) - 1)
-    return end + len(feed) if end >= 0 else 0
+def _after_last_feed(data: bytes, encoding: str) -> int:
+    """Where the last line feed ends; in UTF-16 it is a unit, at an even place."""
+    if not encoding.startswith("utf-16"):
+        return data.rfind(b"\n") + 1
+    units = np.frombuffer(data, dtype="<u2" if encoding == "utf-16-le" else ">u2", count=len(data) // 2)
+    feeds = np.flatnonzero(units == ord("\n"))
+    return 2 * (int(feeds[-1]) + 1) if len(feeds) else 0
 
 
 def _past_bytes(error: UnicodeError) -> tuple[str, int]:

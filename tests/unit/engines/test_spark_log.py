@@ -226,3 +226,26 @@ def test_a_worker_that_is_killed_changes_nothing(log: Path, cluster: SparkCluste
 
 def test_the_session_there_is_is_used(spark: SparkSession) -> None:
     assert spark_session(SparkSettings("local[1]")) is spark
+
+
+def test_the_same_rows_count_on_both_engines(tmp_path: Path) -> None:
+    """Filters, spans of time and names of columns; people whose rows are all filtered out take part."""
+    rows = {
+        "Benutzer": ["a", "a", "b", "c", "d"],
+        "Suche": ["p", "q", "r", "s", "t"],
+        "n": [1, 5, 7, 9, None],
+        "text": ["1", "x", "9", "5", ""],
+        "Datum": ["2026-01-01", "2026-01-02", "no day", "2026-01-03T01:00:00+02:00", None],
+    }
+    pq.write_table(pa.table(rows), tmp_path / "log.parquet")
+    for options in ({"where": "n > 3"}, {"where": "CAST(text AS INT) > 3"}, {"since": "2026-01-02", "where": "n < 9"}):
+        spark, embedded = both(tmp_path / "log.parquet", 1, 9, **options)
+        same(spark, embedded)
+        assert (spark.users, spark.quality.usable) == (4, 5 - spark.quality.ignored["filtered out"])
+        assert 0 < spark.quality.usable < 4
+    for where in ("rand() > 0.5", "n IN (SELECT 1)", "sum(n) > 1", "now() > Datum", "n", "nope = 1", "n > 1), (true"):
+        with pytest.raises(ParameterError, match="where"):
+            open_spark_log(str(tmp_path / "log.parquet"), ANY, where=where)
+    for refused in ({"delimiter": ";"}, {"format": "csv"}, {"header": False, "names": ("user", "query")}):
+        with pytest.raises(ParameterError):
+            open_spark_log(str(tmp_path / "log.parquet"), ANY, **refused)

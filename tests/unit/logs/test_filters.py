@@ -93,6 +93,7 @@ def test_people_whose_rows_are_all_filtered_out_take_part_without_a_record(
     assert drawn.users == 4
     assert sorted(drawn.records[:, 0].tolist()) == [-1, -1, 0, 1]
     assert drawn.quality.usable == 2
+    assert drawn.holdings(np.arange(4), 5).totals.sum() == 2
 
 
 def test_opting_in_does_not_depend_on_the_filter(tmp_path: Path) -> None:
