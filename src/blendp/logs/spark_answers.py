@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from blendp.answers import MAX_VALUES, Attribute, Questionnaire
 from blendp.engines.spark import SparkSettings, spark_session
-from blendp.engines.spark.answers import CHOICE, PLACE, SparkAnswers
+from blendp.engines.spark.answers import CHOICE, POSITION, SparkAnswers
 from blendp.engines.spark.failures import spark_errors
 from blendp.engines.spark.log import columns_of, require_plain
 from blendp.errors import LogError, ParameterError, require_choice
@@ -97,15 +97,15 @@ def _placed(
     if not before:
         return rows, 0
     if len(offsets) == 1:
-        return rows.withColumn(PLACE, fn.col("row")), 1
+        return rows.withColumn(POSITION, fn.col("row")), 1
     starts = read.sparkSession.createDataFrame(offsets, "file string, start bigint")
-    return rows.join(fn.broadcast(starts), "file").withColumn(PLACE, fn.col("start") + fn.col("row")), len(offsets)
+    return rows.join(fn.broadcast(starts), "file").withColumn(POSITION, fn.col("start") + fn.col("row")), len(offsets)
 
 
 def _inferred(table: DataFrame, column: str, name: str, where: str) -> Attribute:
     """The question with the answers that people gave."""
-    found = table.select(f"`{column}`").distinct().limit(MAX_VALUES + 2).collect()
-    values = {row[0] for row in found} - {None}
+    distinct = table.select(f"`{column}`").distinct().limit(MAX_VALUES + 2).collect()
+    values = {row[0] for row in distinct} - {None}
     trouble = f"The column {name!r} of {where} has"
     if len(values) > MAX_VALUES:
         raise LogError(f"{trouble} more than {MAX_VALUES} different answers: {_NO_QUESTION}.")
@@ -127,7 +127,7 @@ def _coded(table: DataFrame, listed: Sequence[Attribute]) -> DataFrame:
         lower = fn.lower("choice")
         codes.append(fn.when(lower.isin(*_TRUE), True).when(lower.isin(*_FALSE), False).alias(CHOICE))
         codes.append(fn.col("choice").isNull().alias("no choice"))
-    return table.select("file", "row", PLACE, *codes, *left_out)
+    return table.select("file", "row", POSITION, *codes, *left_out)
 
 
 def _facts(coded: DataFrame, questions: Sequence[str], says_opt_in: bool) -> dict[str, Any]:
@@ -149,8 +149,8 @@ def _facts(coded: DataFrame, questions: Sequence[str], says_opt_in: bool) -> dic
         faults["choice", -1] = fn.col(CHOICE).isNull() & ~fn.col("no choice")
     sums = [fn.count("*").alias("people")]
     sums += [fn.count_if(CHOICE).alias("opt in")] if says_opt_in else []
-    for place, bad in enumerate(faults.values()):
-        sums += [fn.count_if(bad).alias(f"bad {place}"), fn.min(fn.when(bad, at)).alias(f"first {place}")]
+    for index, bad in enumerate(faults.values()):
+        sums += [fn.count_if(bad).alias(f"bad {index}"), fn.min(fn.when(bad, at)).alias(f"first {index}")]
     row = coded.agg(*sums).collect()[0]
     return {
         "people": row["people"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -42,9 +43,9 @@ def people(number: int = 50, *, opt_in: bool = False) -> Answers:
 def test_they_are_what_is_read_into_memory(small: Path, tmp_path: Path, ending: str, listed: bool) -> None:
     path = tmp_path / f"answers{ending}"
     write_answers(people(opt_in=True), path)
-    options = {"questionnaire": ASKED if listed else None, "opt_in_column": "opt_in"}
+    options: dict[str, Any] = {"questionnaire": ASKED if listed else None, "opt_in_column": "opt_in"}
     rows: list[int] = []
-    stored, in_memory = open_answers(path, **options, progress=rows.append), read_answers(path, **options)  # type: ignore[arg-type]
+    stored, in_memory = open_answers(path, **options, progress=rows.append), read_answers(path, **options)
     assert (stored.people, stored.inferred, stored.questionnaire) == (50, not listed, in_memory.questionnaire)
     assert stored.opt_in_people == in_memory.opt_in_people
     assert rows[-1] == 50
@@ -159,4 +160,17 @@ def test_files_that_vanish_or_do_not_fit_are_told(small: Path, tmp_path: Path, m
     monkeypatch.setattr("blendp.engines.stored_answers.np.ascontiguousarray", full)
     with pytest.raises(EngineError, match="No space left on device"):
         open_answers(path, questionnaire=ASKED)
+    assert not list(small.iterdir())
+
+
+def test_dialects_are_those_of_the_reader_into_memory(small: Path, tmp_path: Path) -> None:
+    path = tmp_path / "answers.csv"
+    path.write_bytes("a;größe\nja;groß\nnein;klein\nja;klein\n".encode("cp1252"))
+    said: list[dict[str, Any]] = [{}, {"delimiter": ";", "columns": ["größe"]}]
+    for options in ({"encoding": "cp1252", **each} for each in said):
+        stored, in_memory = open_answers(path, **options), read_answers(path, **options)
+        assert stored.questionnaire == in_memory.questionnaire
+        assert stored.people == 3
+    del stored
+    gc.collect()
     assert not list(small.iterdir())

@@ -21,7 +21,7 @@ from blendp.lots import BIN_BITS, BIN_SHIFT, LOT_BITS, Lots, Part, Tables, borde
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-CHOICE, PLACE = "opts_in", "place"
+CHOICE, POSITION = "opts_in", "position"
 """The columns that say whether a person opts in, and where their row stands."""
 
 _ENTRIES = "array<struct<number:int,cell:bigint>>"
@@ -32,8 +32,8 @@ class SparkAnswers:
     """What people answered, on a cluster: see :class:`~blendp.answers.AnswerSource`.
 
     where:
-        rows  has a row for every person: ``place``, ``opts_in`` if the table says so, and for every question the number
-              of the answer in its list, in the columns ``0``, ``1``, ...
+        rows  has a row for every person: ``position``, ``opts_in`` if the table says so, and for every question the
+              number of the answer in its list, in the columns ``0``, ``1``, ...
     """
 
     questionnaire: Questionnaire
@@ -94,7 +94,7 @@ def _lot(lots: Lots) -> Column:
     """The lot of a row: the first 60 bits, 15 hexadecimal digits, of AES of its place."""
     from pyspark.sql import functions as fn
 
-    block = fn.unhex(fn.lpad(fn.hex(fn.col(PLACE)), 32, "0"))
+    block = fn.unhex(fn.lpad(fn.hex(fn.col(POSITION)), 32, "0"))
     digits = fn.substring(fn.hex(fn.aes_encrypt(block, fn.lit(lots.key), fn.lit("ECB"))), 1, LOT_BITS // 4)
     return fn.conv(digits, 16, 10).cast("bigint")
 
