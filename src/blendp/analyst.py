@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from blendp import evaluation, methods, survey
 from blendp.answers import Answers, AnswerSource, Questionnaire
-from blendp.engines import EmbeddedLog, StagedLog
+from blendp.engines import EmbeddedLog
 from blendp.engines.stored_answers import StoredAnswers
 from blendp.errors import ParameterError, require_choice
 from blendp.evaluation import Evaluation
@@ -246,7 +246,7 @@ def _opened(log: Any, opt_in: OptIn, columns: Columns | None, *, keep: bool = Fa
             raise ParameterError("columns", columns, "left out with a log", "Name the columns when it is opened.")
         if isinstance(opt_in, str):
             raise ParameterError("opt_in", opt_in, "a share, or marks", "Name the column when the log is opened.")
-        if keep and isinstance(log, StagedLog):
+        if keep and not hasattr(log, "truth"):
             raise ParameterError("log", type(log).__name__, "a log that is kept", "Read it with blendp.read_log.")
         return log, np.asarray(opt_in) if isinstance(opt_in, Sequence) else opt_in
     if not is_frame(log):

@@ -186,7 +186,10 @@ def _of_items(source: Iterable[Any], choose: Choose, parameter: str) -> FrameCol
         raise LogError(f"{WHERE.capitalize()} has no rows: give at least one batch.")
     if not (hasattr(first, "__arrow_c_stream__") or hasattr(first, "__arrow_c_array__")):
         legal = f"{ACCEPTED}, not of {type(first).__name__}"
-        raise ParameterError(parameter, type(source).__name__, legal, "Make each a pyarrow.record_batch(...).")
+        remedy = "Make each a pyarrow.record_batch(...)."
+        if isinstance(first, str | PathLike):
+            remedy = "Give paths as a list."
+        raise ParameterError(parameter, type(source).__name__, legal, remedy)
     opened = frame_columns(first, choose, parameter)
 
     def tables() -> Iterator[pa.Table]:

@@ -169,6 +169,7 @@ def test_what_a_file_and_a_table_say_is_the_same(tmp_path: Any) -> None:
         (pa.chunked_array([["a"]]), ParameterError, "ChunkedArray"),
         (np.array(["a"]), ParameterError, "ndarray"),
         ([{"user": "a"}], ParameterError, "not of dict"),
+        (iter(["log.csv"]), ParameterError, r"Give paths as a list\."),
         (iter([rows(), 5]), ParameterError, "record batches throughout"),
         (iter([]), LogError, "has no rows: give at least one batch"),
         (rows().slice(0, 0), LogError, "the table has no rows"),
