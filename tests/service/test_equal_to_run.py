@@ -117,11 +117,12 @@ def test_a_campaign_whose_clients_report_with_the_wildcard_apart(
 
 
 def require_same_files(release: blendp.Release, signed: dict[str, Any], folder: Path) -> None:
-    """What is made of the signed document is what ``blendp run`` writes of the release."""
-    write_release(release, folder / "run")
+    """What is made of the signed document is what ``blendp run`` writes of the release, but for what it is of."""
+    about = blendp.About()
+    write_release(release, folder / "run", about=about)
     read = release_of_document(signed, release.head_list)
     (folder / "export").mkdir()
-    write_readable(read, signed["card"], folder / "export", title="blendp release")
+    write_readable(read, {**signed["card"], "about": about.to_dict()}, folder / "export", title="blendp release")
     for name in READABLE:
         ours, theirs = ((folder / kind / name).read_text() for kind in ("export", "run"))
         assert json.loads(ours) == json.loads(theirs) if name == "release.json" else ours == theirs, name
