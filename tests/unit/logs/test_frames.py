@@ -184,7 +184,7 @@ def test_what_a_file_and_a_table_say_is_the_same(tmp_path: Any) -> None:
         (pd.DataFrame({"query": ["q"]}, index=pd.Index(["a"], name="user")), LogError, "has no column 'user'"),
         (iter([rows(), rows().drop_columns("url")]), LogError, "has the columns user, query, unlike the first"),
     ],
-    ids=str,
+    ids=lambda value: value if isinstance(value, str) else getattr(value, "__name__", type(value).__name__),
 )
 def test_what_is_no_table_of_texts_is_refused_in_one_sentence(source: Any, error: type[Exception], said: str) -> None:
     with pytest.raises(error, match=said) as refused:
