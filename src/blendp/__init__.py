@@ -32,7 +32,7 @@ Surveys of several questions whose answers hang together::
 
 * :class:`Questionnaire` lists each :class:`Attribute` and its possible answers; :func:`read_answers` and
   :func:`write_answers` read and write tables of :class:`Answers`; :func:`open_answers` reads tables of any size for
-  one survey.
+  one survey, :func:`open_spark_answers` has Spark count them.
 * :func:`run_survey` gives a :class:`SurveyRelease`, :func:`simulate_survey` an experiment;
   :class:`SurveyParameters` say what is promised. :func:`plan_survey` and :func:`evaluate_survey` tell what to expect.
 * :mod:`blendp.survey` has the parts: ``udldp_loss`` is what reports reveal under a model, ``design`` who reports what,
@@ -63,6 +63,7 @@ if TYPE_CHECKING:
         log_of_table,
         open_answers,
         open_log,
+        open_spark_answers,
         open_spark_log,
         read_answers,
         read_log,
@@ -129,6 +130,7 @@ __all__ = [
     "normalise_url",
     "open_answers",
     "open_log",
+    "open_spark_answers",
     "open_spark_log",
     "plan",
     "plan_survey",
@@ -170,6 +172,7 @@ _HOMES = {
         "log_of_table",
         "open_answers",
         "open_log",
+        "open_spark_answers",
         "open_spark_log",
         "read_answers",
         "read_log",

@@ -27,14 +27,6 @@ def falling_order(values: NDArray[Any]) -> Ids:
     return np.argsort(-values, kind="stable")
 
 
-def holders(counts: Ids, length: int = 1 << 18) -> Iterator[Ids]:
-    """What each of many people holds, if ``counts[x]`` of them hold x: those of 0 first, in blocks of some length."""
-    ends = np.cumsum(counts)
-    people = int(ends[-1]) if len(ends) else 0
-    for start in range(0, people, length):
-        yield np.searchsorted(ends, np.arange(start, min(start + length, people)), side="right")
-
-
 def ranks_in_groups(values: NDArray[Any], group: Ids) -> tuple[Ids, Ids]:
     """The order by group and then by falling value, and each one's rank in its group, from 0, in that order."""
     order = np.lexsort((-values, group))

@@ -26,7 +26,7 @@ from blendp.evaluation.figures import (
     recipes,
 )
 from blendp.outputs import refuse_existing
-from blendp.render.figures.files import FILES, write_reproduction
+from blendp.render.figures.files import ALL_FILES, write_reproduction
 from blendp.render.plan.text import NOT_PRIVATE
 
 EXAMPLES = """Examples:
@@ -85,7 +85,7 @@ def reproduce(
         raise ParameterError("users", users, "left out with --log", "The log says how many people there are.")
     if not logs:
         file.refuse_all("without --log")
-    refuse_existing(out, overwrite=overwrite, own_files=FILES)
+    refuse_existing(out, overwrite=overwrite, own_files=ALL_FILES)
     settings = [setting for setting in (AOL, YANDEX) if setting.name in wanted]
     played = count_steps(names, [AOL] if logs else settings, grid)
     with steps(played + len(recipes(names)) + (1 if logs else len(settings))) as bar:

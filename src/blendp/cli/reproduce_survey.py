@@ -16,7 +16,7 @@ from blendp.evaluation.figures.survey_figures import (
     survey_steps,
 )
 from blendp.outputs import refuse_existing
-from blendp.render.figures.files import FILES, write_reproduction
+from blendp.render.figures.files import ALL_FILES, write_reproduction
 
 PEOPLE, RUNS, QUICK_RUNS = 20_000, 100, 25
 
@@ -41,7 +41,7 @@ def reproduce_survey(
     grid = SURVEY_QUICK if quick else SURVEY_FULL
     people = PEOPLE if people is None else people
     runs = (QUICK_RUNS if quick else RUNS) if runs is None else runs
-    refuse_existing(out, overwrite=overwrite, own_files=FILES)
+    refuse_existing(out, overwrite=overwrite, own_files=ALL_FILES)
     with steps(survey_steps(grid) + len(SURVEY_FIGURES)) as bar:
         laboratory = SurveyLaboratory(people, runs, seed, bar.start)
         figures = list(make_survey_figures(grid, laboratory))

@@ -20,7 +20,7 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
-from blendp.arrays import holders
+from blendp.arrays import repeated_in_blocks
 from blendp.canonical import canonical_json, sha256
 from blendp.errors import ParameterError
 from blendp.lots import blocks
@@ -235,7 +235,7 @@ class SurveyScheme(ReportScheme[Sequence[int]]):
 def _supports(randomiser: SubsetSelection, counts: NDArray[np.int64], random: Random) -> NDArray[np.int64]:
     """How many reports name each value, if so many clients have each: every client's report is drawn."""
     supports = np.zeros(len(counts), dtype=np.int64)
-    for own in holders(counts):
+    for own in repeated_in_blocks(np.arange(len(counts)), counts):
         supports += randomiser.supports(own, random)
     return supports
 

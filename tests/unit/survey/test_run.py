@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from blendp.answers import Answers
 from blendp.arrays import Array
 from blendp.errors import ParameterError, RandomnessError
+from blendp.lots import Lots
 from blendp.randomness import ReleaseRandom, SimulationRandom
 from blendp.survey import (
     AnyLaw,
@@ -32,6 +33,7 @@ from blendp.survey import (
     run_survey,
     simulate_survey,
 )
+from blendp.survey.clients import collect_counted
 from blendp.survey.synthetic import draw_answers
 from tests.support import KnownKey, goodness
 from tests.unit.survey import brute_force
@@ -508,3 +510,22 @@ def test_a_group_without_those_who_left_an_answer_out_is_told() -> None:
     assert complete.take(np.arange(3)).only_complete
     release = run_survey(complete, SAMPLE, opt_in=0.2)
     assert "NOT PROTECTED: how many people are counted, and who" in release.statement
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("method", ["cbps", "rsfd"])
+def test_reports_drawn_from_counts_have_the_law_of_clients_asked_one_by_one(method: str) -> None:
+    """Means and variances of what reports name, of the same 60 people, either way."""
+    people = people_of(60)
+    chosen = design(AnyLaw(people.sizes), 60, Promise(2.0), method=method)
+    generator = SimulationRandom(4)
+
+    def from_counts() -> list[NDArray[np.int64]]:
+        stream = generator.spawn()
+        return collect_counted(chosen, people, Lots.draw(stream), 0, stream)
+
+    one_by_one = np.array([np.concatenate(collect(chosen, people.codes, generator.spawn())) for _ in range(1500)])
+    counted = np.array([np.concatenate(from_counts()) for _ in range(1500)])
+    errors = np.sqrt((one_by_one.var(axis=0) + counted.var(axis=0)) / 1500)
+    assert (np.abs(one_by_one.mean(axis=0) - counted.mean(axis=0)) < 4.5 * errors).all()
+    assert counted.var(axis=0) == pytest.approx(one_by_one.var(axis=0), rel=0.2)

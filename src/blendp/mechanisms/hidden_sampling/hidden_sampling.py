@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from blendp.arrays import holders
+from blendp.arrays import repeated_in_blocks
 from blendp.errors import ParameterError, require_count, require_number
 from blendp.mechanisms.exact import floor_bits
 from blendp.privacy import Budget, pure_delta
@@ -272,7 +272,7 @@ class HiddenSampling:
         of :meth:`supports` given who tells of what.
         """
         totals = np.zeros(self.values[attribute], dtype=np.int64)
-        for own in holders(counts):
+        for own in repeated_in_blocks(np.arange(len(counts)), counts):
             reported = self._column(attribute, own, np.ones(len(own), dtype=bool), random)
             totals += np.bincount(reported, minlength=len(totals))
         for start in range(0, others, _BLOCK):

@@ -16,8 +16,11 @@ from blendp.render.tables import Cell, wildcard_text, write_table
 from blendp.render.templates import fill
 
 KINDS = ("csv", "json", "svg", "png")
-FILES = ("index.html", *(f"figure-{name}.{kind}" for name in (*RECIPES, *SURVEY_FIGURES) for kind in KINDS))
-"""All that a reproduction may hold."""
+FILES = ("index.html", *(f"figure-{name}.{kind}" for name in RECIPES for kind in KINDS))
+"""All that a reproduction of the paper's figures holds."""
+
+ALL_FILES = (*FILES, *(f"figure-{name}.{kind}" for name in SURVEY_FIGURES for kind in KINDS))
+"""All that any reproduction may hold."""
 
 
 def write_reproduction(
@@ -31,7 +34,7 @@ def write_reproduction(
     """Write four files for every figure, and the page. ``about`` says what all figures have in common."""
     from blendp.render.figures import plots  # matplotlib takes a second to load
 
-    with whole(directory, overwrite=overwrite, own_files=FILES) as draft:
+    with whole(directory, overwrite=overwrite, own_files=ALL_FILES) as draft:
         inline = {}
         for figure in figures:
             if progress is not None:
