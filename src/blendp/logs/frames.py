@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from blendp.errors import LogError, ParameterError
+from blendp.logs.filters import ALIAS
 from blendp.logs.tabular import require_plain
 
 WHERE = "the table"
@@ -112,7 +113,8 @@ def frame_columns(source: Any, choose: Choose, parameter: str = "source") -> Fra
         return _of_items(source, choose, parameter)
     reader = _reader(_narrow(source, library, choose), parameter)
     position_of = choose(reader.schema.names)
-    _require_plain(reader.schema, position_of)
+    for role, position in position_of.items():
+        _require_plain(role, reader.schema.field(position))
     tables = (_named(pa.Table.from_batches([batch]), position_of, position_of.values()) for batch in _read(reader))
     return FrameColumns(tuple(position_of), stream=tables)
 
@@ -174,7 +176,7 @@ def _of_pandas(frame: Any, choose: Choose) -> pa.Table:
                 f"The column {names[position]!r} of {WHERE} holds values of more than one type ({reason}): make them "
                 f'one, for example by df["{names[position]}"].astype("string").'
             ) from error
-        require_plain(pa.field(names[position], columns[role].type), WHERE)
+        _require_plain(role, pa.field(names[position], columns[role].type))
     return pa.table(columns)
 
 
@@ -210,14 +212,15 @@ def _of_items(source: Iterable[Any], choose: Choose, parameter: str) -> FrameCol
 
 def _named(table: pa.Table, names: Mapping[str, int], positions: Iterable[int]) -> pa.Table:
     chosen = table.select(list(positions))
-    for number in range(chosen.num_columns):
-        require_plain(chosen.field(number), WHERE)
+    for number, role in enumerate(names):
+        _require_plain(role, chosen.field(number))
     return chosen.rename_columns(list(names))
 
 
-def _require_plain(schema: pa.Schema, position_of: Mapping[str, int]) -> None:
-    for position in position_of.values():
-        require_plain(schema.field(position), WHERE)
+def _require_plain(role: str, column: pa.Field) -> None:
+    """Raise for a column without texts or numbers, unless a filter alone looks at it."""
+    if not role.startswith(ALIAS):
+        require_plain(column, WHERE)
 
 
 def _whole(table: pa.Table) -> FrameColumns:

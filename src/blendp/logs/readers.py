@@ -150,7 +150,7 @@ def _how(format: str, paths: Sequence[Path], reading: LogReading) -> HowRead:
         how = replace(how, dialect=dialect)
         if not names:
             return how
-    elif format == "aol":
+    elif format == "aol" and reading.format == "auto":
         return replace(how, columns={role: AOL_HEADER[position] for role, position in AOL_FIELDS.items()})
     else:
         return how

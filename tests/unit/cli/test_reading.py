@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+from blendp.cli import EMPTY
 from blendp.cli.app import app
 
 QUERIES = ("天气预报", "新闻", "音乐下载", "火车票查询", "手机", "电影", "游戏", "房价", "股票", "中国地图")
@@ -77,7 +78,7 @@ def test_what_cannot_be_decided_is_asked_for_with_the_first_rows(tmp_path: Path)
     asked = blendp("run", str(path), "--no-header", "--out", str(tmp_path / "out"))
     assert (asked.exit_code, "--columns is missing" in asked.stderr) == (2, True)
     given = ("--no-header", "--columns", "user,query", "--delimiter", ";", "--opt-in", "0.5")
-    assert blendp("run", str(path), *given, "--out", str(tmp_path / "out")).exit_code == 0
+    assert blendp("run", str(path), *given, "--out", str(tmp_path / "out")).exit_code in (0, EMPTY)
 
 
 def test_answers_in_another_dialect(tmp_path: Path) -> None:

@@ -94,4 +94,4 @@ def _cells(point: Point, about_names: Sequence[str], names: Sequence[str]) -> li
 
 
 def _page(figures: Sequence[Figure], pictures: Mapping[str, Any], about: Mapping[str, Any]) -> str:
-    return fill("figures/page.html.j2", {"figures": figures, "pictures": pictures, "about": about})
+    return fill("figures/page.html.j2", {"figures": figures, "pictures": pictures, "about": {"lead": None, **about}})
