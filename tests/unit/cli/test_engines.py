@@ -31,7 +31,7 @@ def test_a_run_on_spark_needs_nothing_but_the_package(folder: Path) -> None:
     options = ["--spark-conf", "spark.sql.shuffle.partitions=3", "--memory-limit", "1GB", "--seed", "4"]
     options += ["--spark-conf", SHORT_LIVED, "--opt-in", "0.2", "--size", "10", "--out", "spark", "--json"]
     done = subprocess.run(
-        [*command, *options], cwd=folder, env=shell, capture_output=True, text=True, timeout=180, check=False
+        [*command, *options], cwd=folder, env=shell, capture_output=True, text=True, timeout=300, check=False
     )
     assert done.returncode == 0, done.stderr
     release = json.loads(done.stdout)
