@@ -180,7 +180,7 @@ def test_what_a_file_and_a_table_say_is_the_same(tmp_path: Any) -> None:
         (pa.table({"user": pa.array([[1]]), "query": ["q"]}).to_reader(), LogError, "holds list<"),
         (pa.table([["a"], ["b"], ["q"]], ["user", "user", "query"]), LogError, "has 2 columns named 'user'"),
         (pd.DataFrame([["a", "b", "q"]], columns=["user", "user", "query"]), LogError, "has 2 columns named 'user'"),
-        (pd.DataFrame({"person": ["a"], 3: ["q"]}), LogError, "The table has no column 'user' .it has 'person', '3'"),
+        (pd.DataFrame({"person": ["a"], 3: ["q"]}), LogError, "The table has no column 'query' .it has 'person', '3'"),
         (pd.DataFrame({"query": ["q"]}, index=pd.Index(["a"], name="user")), LogError, "has no column 'user'"),
         (iter([rows(), rows().drop_columns("url")]), LogError, "has the columns user, query, unlike the first"),
     ],

@@ -204,8 +204,8 @@ def test_texts_of_people_are_drawn_as_they_are() -> None:
     figure = outcome.plot()
     figure._repr_png_()
     texts = {text.get_gid(): text for text in figure.findobj(Text) if text.get_gid()}
-    names = [text.get_text() for gid, text in texts.items() if gid.startswith("name-")]
+    names = [text.get_text() for gid, text in texts.items() if gid.startswith("text-")]
     assert any("$5 and $x_1^2$" in name for name in names)
     assert any("□" in name for name in names)
-    assert not any(text.get_parse_math() for gid, text in texts.items() if gid.startswith("name-"))
+    assert not any(text.get_parse_math() for gid, text in texts.items() if gid.startswith("text-"))
     assert not any(sign in name for name in names for sign in "\n\x00\u202e")
