@@ -14,6 +14,15 @@ from tests.support import SHORT_LIVED
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+PLAIN = {
+    "spark.sql.shuffle.partitions": "2",
+    "spark.default.parallelism": "2",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+"""Plans for a few rows: nothing is compiled, and nothing is planned again on the way."""
+
 
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[SparkCluster]:
@@ -24,7 +33,7 @@ def cluster() -> Iterator[SparkCluster]:
 @pytest.fixture(scope="session")
 def spark(cluster: SparkCluster) -> Iterator[SparkSession]:
     name, _, options = SHORT_LIVED.partition("=")
-    conf = CONF | {"spark.sql.shuffle.partitions": "2", "spark.default.parallelism": "2", name: options}
+    conf = CONF | PLAIN | {name: options}
     session = spark_session(SparkSettings(cluster.url, conf=conf))
     yield session
     session.stop()
