@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blendp import evaluation, methods, survey
-from blendp.answers import Answers, AnswerSource, Questionnaire
+from blendp.answers import Answers, AnswerSource, Questionnaire, is_answers
 from blendp.engines import EmbeddedLog
-from blendp.engines.stored_answers import StoredAnswers
 from blendp.errors import ParameterError, require_choice
 from blendp.evaluation import Evaluation
 from blendp.evaluation.planner import HeadLaw, Overview, Target, overview
@@ -214,7 +213,7 @@ def plan_survey(
     progress: Progress = silent,
 ) -> SurveyPlan:
     """What each way to ask is expected to give, for so many ``people`` who answer like these. Not private."""
-    read, _ = _answers(answers, None, questionnaire, columns, missing)
+    read, _ = _answers(answers, None, questionnaire, columns, missing, keep=True)
     ways = [SurveyParameters(method=name) for name in survey.METHODS] if parameters is None else parameters
     return plan_answers(read, ways, people=people, opt_in=opt_in, model=model, seed=seed, progress=progress)
 
@@ -233,7 +232,7 @@ def evaluate_survey(
     progress: Progress = silent,
 ) -> SurveyTrial:
     """Carry out a survey several times and compare it with these people's own frequencies. Not private."""
-    read, who = _answers(answers, opt_in, questionnaire, columns, missing)
+    read, who = _answers(answers, opt_in, questionnaire, columns, missing, keep=True)
     return evaluate_answers(
         read, parameters or SurveyParameters(), opt_in=who, model=model, runs=runs, seed=seed, progress=progress
     )
@@ -267,10 +266,19 @@ def _opened(log: Any, opt_in: OptIn, columns: Columns | None, *, keep: bool = Fa
 
 
 def _answers(
-    answers: Any, opt_in: OptIn, questionnaire: Questionnaire | None, columns: Sequence[str] | None, missing: str
+    answers: Any,
+    opt_in: OptIn,
+    questionnaire: Questionnaire | None,
+    columns: Sequence[str] | None,
+    missing: str,
+    *,
+    keep: bool = False,
 ) -> tuple[Any, Any]:
     """The answers of what was given, and who opts in, if no column says so."""
-    if isinstance(answers, Answers | StoredAnswers):
+    if is_answers(answers):
+        if keep and not isinstance(answers, Answers):
+            remedy = "Read them with blendp.read_answers."
+            raise ParameterError("answers", type(answers).__name__, "answers that are kept", remedy)
         for name, value, usual in (
             ("questionnaire", questionnaire, None),
             ("columns", columns, None),

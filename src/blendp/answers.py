@@ -145,6 +145,11 @@ class AnswerSource(Protocol):
         """For each rank the lot below which so many are of those whom the table says not to opt in."""
 
 
+def is_answers(answers: object) -> bool:
+    """Whether a survey can be carried out on this."""
+    return hasattr(type(answers), AnswerSource.client_borders.__name__)
+
+
 @dataclass(frozen=True, eq=False)
 class Answers:
     """What people answered: one row a person, one column a question.

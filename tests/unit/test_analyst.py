@@ -140,6 +140,27 @@ def test_surveys_take_tables() -> None:
     assert trial.to_pandas()["runs"].tolist() == [1]
 
 
+class _Elsewhere:
+    """Answers that lie where an engine reaches them, as Spark does."""
+
+    def __init__(self, answers: blendp.Answers) -> None:
+        self._answers = answers
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._answers, name)
+
+    def client_borders(self, *asked: Any) -> Any:
+        return self._answers.client_borders(*asked)
+
+
+def test_answers_of_any_engine_are_surveyed_and_those_not_kept_are_refused_where_all_are_needed() -> None:
+    elsewhere: Any = _Elsewhere(fair_answers(300, 0))
+    assert blendp.run_survey(elsewhere, opt_in=0.2, answers_from_data=True).people == 300
+    for verb in (blendp.plan_survey, blendp.evaluate_survey):
+        with pytest.raises(ParameterError, match="answers that are kept"):
+            verb(elsewhere)
+
+
 def test_neither_pandas_nor_polars_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     release = blendp.run(log_table(), opt_in=0.2)
     monkeypatch.setitem(sys.modules, "pandas", None)

@@ -31,7 +31,7 @@ It may have several rows for the same.
 """
 
 _CHOOSE = f"""
-    CREATE OR REPLACE TEMP TABLE {CHOSEN} AS SELECT person, owner FROM spellings JOIN asked USING (user_id)
+    CREATE OR REPLACE TEMP TABLE {CHOSEN} AS SELECT DISTINCT person, owner FROM spellings JOIN asked USING (user_id)
 """
 
 _MERGE = f"""

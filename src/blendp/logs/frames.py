@@ -176,7 +176,14 @@ def _of_pandas(frame: Any, choose: Choose) -> pa.Table:
                 f"The column {names[position]!r} of {WHERE} holds values of more than one type ({reason}): make them "
                 f'one, for example by df["{names[position]}"].astype("string").'
             ) from error
-        _require_plain(role, pa.field(names[position], columns[role].type))
+        kind = columns[role].type
+        _require_plain(role, pa.field(names[position], kind))
+        shared = pa.types.is_decimal(kind) or pa.types.is_temporal(kind)
+        if shared and str(frame.dtypes.iloc[position]) == "object" and not role.startswith(ALIAS):
+            raise LogError(
+                f"The column {names[position]!r} of {WHERE} holds objects, which would be read as {kind}: one of them "
+                f'would decide how all are written, so make them text, by df["{names[position]}"].astype("string").'
+            )
     return pa.table(columns)
 
 

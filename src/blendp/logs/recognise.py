@@ -141,7 +141,7 @@ class _Start:
         dialect = replace(dialect, preamble=separator is not None)
         if encoding is None and not text.isascii():
             rows = text[len(line) if options.header else 0 :]
-            encoding = self._encoding_of_rows(rows, dialect.delimiter, names)
+            encoding = self._encoding_of_rows(rows, dialect, names)
         return dialect, encoding, names
 
     def _encoding_said(self) -> str | None:
@@ -220,14 +220,16 @@ class _Start:
                 " them in their order (--columns)."
             )
 
-    def _encoding_of_rows(self, rows: bytes, delimiter: str, names: Sequence[str]) -> str | None:
+    def _encoding_of_rows(self, rows: bytes, dialect: TextDialect, names: Sequence[str]) -> str | None:
         if len(self.start) == LOOKED_AT:
             rows = rows[: rows.rfind(b"\n") + 1]
         if decodes(rows, UTF_8):
             return UTF_8
         column = self.header.owner(names)
         lines = [line for line in rows.split(b"\n") if not line.isascii()]
-        owners = lines if column is None else [_field(line, delimiter.encode(), column) for line in lines]
+        owners = lines
+        if column is not None:
+            owners, lines = _with_owners(lines, dialect, len(names), column)
         try:
             return vote(owners, lines, str(self.path))
         except UndecidedError as error:
@@ -261,9 +263,15 @@ def _is_stray(line: bytes, dialect: TextDialect) -> bool:
     return dialect.quotes and bool(unquoted(fields)[1].any())
 
 
-def _field(line: bytes, delimiter: bytes, column: int) -> bytes:
-    """Roughly whose row this is: good enough to have one vote a person."""
-    return line.split(delimiter, column + 1)[: column + 1][-1]
+def _with_owners(
+    lines: Sequence[bytes], dialect: TextDialect, width: int, column: int
+) -> tuple[list[bytes], list[bytes]]:
+    """Whose the lines are that are rows of so many fields, and these lines; others name nobody, and have no vote."""
+    cut = cut_lines(b"".join(line + b"\n" for line in lines), 0, dialect.delimiter, dialect.quotes)
+    whole = cut.fields == width
+    users = cut.column(whole, column)
+    owners = (unquoted(users)[0] if dialect.quotes else users).to_pylist()
+    return [owner.strip() for owner in owners], [lines[line - 1] for line in cut.lines[whole].tolist()]
 
 
 def _unseen(format: str, options: TextOptions) -> TextDialect:

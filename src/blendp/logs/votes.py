@@ -64,6 +64,8 @@ def vote(owners: Sequence[bytes], rows: Sequence[bytes], where: str) -> str:
     for owner, row in row_of.items():
         groups[crc32(owner) % GROUPS].append(row)
     votes = Counter(_vote_of(group) for group in groups if group)
+    if not votes:
+        return UTF_8
     winner, count = votes.most_common(1)[0]
     if winner not in (None, UTF_8) and count >= GROUPS - 1 and len(row_of) >= ENOUGH:
         assert winner is not None

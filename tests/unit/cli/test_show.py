@@ -105,6 +105,16 @@ def test_a_survey_is_shown_again(folder: Path, tmp_path: Path) -> None:
     assert (code, "report.html" in errors) == (2, True)
 
 
+def test_nothing_in_a_card_of_others_acts_on_the_terminal(folder: Path, tmp_path: Path) -> None:
+    card = json.loads((folder / "survey/survey.json").read_text(encoding="utf-8"))
+    trap = "\x1b]0;trap\x07"
+    card |= {"method": trap, "last_step": trap, "cautions": [trap]}
+    card["guarantee"] |= {"model": trap, "delta_statement": trap, "not_protected": [trap], "record_epsilon": 99.0}
+    (tmp_path / "survey.json").write_text(json.dumps(card), encoding="utf-8")
+    code, shown, _ = blendp("show", str(tmp_path))
+    assert (code, shown.count("⟨U+001B⟩"), "\x1b]" in shown) == (0, 6, False)
+
+
 DAMAGE = {
     "nothing": None,
     "empty": "",

@@ -151,6 +151,15 @@ def test_a_persons_million_rows_are_one_vote(tmp_path: Path) -> None:
     assert recognised(tmp_path / "log.csv", b"user;query\n" + few + valid).encoding == "utf-8"
 
 
+@pytest.mark.parametrize("own", ['"{0},x{1}",troll', "{0},x{1},troll", '{0},"troll"', "{0},troll{2}", '"{0}",troll"'])
+def test_one_person_has_one_vote_whatever_they_write(tmp_path: Path, own: str) -> None:
+    """Commas and quotes in somebody's own fields, spaces around their id, and rows that are none, make no voters."""
+    others = "".join(f"weather,u{i}\n" for i in range(9)) + "".join(f"café,w{i}\n" for i in range(20))
+    lines = "".join(own.format(CHINESE[i % 10], i, " " * i) + "\n" for i in range(200))
+    content = b"query,user\n" + others.encode() + lines.encode("gb18030")
+    assert recognised(tmp_path / "log.csv", content).encoding == "utf-8"
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

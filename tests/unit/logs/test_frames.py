@@ -244,3 +244,13 @@ def test_answers_that_cannot_be_read_are_refused_by_row() -> None:
         read_answers(pd.DataFrame(ANSWERS).iloc[:0], columns=["size"])
     with pytest.raises(ParameterError, match=r"source = 'dict'"):
         read_answers(ANSWERS)
+
+
+def test_no_object_decides_how_others_are_written() -> None:
+    """One price with two decimals would make 1.00 of everybody's 1.0."""
+    for own in (Decimal("1.0"), Decimal("2.25")):
+        frame = pd.DataFrame({"user": ["a", "b"], "query": [Decimal("1.0"), own]})
+        with pytest.raises(LogError, match=r"'query' of the table holds objects.*astype\(\"string\"\)"):
+            open_log(frame)
+        texts = open_log(frame.astype({"query": "string"})).draw(1, 7)
+        assert ("1.0", None) in texts.texts(np.arange(texts.distinct_records))

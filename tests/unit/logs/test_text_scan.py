@@ -202,3 +202,11 @@ def test_the_random_choice_among_a_persons_rows_is_fair(tmp_path: Path) -> None:
     first = int((drawn.records[:, 0] == 0).sum())
     share = 1 / 3 if text == "a" else 2 / 3
     assert abs(first - 3000 * share) < 6 * (3000 * 2 / 9) ** 0.5
+
+
+def test_holdings_of_people_whose_rows_both_readers_read(tmp_path: Path) -> None:
+    """Somebody with one line in UTF-8 and one that is not has every row once, and stops nobody's run."""
+    path = tmp_path / "log.csv"
+    path.write_bytes(b"user,query\nu,weather\nu,caf\xe9\nu,news\nv,news\n")
+    drawn = open_log(path, max_broken=1).draw(1, 7)
+    assert sorted(drawn.holdings(np.arange(2), 7).totals.tolist()) == [1, 2]

@@ -8,7 +8,7 @@ from math import ceil
 
 import numpy as np
 
-from blendp.arrays import BLOCK, Ids
+from blendp.arrays import BLOCK, Ids, repeated_in_blocks
 from blendp.engines.choice import LOT_BITS, lot
 from blendp.engines.spark import texts
 from blendp.engines.spark.holdings import SparkHoldings
@@ -196,7 +196,8 @@ class SparkGroups:
             part = tables.ask(f"SELECT cells, clients FROM {rows} WHERE pmod(xxhash64(cells), {blocks}) = {block}")
             different = part["cells"].combine_chunks().flatten().to_numpy().astype(np.int64).reshape(-1, per_user)
             order = np.lexsort(different.T[::-1])
-            yield np.repeat(different[order], part["clients"].to_numpy()[order], axis=0)
+            for some in repeated_in_blocks(order, part["clients"].to_numpy()[order]):
+                yield different[some]
         tables.drop(rows)
 
     def _taken(self, group: str, per_user: int) -> str:

@@ -34,12 +34,14 @@ def require_row_filter(session: SparkSession, paths: Sequence[str], where: str) 
 
     try:
         with lenient(session):
-            frame = session.read.parquet(*paths).selectExpr(f"({where}\n) AS kept")
+            read = session.read.parquet(*paths)
+            frame = read.selectExpr(f"({where}\n) AS kept")
     except (AnalysisException, ParseException) as error:
         reason = str(error).strip().splitlines()[0].rstrip(".")
         raise ParameterError("where", where, f"{_LEGAL} ({reason})", _ONE_ROW) from error
     plan = frame._jdf.queryExecution().analyzed()
     alone = plan.nodeName() == "Project" and plan.child().children().isEmpty() and plan.subqueries().isEmpty()
+    alone = alone and plan.child().output().length() == len(read.columns)  # no hidden one: a row's place, its file
     if not alone or not plan.deterministic():
         raise ParameterError("where", where, _LEGAL, _ONE_ROW)
     for name in _names(plan.expressions()):

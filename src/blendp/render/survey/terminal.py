@@ -42,14 +42,15 @@ def card_summary(card: Mapping[str, Any]) -> RenderableType:
     epsilon, record = promise["epsilon"], promise["record_epsilon"]
     clients = f"{people['client']:,} clients"
     groups = counted(len(card["design"]["groups"]), "group", "groups")
-    lines.add_row("survey", Text(f"method {card['method']}: {people['opt_in']:,} opt-in, {clients} in {groups}"))
+    method = visible(card["method"])
+    lines.add_row("survey", Text(f"method {method}: {people['opt_in']:,} opt-in, {clients} in {groups}"))
     if people["opt_in"]:
-        beside = promise["delta_statement"].rstrip(".")
+        beside = visible(promise["delta_statement"].rstrip("."))
         lines.add_row("opt-in", Text(f"ε = {epsilon:g} for all answers of a person together; {beside}"))
     if record > epsilon * (1 + 1e-9):
         worst = max(promise["loss_by_attribute"].values())
         about_one = f"at most {worst:.4g} about any attribute of a client (promised {epsilon:g}); the model is"
-        lines.add_row("by the model", Text(f"{about_one} {promise['model']}"))
+        lines.add_row("by the model", Text(f"{about_one} {visible(promise['model'])}"))
     lines.add_row("in any case", Text(f"ε = {record:.4g} for a client's whole record, however answers hang together"))
     for exception in promise["not_protected"]:
         lines.add_row(Text("not protected", style="bold yellow"), Text(visible(exception)))
