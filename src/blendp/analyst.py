@@ -71,8 +71,11 @@ def run(
             and on every engine; the guarantee holds for any such choice. All noise is fresh whatever the seed.
         progress: Told what is being done.
     """
+    _require_parameters(parameters)
     opened, who = _opened(log, opt_in, columns)
-    return methods.run(opened, parameters, opt_in=who, random=random, seed=seed, progress=progress)
+    release = methods.run(opened, parameters, opt_in=who, random=random, seed=seed, progress=progress)
+    how = getattr(opened, "how", None)
+    return release if how is None else replace(release, reading=how.to_dict())
 
 
 def simulate(
@@ -84,6 +87,7 @@ def simulate(
     random: SimulationRandom,
 ) -> Simulation:
     """Run the method as an experiment that can be repeated from its seed; takes what :func:`run` takes."""
+    _require_parameters(parameters)
     opened, who = _opened(log, opt_in, columns)
     return methods.simulate(opened, parameters, opt_in=who, random=random)
 
@@ -102,6 +106,7 @@ def evaluate(
 
     Not private. Takes a log that was kept (:func:`read_log`), or a table as :func:`run` does.
     """
+    _require_parameters(parameters)
     opened, who = _opened(log, opt_in, columns, keep=True)
     return evaluation.evaluate(opened, parameters, opt_in=who, repeat=repeat, seed=seed, progress=progress)
 
@@ -236,6 +241,14 @@ def evaluate_survey(
     return evaluate_answers(
         read, parameters or SurveyParameters(), opt_in=who, model=model, runs=runs, seed=seed, progress=progress
     )
+
+
+def _require_parameters(parameters: Any) -> None:
+    """Raise unless these are parameters, or none; a lone number may be any of them."""
+    if not isinstance(parameters, Parameters | None):
+        raise ParameterError(
+            "parameters", parameters, "a Parameters, or left out", "Say which: blendp.Parameters(epsilon=4)."
+        )
 
 
 def _opened(log: Any, opt_in: OptIn, columns: Columns | None, *, keep: bool = False) -> tuple[Any, Any]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -94,6 +96,27 @@ def test_what_is_neither_log_nor_table_is_refused_with_what_is_accepted(frame: p
         blendp.evaluate(blendp.open_log(frame), opt_in=0.1)  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="a share, or the name of a column, for a stream"):
         blendp.run(log_table().to_reader(), opt_in=[True] * PEOPLE)
+
+
+def test_parameters_are_named(frame: pd.DataFrame) -> None:
+    for verb in (blendp.run, blendp.evaluate):
+        with pytest.raises(ParameterError, match=r"parameters = 4 is not allowed.*Parameters\(epsilon=4\)"):
+            verb(frame, 4, opt_in=0.1)  # type: ignore[arg-type]
+
+
+def test_the_card_says_which_rows_of_a_table_count(frame: pd.DataFrame, tmp_path: Path) -> None:
+    log = blendp.open_log(frame.assign(Datum="2026-05-01"), where="query <> 'q3'", since="2026-04-01")
+    blendp.write_release(blendp.run(log, opt_in=0.2), tmp_path / "filtered")
+    reading = json.loads((tmp_path / "filtered/release.json").read_text(encoding="utf-8"))["parameters"]["reading"]
+    assert reading == {
+        "format": "table",
+        "columns": {"user": "user", "query": "query", "time": "Datum"},
+        "rows": {"where": "query <> 'q3'", "since": "2026-04-01", "until": None, "time_column": None},
+    }
+    assert blendp.run(frame.rename(columns={"user": "Benutzer"}), opt_in=0.2).reading == {
+        "format": "table",
+        "columns": {"user": "Benutzer", "query": "query"},
+    }
 
 
 def test_a_population_is_a_table() -> None:

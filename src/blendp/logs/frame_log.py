@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import duckdb
@@ -18,7 +19,7 @@ from blendp.logs.filters import ALIAS, compiled
 from blendp.logs.frames import WHERE, FrameColumns, frame_columns
 from blendp.logs.intake import RowIntake
 from blendp.logs.parquet_scan import is_scannable
-from blendp.logs.reading import LogReading
+from blendp.logs.reading import HowRead, LogReading
 from blendp.logs.tabular import as_bytes
 
 _CHUNK = 1 << 17
@@ -58,16 +59,23 @@ def open_frame(
     if marks is not None:
         chosen = _marked(chosen, marks)
     intake.levels = same_levels(dict.fromkeys(chosen.names), None, WHERE)
+    how = HowRead("table", _columns(names, reading), None, reading.filter)
     if chosen.table is not None and not reading.filter and _is_scannable(chosen.table):
         rule = RowRule(intake.levels, "opt_in" in chosen.names, reading.normalise)
-        return _scanned(chosen.table, rule, reading.max_broken, memory_limit, progress)
+        return replace(_scanned(chosen.table, rule, reading.max_broken, memory_limit, progress), how=how)
     try:
         for batch in chosen.batches():
             intake.filter_by(names, WHERE, _schema(batch, names, choose(names)))
             intake.add(_as_bytes(batch))
     except duckdb.Error as error:
         raise failed(WHERE, error) from error
-    return intake.finish(reading.max_broken, WHERE)
+    return intake.finish(reading.max_broken, WHERE, how)
+
+
+def _columns(names: Sequence[str], reading: LogReading) -> dict[str, str]:
+    """The column of each role."""
+    columns = {role: names[position] for role, position in positions(names, reading.columns, WHERE).items()}
+    return columns | ({"time": reading.filter.time_name(names, WHERE)} if reading.filter.bounds else {})
 
 
 def _require_no_file(reading: LogReading) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,6 +68,9 @@ class Outcome(Shown):
 
     dispersion: float | None = None
     """How much one opt-in person's records resemble each other, where all of them were counted and it is known."""
+
+    reading: Mapping[str, Any] | None = None
+    """How the log was read, and which of its rows count, where it was not said apart: for the card."""
 
     @cached_property
     def cell_probability(self) -> NDArray[np.float64]:

@@ -37,6 +37,8 @@ def test_both_methods_side_by_side_and_what_to_do_next() -> None:
         assert phrase in shown
     assert "not below one over" not in shown
     assert "Not private" not in shown
+    advice = shown.partition("What to do next\n")[2].splitlines()
+    assert advice == [line.rstrip() for line in advice], "lines are not filled up: a file has a million columns"
 
 
 def test_json_has_everything_and_can_be_repeated() -> None:

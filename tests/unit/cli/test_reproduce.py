@@ -50,6 +50,8 @@ def test_the_page_shows_all_and_needs_nothing_else(folder: Path) -> None:
     for recipe in RECIPES.values():
         assert f'id="f{recipe.name}"' in page
         assert recipe.title in page
+        assert recipe.name == "ladder" or f">Figure {recipe.name}: " in page
+    assert "Every figure of the BLENDER paper" in page
     assert page.count('role="img"') == len(RECIPES)
     assert "Not private" in page
     assert only_script(page)

@@ -95,6 +95,14 @@ READING = (
             r"^file:/a does not exist any more, or not on every executor",
         ),
         (
+            (
+                READING.format("file:/log.csv"),
+                "java.lang.RuntimeException: file:/log.csv is not a Parquet file. Expected magic number at tail",
+            ),
+            LogError,
+            r"^file:/log\.csv cannot be read .*: write or fetch the file again, or as Parquet if it is something else",
+        ),
+        (
             ("org.apache.spark.SparkException: Job aborted: ExecutorLostFailure (executor 1 exited)",),
             EngineError,
             r"executors were lost.*spark\.executor\.memory",

@@ -81,7 +81,8 @@ def explained(error: Exception, where: str) -> LogError | EngineError:
     if file:
         if "FILE_NOT_EXIST" in whole:
             return LogError(f"{file[1]} does not exist any more, or not on every executor: keep logs where all reach.")
-        return LogError(f"{file[1]} cannot be read ({innermost}): write or fetch the file again.")
+        other = ", or as Parquet if it is something else" if "is not a Parquet file" in whole else ""
+        return LogError(f"{file[1]} cannot be read ({innermost}): write or fetch the file again{other}.")
     if match := _CLASS.search(whole):
         return LogError(f"{where} cannot be read ({plain_reason(match[2]) or match[1]}): {_OF_DATA[match[1]]}.")
     for sign, remedy in _OF_MACHINES.items():

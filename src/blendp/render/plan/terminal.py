@@ -16,10 +16,10 @@ def plan_tables(view: Overview) -> RenderableType:
     parts: list[RenderableType] = [Text(heading(view)), Text(), _figures(view), Text(), _sweep(view)]
     if view.target is not None:
         parts += [Text(), Text(f"To reach {view.target}:", style="bold")]
-        parts += [Padding(Text(line), (0, 0, 0, 2)) for line in reaches(view)]
+        parts += [Padding(Text(line), (0, 0, 0, 2), expand=False) for line in reaches(view)]
     parts += [Text(), *(Text(caution, style="yellow") for caution in cautions(view))]
     parts.append(Text("What to do next", style="bold"))
-    parts += [Padding(Text(line), (0, 0, 0, 2)) for line in advice(view)]
+    parts += [Padding(Text(line), (0, 0, 0, 2), expand=False) for line in advice(view)]
     if not view.private:
         parts.append(Text(NOT_PRIVATE, style="bold magenta"))
     return Group(*parts)

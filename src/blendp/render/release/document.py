@@ -43,7 +43,11 @@ def release_card(
         "blendp": __version__,
         **({} if about is None else {"about": about.to_dict()}),
         "method": outcome.parameters.method,
-        "parameters": {**outcome.parameters.to_dict(), **(source or {})},
+        "parameters": {
+            **outcome.parameters.to_dict(),
+            **({} if outcome.reading is None else {"reading": dict(outcome.reading)}),
+            **(source or {}),
+        },
         "users": outcome.groups.to_dict(),
         "guarantee": outcome.guarantee.to_dict(),
         "delta_statement": f"{outcome.how_delta}.",

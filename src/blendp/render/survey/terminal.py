@@ -112,7 +112,7 @@ def survey_plan_tables(view: PlanView) -> RenderableType:
     parts += [Text(), _groups(plan.best.design, plan.questionnaire, plan.best.parameters.method), Text()]
     parts += [Text(caution, style="yellow") for caution in view.cautions]
     parts.append(Text("What to do next", style="bold"))
-    parts += [Padding(Text(line), (0, 0, 0, 2)) for line in view.advice]
+    parts += [Padding(Text(line), (0, 0, 0, 2), expand=False) for line in view.advice]
     if not plan.private:
         parts.append(Text(NOT_PRIVATE, style="bold magenta"))
     return Group(*parts)
