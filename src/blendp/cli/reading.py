@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Option
 
 from blendp.errors import ParameterError
-from blendp.logs.columns import Columns
 
 if TYPE_CHECKING:
     from blendp.engines import EmbeddedLog
@@ -62,8 +61,8 @@ class FileOptions:
 class LogOptions(FileOptions):
     """How a log is read."""
 
-    user_column: Annotated[str, reading(help="Column of user ids.")] = Columns.user
-    query_column: Annotated[str, reading(help="Column of queries.")] = Columns.query
+    user_column: Annotated[str, reading(help="Column of user ids.")] = "user"
+    query_column: Annotated[str, reading(help="Column of queries.")] = "query"
     url_column: Annotated[str | None, reading(help="Column of URLs (url if none is said).")] = None
     levels: Annotated[
         int | None, reading(help="1 counts queries alone, 2 needs URLs (by the columns if none is said; NDJSON: 2).")
@@ -84,6 +83,8 @@ class LogOptions(FileOptions):
 
     def reading_options(self, opt_in_column: str | None = None) -> ReadingOptions:
         """In the words of :class:`~blendp.logs.reading.LogReading`."""
+        from blendp.logs.columns import Columns  # with it come all readers, which no page of help needs
+
         columns = Columns(self.user_column, self.query_column, self.url_column, opt_in_column, self.levels)
         return {
             "format": self.format,

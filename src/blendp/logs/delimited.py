@@ -20,6 +20,7 @@ from blendp.logs.columns import Columns, positions, same_levels
 from blendp.logs.dialect import TextDialect
 from blendp.logs.encodings import UTF_8
 from blendp.logs.fields import Cut, cut_file
+from blendp.logs.filters import ALIAS
 from blendp.logs.intake import RowIntake
 
 AOL_HEADER = ("AnonID", "Query", "QueryTime", "ItemRank", "ClickURL")
@@ -84,11 +85,15 @@ def take_in(cut: Cut, width: int, position_of: dict[str, int], quotes: bool, int
 
 
 def _all_unquoted(fields: dict[str, pa.Array]) -> tuple[dict[str, pa.Array], NDArray[np.bool_]]:
+    """The fields without their quotes, and which rows have text after some; where a filter alone looks, it is NULL."""
     plain: dict[str, pa.Array] = {}
     stray = np.zeros(len(next(iter(fields.values()))), dtype=bool)
     for role, field in fields.items():
         plain[role], bad = unquoted(field)
-        stray |= bad
+        if not role.startswith(ALIAS):
+            stray |= bad
+        elif bad.any():
+            plain[role] = pc.if_else(pa.array(bad), None, plain[role])
     return plain, stray
 
 

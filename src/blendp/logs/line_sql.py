@@ -46,7 +46,7 @@ def rows_of_lines(
     return f"""
         SELECT {selected}, reason FROM (
             SELECT fields, CASE WHEN len(fields) = {width} THEN NULL {flaw} END AS reason FROM (
-                SELECT {_fields(dialect, width, list(wanted.values()))} AS fields
+                SELECT {_fields(dialect, width, [wanted[role] for role in _ROLES if role in wanted])} AS fields
                 FROM ({lines}) WHERE strlen(line) <= {fields.MAX_LINE} {only}))
     """
 
@@ -54,7 +54,8 @@ def rows_of_lines(
 def _fields(dialect: TextDialect, width: int, wanted: Sequence[str]) -> str:
     """SQL for the list of a line's fields without their quotes.
 
-    It is NULL if a quote is not closed, and empty if text follows the quotes of a wanted field.
+    It is NULL if a quote is not closed, and empty if text follows the quotes of a wanted field; one is NULL if text
+    follows its own quotes.
     """
     delimiter = literal(dialect.delimiter)
     if not dialect.quotes:

@@ -177,3 +177,15 @@ def test_several_columns_that_may_be_the_time_are_asked_for(tmp_path: Path) -> N
     path.write_text("user,query,Datum,Zeit\nu,q,2026-01-01,2026-01-01\n")
     with pytest.raises(LogError, match=r"2 columns that may be the time \('Datum', 'Zeit'\): name one \(--time-column"):
         open_log(path, since="2026-01-01")
+
+
+@pytest.mark.parametrize("carriage", ["", "\r"])
+def test_who_takes_part_does_not_depend_on_a_field_that_the_filter_alone_looks_at(
+    tmp_path: Path, carriage: str
+) -> None:
+    """Text after a quote there filters the row out, by either reader (a lone carriage return asks for the careful)."""
+    path = tmp_path / "log.csv"
+    path.write_text(f'user,query,n\nu1,q,"1"x\nu2,q,"1"\nu3,q{carriage},2\n', newline="")
+    for where in (None, "n = '1'"):
+        assert open_log(path, where=where, max_broken=0).draw(1, 7).users == 3
+    assert open_log(path, where="n = '1'").draw(1, 7).quality.usable == 1
