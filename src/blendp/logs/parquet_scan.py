@@ -73,8 +73,12 @@ class ParquetScan:
         )
 
 
-def scan_parquet(paths: Sequence[Path], columns: Columns) -> ParquetScan | None:
-    """The scan of these files, or None where their columns or names ask for the careful way."""
+def scan_parquet(paths: Sequence[Path], columns: Columns, *, filtered: bool = False) -> ParquetScan | None:
+    """The scan of these files, or None where their columns or names ask for the careful way.
+
+    The database reads every file by the types of the first, so all must have the same: of the columns of the log, and
+    of all where a filter may look at any.
+    """
     names: dict[str, str] = {}
     all_names: list[str] = []
     kinds: set[tuple[str, ...]] = set()
@@ -91,7 +95,8 @@ def scan_parquet(paths: Sequence[Path], columns: Columns) -> ParquetScan | None:
             names = {role: schema.names[position] for role, position in position_of.items()}
             if not all(is_scannable(schema.field(name).type) for name in names.values()):
                 return None
-            kinds.add(tuple(str(schema.field(name).type) for name in names.values()))
+            looked_at = sorted(set(schema.names)) if filtered else names.values()
+            kinds.add(tuple(str(schema.field(name).type) for name in looked_at if schema.names.count(name) == 1))
             rows += file.metadata.num_rows
     return ParquetScan(tuple(paths), names, tuple(all_names), levels or 1, rows) if len(kinds) == 1 else None
 

@@ -102,7 +102,7 @@ def open_log(
 
     scan: ParquetScan | TextScan | None = None
     if how.format == "parquet":
-        scan = scan_parquet(paths, columns)
+        scan = scan_parquet(paths, columns, filtered=bool(reading.filter))
     elif how.dialect is not None:
         scan = scan_delimited(paths, how.dialect, reading)
     if scan is None:

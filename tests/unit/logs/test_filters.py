@@ -189,3 +189,11 @@ def test_who_takes_part_does_not_depend_on_a_field_that_the_filter_alone_looks_a
     for where in (None, "n = '1'"):
         assert open_log(path, where=where, max_broken=0).draw(1, 7).users == 3
     assert open_log(path, where="n = '1'").draw(1, 7).quality.usable == 1
+
+
+def test_files_whose_columns_have_different_types_are_filtered_by_their_own(tmp_path: Path) -> None:
+    """No value in one of them stops a run because the first file has numbers there."""
+    pq.write_table(pa.table({"user": ["a", "b"], "query": ["q", "r"], "n": [1, 5]}), tmp_path / "1.parquet")
+    pq.write_table(pa.table({"user": ["c", "d"], "query": ["q", "r"], "n": ["7", "x"]}), tmp_path / "2.parquet")
+    drawn = open_log(tmp_path, where="n::INT > 3").draw(1, 7)
+    assert (drawn.users, drawn.quality.usable) == (4, 2)
