@@ -85,7 +85,6 @@ class LogOptions(FileOptions):
         """In the words of :class:`~blendp.logs.reading.LogReading`."""
         from blendp.logs.columns import Columns  # with it come all readers, which no page of help needs
 
-
         columns = Columns(self.user_column, self.query_column, self.url_column, opt_in_column, self.levels)
         return {
             "format": self.format,

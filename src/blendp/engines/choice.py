@@ -26,7 +26,9 @@ row's text would cost more than all the rest. Ranks are what both engines are go
 
 *Who comes first.* Reproducibly, users are in the order of their lots, the first 60 bits of MD5("lot", key, user id):
 as good as shuffled, and every engine can tell the first so many by a threshold. No lot is a part of the user's other
-digest: what it hashes starts with another letter.
+digest: what it hashes starts with another letter. At random, if a share of the users is to come first, they are in the
+order of hash(hash(user id) xor key'), with a key' of its own: a hash of the key. Either way the first k are a uniformly
+random choice of k users, in which nobody's records have a say.
 
 Where a user's *different* records are chosen among, however often each occurs (:mod:`blendp.engines.second_look`), a
 record has no place of its own, so they are always ranked by their content, after normalising; at random the key alone
@@ -34,6 +36,8 @@ makes the difference.
 """
 
 from __future__ import annotations
+
+from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,6 +68,11 @@ def require_draw(per_user: int, key: int) -> None:
 def number_of_place(position: str, key: int | str) -> str:
     """SQL of the embedded database for the number of a row that has a place of its own."""
     return f"hash(xor(hash({position}), {key}::UBIGINT))"
+
+
+def number_of_user(user: str, key: int) -> str:
+    """SQL of the embedded database for the place of a user in the random order; equal numbers go by the id."""
+    return number_of_place(user, int.from_bytes(blake2b(key.to_bytes(8), digest_size=8, person=b"users").digest()))
 
 
 _BY_CONTENT = """

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blendp.arrays import Ids
-from blendp.engines.choice import lot, require_draw
+from blendp.engines.choice import require_draw
 from blendp.engines.quality import LogQuality
 from blendp.engines.records import RecordTable
 from blendp.engines.second_look import SecondLook
@@ -95,7 +95,7 @@ class Contributions:
         quality: LogQuality,
         where: str,
         gather: Callable[[], None] | None,
-        key: int | None = None,
+        order: str | None = None,
     ) -> Self:
         """From what an engine drew, in a database that the contributions then own.
 
@@ -103,19 +103,18 @@ class Contributions:
         the lowest number (number, query, url as they stand in the log) or, if ``per_user`` is more than one, a list.
         Spellings of one id are brought together here, and texts normalised.
         With ``gather`` the log can be asked for people's holdings later (:mod:`blendp.engines.second_look`); until then
-        the ids of users are kept. With a ``key`` users are in the order of their lots
-        (:mod:`blendp.engines.choice`), which is the same on every engine.
+        the ids of users are kept. Users are in the ``order`` of a random number, given as SQL for that
+        of the user called ``name`` (:mod:`blendp.engines.choice`), or in one that their ids alone decide.
         """
-        unused = "rows, person" if gather is None else "rows"
-        order = "hash(name)" if key is None else lot("name", key, DUCKDB)
+        unused = "rows, own, person" if gather is None else "rows, own"
         name, somebody = user_sql("person"), rule.names_somebody(DUCKDB)
-        connection.execute(_PEOPLE.format(name=name, order=order, somebody=somebody, unused=unused))
+        connection.execute(_PEOPLE.format(name=name, order=order or "hash(name)", somebody=somebody, unused=unused))
         counts = "SELECT coalesce(max(user_id) + 1, 0), count(*) FROM people"
         users, spellings = connection.execute(counts).fetchall()[0]
         facts = connection.execute(_FACTS).fetchnumpy()
         opt_in = _frozen(facts["opts_in"], np.bool_) if rule.opt_in else None
         if gather is not None:
-            connection.execute("CREATE TABLE spellings AS SELECT person, user_id FROM people")
+            connection.execute("CREATE TABLE spellings AS SELECT person, user_id, usable FROM people")
         if per_user == 1 and spellings == users:
             turns = _ONE_EACH
         else:
@@ -138,7 +137,7 @@ class Contributions:
             _frozen(facts["usable"], np.int64),
             record_table,
             None if gather is None else SecondLook(gather, rule, record_table, where),
-            key is not None,
+            order is not None,
         )
 
     @property

@@ -56,6 +56,7 @@ class EmbeddedLog:
         *,
         reproducible: bool = False,  # noqa: ARG002
         holdings: bool = True,  # noqa: ARG002
+        share: float | None = None,  # noqa: ARG002
     ) -> Contributions:
         """Contribution bounding of every user; the choice is always a function of the log and the key."""
         sample = self.sample(per_user, key)

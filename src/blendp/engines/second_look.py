@@ -22,7 +22,8 @@ from blendp.mechanisms.filtered_union import MAX_DIFFERENT, Holdings
 from blendp.normalise import query_sql, url_sql, user_sql
 
 CHOSEN = "chosen"
-"""The table of the people who are looked at: person (a spelling of the user's id), owner (which of them that is)."""
+"""The table of the people who are looked at: person (a spelling of the user's id), owner (which of them that is), and
+usable, how many usable rows they have."""
 
 GATHERED = "gathered"
 """The table of what they have: owner, query, url as they stand in the log, and times, how often a usable row says so.
@@ -31,7 +32,9 @@ It may have several rows for the same.
 """
 
 _CHOOSE = f"""
-    CREATE OR REPLACE TEMP TABLE {CHOSEN} AS SELECT DISTINCT person, owner FROM spellings JOIN asked USING (user_id)
+    CREATE OR REPLACE TEMP TABLE {CHOSEN} AS
+        SELECT person, owner, sum(usable)::BIGINT AS usable FROM spellings JOIN asked USING (user_id)
+        GROUP BY person, owner
 """
 
 _MERGE = f"""
@@ -64,8 +67,8 @@ class SecondLook:
     where:
         gather  makes the table :data:`GATHERED` of what the people in the table :data:`CHOSEN` have,
         rule    says how texts are normalised,
-        table   has the numbers of the records drawn so far, in a database whose table ``spellings`` (person, user_id)
-                has everybody,
+        table   has the numbers of the records drawn so far, in a database whose table ``spellings`` (person, user_id,
+                usable) has everybody,
         where   names the log in messages.
     """
 

@@ -6,15 +6,17 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from threading import Event, Thread
 from typing import Protocol
 
 import duckdb
 
-from blendp.engines.choice import number_of_place, numbered_by_content, require_draw
+from blendp.engines.choice import lot, number_of_place, numbered_by_content, require_draw
 from blendp.engines.contributions import Contributions
 from blendp.engines.database import failed
 from blendp.engines.embedded import EmbeddedLog
+from blendp.engines.first_people import NOTHING, FirstPeople
 from blendp.engines.numbering import number_rows
 from blendp.engines.quality import Described, LogQuality
 from blendp.engines.second_look import CHOSEN, GATHERED
@@ -28,7 +30,8 @@ STAGED = "staged"
 """The table of rows that the database did not read where they lie, with the columns of :class:`StagedLog`."""
 
 _DRAW = """
-    SELECT person, bool_and({opts_in}) AS opts_in, count(*) AS rows, count(number) AS usable, {lowest} AS lowest
+    SELECT person, bool_and({opts_in}) AS opts_in, count(*) AS rows, count(number) AS usable, {lowest} AS lowest,
+        {own} AS own
     FROM ({numbered}) GROUP BY person
 """
 
@@ -109,10 +112,14 @@ class StagedLog:
         """The fate of the rows, known once the log has been drawn from."""
         return quality_of_drawn(self._drawn, self.where)
 
-    def draw(self, per_user: int, key: int, *, reproducible: bool = False, holdings: bool = True) -> Contributions:
+    def draw(
+        self, per_user: int, key: int, *, reproducible: bool = False, holdings: bool = True, share: float | None = None
+    ) -> Contributions:
         """Contribution bounding of every user (:mod:`blendp.engines.choice`), reading the log once if memory suffices.
 
         Without ``holdings`` nobody's holdings can be asked for later, and rows that wait in a table are forgotten.
+        With a ``share`` of the people who will be asked for theirs, people are in random order, and the first are
+        asked without reading the log again, if that can be (:mod:`blendp.engines.first_people`).
         A log is drawn from once.
         """
         require_draw(per_user, key)
@@ -124,27 +131,35 @@ class StagedLog:
         )
         record = "struct_pack(number, query, url)"
         lowest = f"min_by({record}, number)" if per_user == 1 else f"min_by({record}, number, {per_user})"
-        drawn = _DRAW.format(numbered=numbered, opts_in=self.rule.opts_in, lowest=lowest)
+        first = FirstPeople(key, share) if share is not None and holdings and not reproducible else None
+        drawn, with_own = (
+            _DRAW.format(numbered=numbered, opts_in=self.rule.opts_in, lowest=lowest, own=own)
+            for own in (NOTHING, first.own if first else NOTHING)
+        )
         try:
             with self._watched():
-                self._collect("drawn", drawn)
+                self._collect("drawn", drawn, at_once=with_own)
             rows, usable = counted(self.connection, self.rule)
             if self._left_out(rows):
                 if reproducible:
                     self._collect("drawn", drawn)
                 else:
-                    self.connection.execute(f"INSERT INTO drawn {drawn.replace('{rows}', f'FROM {STAGED}')}")
+                    self.connection.execute(f"INSERT INTO drawn {with_own.replace('{rows}', f'FROM {STAGED}')}")
                 rows, usable = counted(self.connection, self.rule)
             quality = self._quality(rows, usable)
             if not holdings:
                 self.connection.execute(f"DROP TABLE IF EXISTS {STAGED}")
-            gather = self._gather if holdings else None
+            order = lot("name", key, DUCKDB) if reproducible else None
+            if first:
+                first.set_aside(self.connection)
+                order = first.number("name")
+            gather = partial(self._gather, first) if holdings else None
             contributions = Contributions.of_drawn(
-                self.connection, per_user, self.rule, quality, self.where, gather, key if reproducible else None
+                self.connection, per_user, self.rule, quality, self.where, gather, order
             )
         except (duckdb.Error, _NotBelievedError) as error:
             if self._is_refused(error):
-                again = self._again().draw(per_user, key, reproducible=reproducible, holdings=holdings)
+                again = self._again().draw(per_user, key, reproducible=reproducible, holdings=holdings, share=share)
                 self._drawn.append(again.quality)
                 return again
             raise failed(self.where, error) from error
@@ -152,14 +167,19 @@ class StagedLog:
         self._drawn.append(quality)
         return contributions
 
-    def _gather(self) -> None:
+    def _gather(self, first: FirstPeople | None) -> None:
         """Of the chosen people every usable row, counted (:mod:`blendp.engines.second_look`)."""
+        if first and first.gather(self.connection):
+            return
         reason = self.rule.reason_but_user(DUCKDB, self._known)
         with self._told():
             self._collect(GATHERED, _GATHER.format(chosen=CHOSEN, reason=reason), self.rows_of_chosen)
 
-    def _collect(self, table: str, sql: str, every: str | None = None) -> None:
-        """Make a table of what is asked of the ``{rows}``, in as few parts of the people as memory allows."""
+    def _collect(self, table: str, sql: str, every: str | None = None, at_once: str | None = None) -> None:
+        """Make a table of what is asked of the ``{rows}``, in as few parts of the people as memory allows.
+
+        If it allows for everybody at once, ``at_once`` is asked instead.
+        """
         every = every or self.rows
         for parts in PARTS:
             self.connection.execute(f"DROP TABLE IF EXISTS {table}")
@@ -167,7 +187,8 @@ class StagedLog:
                 for part in range(parts):
                     rows = f"SELECT * FROM ({every}) WHERE hash(person) % {parts} = {part}" if parts > 1 else every
                     make = f"INSERT INTO {table}" if part else f"CREATE TEMP TABLE {table} AS"
-                    self.connection.execute(f"{make} {sql.replace('{rows}', rows)}")
+                    asked = sql if parts > 1 else at_once or sql
+                    self.connection.execute(f"{make} {asked.replace('{rows}', rows)}")
                 return
             except duckdb.OutOfMemoryException:
                 if parts == PARTS[-1]:

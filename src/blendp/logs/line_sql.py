@@ -38,17 +38,35 @@ def rows_of_lines(
         user = f"split_part(line, {literal(dialect.delimiter)}, {position_of['user'] + 1})"
         quoted = """contains(line, '"') OR """ if dialect.quotes else ""
         only = f"AND ({quoted}{user} IN (SELECT person FROM {people}))"
-    person = f"CASE WHEN reason IS NULL THEN {wanted['user']} END"
-    selected = ", ".join(
-        f"{person if role == 'user' else wanted.get(role, 'NULL::VARCHAR')} AS {name}" for role, name in _ROLES.items()
-    )
-    selected += "".join(f", {field} AS {role}" for role, field in wanted.items() if role not in _ROLES)
     return f"""
-        SELECT {selected}, reason FROM (
+        SELECT {_selected(wanted)}, reason FROM (
             SELECT fields, CASE WHEN len(fields) = {width} THEN NULL {flaw} END AS reason FROM (
                 SELECT {_fields(dialect, width, [wanted[role] for role in _ROLES if role in wanted])} AS fields
                 FROM ({lines}) WHERE strlen(line) <= {fields.MAX_LINE} {only}))
     """
+
+
+def rows_of_columns(columns: str, width: int, position_of: dict[str, int], people: str | None = None) -> str:
+    """The same for ``columns``, SQL for lines without quotes that are cut already: column1 and so on, one too many.
+
+    Fields that a line lacks are NULL; those that it has beyond are in the last column, or left out.
+    """
+    wanted = {role: f"column{position + 1}" for role, position in position_of.items()}
+    flaw = f"column{width} IS NULL OR column{width + 1} IS NOT NULL"
+    only = f"WHERE {wanted['user']} IN (SELECT person FROM {people})" if people is not None else ""
+    return f"""
+        SELECT {_selected(wanted)}, reason
+        FROM (SELECT *, CASE WHEN {flaw} THEN 'wrong number of fields' END AS reason FROM ({columns}) {only})
+    """
+
+
+def _selected(wanted: dict[str, str]) -> str:
+    """SQL for the columns of a row, from that of the wanted fields; a row with a reason names no user."""
+    person = f"CASE WHEN reason IS NULL THEN {wanted['user']} END"
+    selected = ", ".join(
+        f"{person if role == 'user' else wanted.get(role, 'NULL::VARCHAR')} AS {name}" for role, name in _ROLES.items()
+    )
+    return selected + "".join(f", {field} AS {role}" for role, field in wanted.items() if role not in _ROLES)
 
 
 def _fields(dialect: TextDialect, width: int, wanted: Sequence[str]) -> str:

@@ -7,6 +7,9 @@ The database reads a file as lines, with no quotes and a delimiter that stands n
 2. the delimiter does stand nowhere, and
 3. its rows are as many as the lines that are not blank, too long, or not UTF-8. It leaves these out one by one; those
    that are not UTF-8 are kept here, for the careful reader to cut.
+
+It cuts *plain* lines, none of which has a quote, is too long or not UTF-8, into columns as that reader does: at every
+delimiter.
 """
 
 from __future__ import annotations
@@ -56,7 +59,8 @@ class TextFile:
 class LinesSeen:
     """What was seen so far: rows that the database should find, lines too long, and those that are not UTF-8.
 
-    ``strange`` says that the database cannot be trusted with these bytes.
+    ``strange`` says that the database cannot be trusted with these bytes, if they are to be
+    ``plain`` also because of a quote, a line too long or one that is not UTF-8.
     """
 
     rows: int = 0
@@ -64,10 +68,12 @@ class LinesSeen:
     aside: list[bytes] = field(default_factory=list)
     aside_bytes: int = 0
     strange: bool = False
+    plain: bool = False
 
     def look(self, data: bytes, skip: int = 0) -> None:
         """Count the lines of ``data``, each ended by a line feed alone, but for the first so many."""
         self.strange = self.strange or b"\r" in data or (b"\xf4" in data and _NOWHERE in data)
+        self.strange = self.strange or (self.plain and b'"' in data)
         if skip:
             data = data.split(b"\n", skip)[-1]
         if not data:
@@ -79,6 +85,7 @@ class LinesSeen:
             length = _lengths(feeds)
             long = length > fields.MAX_LINE + 1
             self.too_long += int(long.sum())
+            self.strange = self.strange or (self.plain and self.too_long > 0)
             self.rows -= int(long.sum())
             data = text[np.repeat(~long, length)].tobytes()
         if not data.isascii():
@@ -99,7 +106,7 @@ class LinesSeen:
             self.rows -= int(unread.sum())
             self.aside.append(text[np.repeat(unread, length)].tobytes())
             self.aside_bytes += len(self.aside[-1])
-            self.strange = self.strange or self.aside_bytes > MAX_ASIDE
+            self.strange = self.strange or self.plain or self.aside_bytes > MAX_ASIDE
 
 
 def _lengths(feeds: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -110,12 +117,12 @@ def _lengths(feeds: NDArray[np.bool_]) -> NDArray[np.int64]:
 class LineWitness:
     """Looks at text files in a thread of its own; what the database cannot read goes to ``intake`` at the end."""
 
-    def __init__(self, files: Sequence[TextFile], dialect: TextDialect, intake: RowIntake) -> None:
-        """A witness that has yet to start."""
+    def __init__(self, files: Sequence[TextFile], dialect: TextDialect, intake: RowIntake, *, plain: bool) -> None:
+        """A witness that has yet to start; ``plain`` lines are cut by the database itself."""
         self._files = files
         self._dialect = dialect
         self._intake = intake
-        self._seen = [LinesSeen() for _ in files]
+        self._seen = [LinesSeen(plain=plain) for _ in files]
         self._stop = Event()
         self._error: Exception | None = None
         self._thread = Thread(target=self._look, daemon=True)

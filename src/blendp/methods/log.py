@@ -54,10 +54,13 @@ class DrawnContributions(Protocol):
 class Log(Protocol):
     """A log that an engine answers for, without showing rows."""
 
-    def draw(self, per_user: int, key: int, *, reproducible: bool = False, holdings: bool = True) -> DrawnContributions:
+    def draw(
+        self, per_user: int, key: int, *, reproducible: bool = False, holdings: bool = True, share: float | None = None
+    ) -> DrawnContributions:
         """So many records of every person, drawn fairly by the key; reproducibly, by nothing but their content.
 
-        Without ``holdings`` nobody's holdings can be asked for later.
+        Without ``holdings`` nobody's holdings can be asked for later. A ``share`` of the people for whose holdings will
+        be asked may put them in random order, the first of whom are asked at less cost.
         """
 
 

@@ -79,7 +79,8 @@ class LogPeople:
         require_log(log)
         per_user = max(parameters.max_opt_in_records, parameters.client_records)
         many = parameters.many_records is not False
-        drawn = log.draw(per_user, random.key(), reproducible=reproducible, holdings=many)
+        share = opt_in if many and isinstance(opt_in, float) and 0 < opt_in < 1 else None
+        drawn = log.draw(per_user, random.key(), reproducible=reproducible, holdings=many, share=share)
         chosen = who_opts_in(drawn.opt_in, opt_in)
         order = None if drawn.shuffled else random
         groups = draw_groups(len(drawn.records), chosen, parameters.list_makers, order)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from math import perm
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from scipy import stats
 
 from blendp.engines.choice import number_of_place
 from blendp.engines.database import connect
-from blendp.logs import log_of_table
+from blendp.logs import log_of_table, open_log
+from blendp.methods import LogPeople, Parameters
+from tests.support import KnownKey
 
 KEYS = 30_000
 MIN_P = 1e-6
@@ -35,16 +40,21 @@ def p_value(counts: list[int], cells: int) -> float:
 
 def p_of_order(rows: list[int], order: str) -> float:
     """Of the first three rows under ``order``, over many keys."""
-    database = connect()
-    keys = np.random.default_rng(len(rows) + rows[-1]).integers(0, 1 << 64, KEYS, dtype=np.uint64)
-    database.register("keys", pa.table({"key": keys}))
     places = pa.array(rows, pa.uint64())
-    database.register("held", pa.table({"place": places, "user_id": pa.array([7] * len(rows), pa.int32())}))
+    return p_of_firsts(pa.table({"place": places, "user_id": pa.array([7] * len(rows), pa.int32())}), "place", order)
+
+
+def p_of_firsts(table: pa.Table, column: str, order: str) -> float:
+    """Of the first three values of a column under ``order``, over many keys."""
+    database = connect()
+    keys = np.random.default_rng(table.num_rows).integers(0, 1 << 64, KEYS, dtype=np.uint64)
+    database.register("keys", pa.table({"key": keys}))
+    database.register("held", table)
     counts = database.execute(f"""
-        SELECT count(*) FROM (SELECT list(place ORDER BY {order})[:3] AS first FROM held, keys GROUP BY key)
+        SELECT count(*) FROM (SELECT list({column} ORDER BY {order})[:3] AS first FROM held, keys GROUP BY key)
         GROUP BY first
     """).fetchall()
-    return p_value([count for (count,) in counts], perm(len(rows), 3))
+    return p_value([count for (count,) in counts], perm(table.num_rows, 3))
 
 
 @pytest.mark.statistical
@@ -74,6 +84,25 @@ def test_sample_is_fair() -> None:
             assert p_value(np.unique(ids, return_counts=True)[1].tolist(), cells) > MIN_P
         orders = np.unique(pairs[:, user], axis=0, return_counts=True)[1]
         assert p_value(orders.tolist(), perm(records, 2)) > MIN_P
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("names", [["a", "b", "c", "d", "e"], ["1", "2", "10", "11", "100"], ["", " ", "u" * 100, "é"]])
+def test_everybody_is_as_likely_to_come_first(names: list[str]) -> None:
+    assert p_of_firsts(pa.table({"name": names}), "name", number_of_place("name", "key")) > MIN_P
+
+
+@pytest.mark.statistical
+def test_a_share_of_the_people_is_exact_and_uniform(tmp_path: Path) -> None:
+    names = [f"u{i:02}" for i in range(20)]
+    pq.write_table(pa.table({"user": names * 2, "query": names * 2}), tmp_path / "log.parquet")
+    opting = Counter[str]()
+    for key in range(80):
+        people = LogPeople.of(open_log(tmp_path / "log.parquet"), Parameters(opt_in_records="many"), 0.1, KnownKey(key))
+        assert people.sizes.opt_in == 2
+        who = np.concatenate([people.groups.head_list, people.groups.estimate])
+        opting.update(query for query, _ in people.texts(people.drawn.records[who, 0]))
+    assert p_value(list(opting.values()), len(names)) > MIN_P
 
 
 @pytest.mark.parametrize("per_user", [1, 3])

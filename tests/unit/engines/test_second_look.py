@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from blendp.engines import Contributions, choice, staged
+from blendp.engines import Contributions, choice, first_people, staged
 from blendp.errors import EngineError, LogError, ParameterError
 from blendp.headlist import HeadList
 from blendp.logs import Columns, log_of_table, open_log, read_log
@@ -28,19 +28,24 @@ from blendp.mechanisms.filtered_union import MAX_DIFFERENT
 from blendp.methods import Parameters
 from blendp.methods.people import LogPeople
 from blendp.randomness import SimulationRandom
+from tests.support import KnownKey
 from tests.unit.engines.test_staged import BROKEN, KEY, MIN_P, TEXT, binary, write
 
 Record = tuple[str, str | None]
 Person = dict[Record, tuple[int, bool]]
 """A person's records, with how often they have each, and whether it is kept."""
 
-HOW = ("kept", "random", "seed")
+HOW = ("kept", "random", "aside", "seed")
 
 
 def drawn_from(path: Path, how: str, key: int = 3, **options: Any) -> Contributions:
-    """One record of everybody: of a log that is kept, or read twice, at random or by a seed."""
+    """One record of everybody: of a log that is kept, read twice, at random or by a seed, or read once for all."""
     if how == "kept":
         return read_log(path, **options).draw(1, key)
+    if how == "aside":
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(first_people, "MORE", 4.9999)
+            return open_log(path, **options).draw(1, key, share=0.2)
     return open_log(path, **options).draw(1, key, reproducible=how == "seed")
 
 
@@ -313,6 +318,71 @@ def test_too_little_memory_makes_more_parts(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(staged, "PARTS", (1, 2))
     with pytest.raises(EngineError, match="raise --memory-limit"):
         drawn.holdings(who, 1)
+
+
+def three_each(path: Path) -> Path:
+    return write(path, [(f"u{i % 2_000}", f"q{i % 7}", "u") for i in range(6_000)])
+
+
+def test_a_share_of_the_people_is_asked_without_reading_again(tmp_path: Path) -> None:
+    path = three_each(tmp_path / "log.parquet")
+    parameters = Parameters(opt_in_records="many")
+    people = LogPeople.of(open_log(path), parameters, 0.1, KnownKey(3))
+    assert people.sizes.opt_in == 200
+    expected = read_log(path)
+    path.unlink()
+    holdings = people.holdings()
+    assert holdings.totals.tolist() == [3] * people.sizes.head_list
+    assert set(people.texts(np.unique(holdings.record))) <= set(expected.texts(np.arange(expected.distinct_records)))
+
+
+def test_who_is_not_set_aside_is_read_again(tmp_path: Path) -> None:
+    path = three_each(tmp_path / "log.parquet")
+    log = open_log(path)
+    drawn = log.draw(1, 8, share=0.05)
+    rest = np.arange(100, drawn.users)
+    assert drawn.holdings(rest, 1).totals.tolist() == [3] * len(rest)
+    few = open_log(path).draw(1, 8, share=0.3).holdings(np.arange(600), 1)
+    assert few.totals.tolist() == [3] * 600
+    path.unlink()
+    assert drawn.holdings(np.arange(100), 1).totals.tolist() == [3] * 100
+    with pytest.raises(LogError, match=r"log\.parquet"):
+        drawn.holdings(rest, 1)
+
+
+def test_a_person_spelt_in_two_ways_is_read_again(tmp_path: Path) -> None:
+    rows = [(f"{' ' * (i % 3)}u{i % 100}", f"q{i}", "u") for i in range(3_000)]
+    drawn = open_log(write(tmp_path / "log.parquet", rows)).draw(1, 5, share=0.2)
+    assert drawn.holdings(np.arange(20), 1).totals.tolist() == [30] * 20
+
+
+def test_a_line_that_is_read_aside_counts_once(tmp_path: Path) -> None:
+    lines = [b"user,query,note", *(b"u%d,q%d," % (i % 40, i) for i in range(200)), b"u0,q1,\xff", b"u0,q1,\xff"]
+    (tmp_path / "log.csv").write_bytes(b"\n".join(lines))
+    for how in ("random", "aside"):
+        drawn = drawn_from(tmp_path / "log.csv", how, max_broken=1)
+        assert sorted(drawn.holdings(everybody(drawn), 1).totals.tolist()) == [5] * 39 + [7]
+
+
+class Tight(Small):
+    """A database whose memory holds no list of rows."""
+
+    def execute(self, sql: str) -> duckdb.DuckDBPyConnection:
+        self.asked.append(sql)
+        if "list(struct_pack" in sql:
+            raise duckdb.OutOfMemoryException("Out of Memory Error: too many rows")
+        return self.database.execute(sql)
+
+
+def test_too_little_memory_to_set_rows_aside(tmp_path: Path) -> None:
+    path = three_each(tmp_path / "log.parquet")
+    log = open_log(path)
+    tight = Tight(log.connection)
+    object.__setattr__(log, "connection", tight)
+    drawn = log.draw(1, 8, share=0.05)
+    who = np.arange(100)
+    same(drawn.holdings(who, 1), open_log(path).draw(1, 8, share=0.05).holdings(who, 1))
+    assert any("hash(person) % 8" in sql for sql in tight.asked)
 
 
 def change(path: Path) -> None:

@@ -81,7 +81,15 @@ class Resampled:
         assert key >= 0
         return Holdings.one_each(self.ids[who])
 
-    def draw(self, per_user: int, key: int, *, reproducible: bool = False, holdings: bool = True) -> Self:
+    def draw(
+        self,
+        per_user: int,
+        key: int,
+        *,
+        reproducible: bool = False,
+        holdings: bool = True,
+        share: float | None = None,  # noqa: ARG002
+    ) -> Self:
         assert (per_user, reproducible) == (1, False)
         assert holdings in (True, False)
         assert key >= 0

@@ -15,7 +15,7 @@ Rows = Counter[tuple[str | None, ...]]
 
 
 def settled(log: StagedLog) -> StagedLog:
-    """The log once its witness has seen all: this one, or the one that the careful reader gives instead."""
+    """The log once its witness has seen all: this one, or one that is read in another way instead."""
     if log.witness is None:
         return log
     log.witness.start()
@@ -25,7 +25,7 @@ def settled(log: StagedLog) -> StagedLog:
         return log
     log.connection.close()
     assert log.instead is not None
-    return log.instead()
+    return settled(log.instead())
 
 
 def rows_and_flaws(log: StagedLog) -> tuple[Rows, Rows]:

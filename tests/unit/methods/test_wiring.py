@@ -34,7 +34,15 @@ class OwnRecords:
         self.records = np.empty((0, 1), dtype=np.int64)
         self.asked = False
 
-    def draw(self, per_user: int, key: int, *, reproducible: bool = False, holdings: bool = True) -> OwnRecords:
+    def draw(
+        self,
+        per_user: int,
+        key: int,
+        *,
+        reproducible: bool = False,
+        holdings: bool = True,
+        share: float | None = None,  # noqa: ARG002
+    ) -> OwnRecords:
         assert not reproducible
         self.asked = holdings
         self.records = self.sample(per_user, key)

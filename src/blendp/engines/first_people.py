@@ -1,0 +1,73 @@
+"""The people who come first in a random order, and all their rows, which are set aside while the log is read.
+
+If a share of the people will be asked for all they have, it is known while the log is read who they may be: those with
+the lowest numbers (:mod:`blendp.engines.choice`). How many people there are is not known yet, so the rows of some more
+are set aside. If somebody who is asked for is not among them, or is spelt in several ways, or if memory did not
+suffice, the log is read once more: what people hold is the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import duckdb
+
+from blendp.engines.choice import number_of_user
+from blendp.engines.second_look import CHOSEN, GATHERED
+
+MAX_SHARE = 0.2
+"""Of a larger share nothing is set aside: it would be much of the log."""
+
+MORE = 1.25
+"""How many times the share is set aside.
+
+The first k people are among them but for a chance of 2 in 10^7 if k is 500, and of 5 in 100 if it is 50: a log of few
+people is sooner read again.
+"""
+
+ASIDE = "aside"
+"""The table of what is set aside: person (a spelling of the user's id), own (all usable rows)."""
+
+NOTHING = "NULL::STRUCT(query VARCHAR, url VARCHAR)[]"
+"""SQL for the rows of a person of whom none are set aside."""
+
+_SET_ASIDE = f"CREATE OR REPLACE TEMP TABLE {ASIDE} AS SELECT person, own FROM drawn WHERE own IS NOT NULL"
+
+_GATHER = f"""
+    CREATE OR REPLACE TEMP TABLE {GATHERED} AS
+        SELECT owner, unnest(own, recursive := true), 1 AS times FROM {ASIDE} JOIN {CHOSEN} USING (person)
+"""
+
+_IS_ALL = f"""
+    SELECT coalesce((SELECT sum(times) FROM {GATHERED}), 0) = coalesce((SELECT sum(usable) FROM {CHOSEN}), 0)
+"""
+
+
+@dataclass(frozen=True)
+class FirstPeople:
+    """The first ``share`` of the people in the order that a ``key`` decides."""
+
+    key: int
+    share: float
+
+    def number(self, user: str) -> str:
+        """SQL for the place of a user in the order."""
+        return number_of_user(user, self.key)
+
+    @property
+    def own(self) -> str:
+        """SQL for the usable rows of a person, if they may be among the first; one more aggregate of the draw."""
+        if self.share > MAX_SHARE:
+            return NOTHING
+        limit = int(self.share * MORE * (1 << 64))
+        chosen = f"{self.number('person')} < {limit}::UBIGINT"
+        return f"list(struct_pack(query, url)) FILTER (number IS NOT NULL AND {chosen})"
+
+    def set_aside(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Keep what the draw found of these people."""
+        connection.execute(_SET_ASIDE)
+
+    def gather(self, connection: duckdb.DuckDBPyConnection) -> bool:
+        """Make the table of what the chosen people have; whether that is all."""
+        connection.execute(_GATHER)
+        return bool(connection.execute(_IS_ALL).fetchall()[0][0])
