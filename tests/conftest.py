@@ -17,7 +17,9 @@ os.environ["BLENDP_REMEMBER"] = "0"  # no test writes down releases in anybody's
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests that share a fixture of their module run in one process, where it is made once."""
     for item in items:
-        if item.get_closest_marker("xdist_group") is None and _shares_a_fixture(item):
+        if isinstance(item, pytest.Function) and "cluster" in item.fixturenames:
+            item.add_marker(pytest.mark.xdist_group("spark"))  # one cluster, and one Java that is warm
+        elif item.get_closest_marker("xdist_group") is None and _shares_a_fixture(item):
             item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
         elif item.nodeid.startswith("tests/house/"):
             item.add_marker(pytest.mark.xdist_group("house"))  # all of them parse the whole source

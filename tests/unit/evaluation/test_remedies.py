@@ -30,7 +30,7 @@ from blendp.methods import GroupSizes, Outcome, Parameters
 def test_there_is_advice_for_everything_that_can_be_asked(
     people: int, mean: float | None, options: dict[str, Any]
 ) -> None:
-    parameters = Parameters(**options)
+    parameters = Parameters(**options).fitted(people + 900)
     outcome = SimpleNamespace(
         parameters=parameters,
         mean_records=mean if parameters.many_records is None else None,

@@ -28,8 +28,13 @@ BOUNDS = {
     "pattern": "pattern",
 }
 JSON_NAMES = {str: "string", int: "integer", float: "number"}
-TYPED = {"opens": (str | None, None), "size": (int, Terms.size), "opt_in_records": (int | None, None)}
-"""What is typed otherwise on the command line: a day and a bound that is chosen may be left out, 0 is no limit."""
+TYPED = {
+    "opens": (str | None, None),
+    "delta": (float | None, None),
+    "size": (int, Terms.size),
+    "opt_in_records": (int | None, None),
+}
+"""What is typed otherwise on the command line: a day and numbers that are chosen may be left out, 0 is no limit."""
 
 
 def test_all_views_have_the_same_names() -> None:
