@@ -2,8 +2,8 @@
 
 A filter is the same for everybody and looks at one row alone: columns, constants, operators and functions that always
 give the same, nothing else. What is no such expression is refused before a row is read. A row for which it is not true
-is filtered out, be it false, unknown (NULL) or impossible to work out: no row stops a run. Its person takes part all
-the same, without that record.
+is filtered out, be it false, unknown (NULL) or impossible to work out: no row stops a run on the embedded engine; on
+Spark a few functions do (docs/logs.md). Its person takes part all the same, without that record.
 """
 
 from __future__ import annotations
