@@ -193,20 +193,6 @@ _HOMES = {
 """Where each name lives; a module is imported when one of its names, or the module itself, is first used (PEP 562)."""
 
 if not TYPE_CHECKING:  # a checker that saw this function would believe in any name
+    from blendp.lazy_names import lazy_names
 
-    def __getattr__(name: str) -> object:
-        """Import a name from its home, or a room of the house, at its first use."""
-        from importlib import import_module
-        from importlib.util import find_spec
-
-        home = next((home for home, names in _HOMES.items() if name in names), None)
-        if home is not None:
-            globals()[name] = getattr(import_module(home), name)
-            return globals()[name]
-        if not name.startswith("_") and find_spec(f"{__name__}.{name}") is not None:
-            return import_module(f"{__name__}.{name}")
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
-
-    def __dir__() -> list[str]:
-        """Every public name, used or not."""
-        return sorted({*globals(), *__all__})
+    __getattr__, __dir__ = lazy_names(__name__, _HOMES, rooms=True)

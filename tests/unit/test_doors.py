@@ -12,7 +12,7 @@ from types import ModuleType
 import pytest
 
 import blendp
-from blendp import mechanisms
+from blendp import logs, mechanisms, wire
 from blendp.cli.table import GROUPS
 
 HEAVY = {"duckdb", "jinja2", "matplotlib", "pyarrow", "scipy"}
@@ -56,6 +56,8 @@ def test_a_run_loads_no_plotting_library_and_no_pandas(tmp_path: Path) -> None:
     log.write_text("user,query\n" + "".join(f"u{i},goo\n" for i in range(2000)))
     loaded = modules_of_command("run", str(log), "--opt-in", "0.5", "--out", str(tmp_path / "out"))
     assert not {"matplotlib", "pandas", "scipy", "blendp.evaluation"} & loaded
+    assert not {"pyarrow.compute", "pyarrow.dataset", "pyarrow.parquet", "blendp.engines.spark"} & loaded
+    assert not {"blendp.logs.answers", "blendp.wire.campaign"} & loaded
     assert "plot-records" in (tmp_path / "out" / "report.html").read_text()
 
 
@@ -132,12 +134,15 @@ def test_names_are_loaded_from_where_type_checkers_find_them() -> None:
     assert {*typed, "__version__"} == set(blendp.__all__)
 
 
-def test_mechanisms_are_loaded_from_where_type_checkers_find_them() -> None:
-    lazy = {name: home for home, names in mechanisms._HOMES.items() for name in names}
-    assert lazy == typed_names(mechanisms)
-    assert set(lazy) == set(mechanisms.__all__) <= set(dir(mechanisms))
+@pytest.mark.parametrize("package", [logs, mechanisms, wire])
+def test_names_of_a_package_are_loaded_from_where_type_checkers_find_them(package: ModuleType) -> None:
+    lazy = {name: home for home, names in package._HOMES.items() for name in names}
+    assert lazy == typed_names(package)
+    assert set(lazy) == set(package.__all__) <= set(dir(package))
     for name, home in lazy.items():
-        assert getattr(mechanisms, name) is getattr(import_module(home), name)
+        assert getattr(package, name) is getattr(import_module(home), name)
+    with pytest.raises(AttributeError, match="has no attribute 'nobody'"):
+        _ = package.nobody
 
 
 @pytest.mark.parametrize("name", blendp.__all__)
@@ -150,7 +155,7 @@ def test_every_public_name_is_listed_and_can_be_used(name: str) -> None:
 
 def test_dir_lists_names_before_they_are_used_and_loads_none() -> None:
     loaded = modules_of("import blendp; assert set(blendp.__all__) <= set(dir(blendp))")
-    assert not {one for one in loaded if one.startswith("blendp.")} - {"blendp._version"}
+    assert not {one for one in loaded if one.startswith("blendp.")} - {"blendp._version", "blendp.lazy_names"}
 
 
 def test_rooms_need_no_import_of_their_own() -> None:

@@ -120,23 +120,24 @@ class Job(LogOptions):
             )
         return None
 
-    def source(self, log: StagedLog | SparkLog) -> dict[str, Any]:
-        """How the log was read and who opted in, for the release card."""
-        own = {"opt_in": self.who_opts_in(), "opt_in_column": self.opt_in_column, "normalise": self.normalise}
-        return own if log.how is None else {**own, "reading": log.how.to_dict()}
+    def source(self) -> dict[str, Any]:
+        """Who opted in and whether texts were normalised, for the release card."""
+        return {"opt_in": self.who_opts_in(), "opt_in_column": self.opt_in_column, "normalise": self.normalise}
 
     def open(self, progress: Callable[[int], None]) -> StagedLog | SparkLog:
         """The log, to be drawn from once."""
-        from blendp.logs import open_log, open_spark_log
-
         require_choice("engine", self.engine, ENGINES)
         refuse_spark_options(self.engine, self.master, self.spark_conf)
         if self.engine == "embedded":
+            from blendp.logs import open_log
+
             return open_log(
                 self.logs, memory_limit=self.memory_limit, progress=progress, tell=tell_how, **self._options()
             )
         if self.format not in ("auto", "parquet"):
             raise ParameterError("format", self.format, "parquet with --engine spark", "Write the log as Parquet.")
+        from blendp.logs import open_spark_log
+
         settings = spark_settings(self.master, self.memory_limit, self.spark_conf)
         log = open_spark_log(self.logs, settings, **self._options())
         if log.how is not None:

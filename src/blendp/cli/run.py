@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -68,8 +69,10 @@ def run(
         bar.start("opening the log")
         log = job.open(bar.rows_read)
         release = methods.run(log, parameters, opt_in=opt_in, seed=seed, progress=bar.start)
+        if log.how is not None:
+            release = replace(release, reading=log.how.to_dict())
         bar.start("writing the results")
-        write_release(release, out, source=job.source(log), about=about, overwrite=overwrite)
+        write_release(release, out, source=job.source(), about=about, overwrite=overwrite)
     tell_quality(log, job.levels)
     spent = release.parameters.budget
     promised = remember(job.logs, spent.epsilon, spent.delta, about.day.isoformat())
@@ -81,7 +84,7 @@ def run(
         tables = {"estimates": rows_for_json(release.records()), "trends": rows_for_json(release.trends())}
         before = None if promised is None else promised.to_dict()
         helps = {} if release.head_list.records else {"advice": _advice(release).to_dict()}
-        card = release_card(release, job.source(log), about)
+        card = release_card(release, job.source(), about)
         print_json({**card, **tables, **helps, "out": str(out), "released_before": before})
         _end(release)
         return

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import duckdb
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from blendp.errors import ParameterError
@@ -51,8 +51,7 @@ class RecordTable:
                 f"record ids from 0 to {self.distinct - 1}",
                 "The wildcard -1 has no text: leave it out.",
             )
-        table = pa.table({"place": np.arange(len(asked)), "record_id": asked})
-        with self.cursor(asked=table) as cursor:
+        with self.cursor(asked={"place": np.arange(len(asked)), "record_id": asked}) as cursor:
             rows: list[tuple[str, str | None]] = cursor.execute("""
                 SELECT query, url FROM asked JOIN records USING (record_id) ORDER BY place
             """).fetchall()
@@ -73,19 +72,24 @@ class RecordTable:
         return located
 
     def _look_up(self, head_list: HeadList) -> NDArray[np.int64]:
-        cells = [(query, url, cell) for cell, (query, url) in enumerate(head_list.labels) if query is not None]
-        columns = zip(("query", "url", "cell"), zip(*cells, strict=True), strict=False)
-        kinds = {"query": pa.string(), "url": pa.string(), "cell": pa.int64()}
-        listed = {name: pa.array(values, kinds[name]) for name, values in columns}
-        table = pa.table(listed) if listed else pa.schema(kinds).empty_table()
-        with self.cursor(listed=table) as cursor:
+        located = np.full(self.distinct + 1, head_list.cells - 1, dtype=np.int64)
+        cells = [
+            (query, url or "", url is None, cell)
+            for cell, (query, url) in enumerate(head_list.labels)
+            if query is not None
+        ]
+        if not cells:
+            return located
+        kinds = {"query": object, "url": object, "is_rest": bool, "cell": np.int64}
+        columns = zip(kinds.items(), zip(*cells, strict=True), strict=True)
+        with self.cursor(listed={name: np.array(values, dtype=kind) for (name, kind), values in columns}) as cursor:
             listed_records = cursor.execute("""
                 SELECT record_id, coalesce(own.cell, rest.cell) AS cell
-                FROM (SELECT query, cell FROM listed WHERE url IS NULL) AS rest
+                FROM (SELECT query, cell FROM listed WHERE is_rest) AS rest
                     JOIN records USING (query)
-                    LEFT JOIN listed AS own ON own.query = records.query AND own.url = records.url
+                    LEFT JOIN (FROM listed WHERE NOT is_rest) AS own
+                        ON own.query = records.query AND own.url = records.url
             """).fetchnumpy()
-        located = np.full(self.distinct + 1, head_list.cells - 1, dtype=np.int64)
         located[listed_records["record_id"]] = listed_records["cell"]
         return located
 
@@ -95,8 +99,11 @@ class RecordTable:
             return cursor.execute(sql).fetchnumpy()
 
     @contextmanager
-    def cursor(self, **tables: pa.Table) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A view of the database with some tables more, so that calls do not disturb each other."""
+    def cursor(self, **tables: dict[str, NDArray[Any]]) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A view of the database with some tables more, so that calls do not disturb each other.
+
+        Their columns are arrays: for a table of Arrow the database would load all that Arrow has.
+        """
         cursor = self.connection.cursor()
         try:
             for name, table in tables.items():

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 
 import duckdb
 import numpy as np
-import pyarrow as pa
 
 from blendp.arrays import Ids
 from blendp.engines.choice import lowest_of_each, ranked_numbers
@@ -86,7 +85,7 @@ class SecondLook:
 
     def _look(self, who: Ids, key: int) -> Holdings:
         connection = self.table.connection
-        connection.register("asked", pa.table({"user_id": who, "owner": np.arange(len(who), dtype=np.int32)}))
+        connection.register("asked", {"user_id": who, "owner": np.arange(len(who), dtype=np.int32)})
         connection.execute(_CHOOSE)
         connection.unregister("asked")
         self.gather()

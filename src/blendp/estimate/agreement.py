@@ -21,6 +21,7 @@ squared normal variable.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
@@ -38,6 +39,7 @@ SIGNIFICANT = 0.01
 
 _MEDIAN_OF_SQUARE = 0.4549364231195724
 _MAX_KAPPA = 3.0
+_NUMBERS = 1 << 20  # how many are drawn at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,19 +116,25 @@ def cross_check(posterior: Posterior, split: Split, generator: np.random.Generat
     z = (p - expected) / np.sqrt(variance + posterior.variance)
     statistic = float((z**2).sum())
 
-    levels = generator.random((DRAWS, len(rows)))
-    true = posterior.quantile(levels)
-    of_query = np.add.reduceat(expected, starts)
-    drawn_x = true + _noise(split.cells, expected, v, DRAWS, generator)
-    drawn_y = np.add.reduceat(true, starts, axis=-1) + _noise(split.queries, of_query, v_y, DRAWS, generator)
-    drawn, _, _, _ = reconcile(
-        drawn_x, np.broadcast_to(v, drawn_x.shape), drawn_y, np.broadcast_to(v_y, drawn_y.shape), rows
-    )
-    both = variance + posterior.variance
-    p_value = _share_reached(((drawn - expected) ** 2 / both).sum(axis=1), statistic)
-    throughout = _share_reached(_middle(drawn - expected, both), float(_middle(p - expected, both)))
+    of_query, both = np.add.reduceat(expected, starts), variance + posterior.variance
+    distances, middles = [], []
+    for draws in _blocks(DRAWS, len(rows)):
+        true = posterior.quantile(generator.random((draws, len(rows))))
+        drawn_x = true + _noise(split.cells, expected, v, draws, generator)
+        drawn_y = np.add.reduceat(true, starts, axis=-1) + _noise(split.queries, of_query, v_y, draws, generator)
+        drawn, _, _, _ = reconcile(drawn_x, v, drawn_y, v_y, rows)
+        distances.append(((drawn - expected) ** 2 / both).sum(axis=1))
+        middles.append(_middle(drawn - expected, both))
+    p_value = _share_reached(np.concatenate(distances), statistic)
+    throughout = _share_reached(np.concatenate(middles), float(_middle(p - expected, both)))
     kappa = _kappa(p - expected, both, expected) if max(p_value, throughout) < SIGNIFICANT else 0.0
     return CrossCheck(z, statistic, p_value, kappa)
+
+
+def _blocks(draws: int, cells: int) -> Iterator[int]:
+    """So many draws in blocks: a long list takes few at a time, and no more memory than a short one."""
+    length = max(1, _NUMBERS // cells)
+    yield from (min(length, draws - start) for start in range(0, draws, length))
 
 
 def _chance(p_value: float) -> str:

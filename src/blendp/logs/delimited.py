@@ -12,7 +12,6 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from blendp.errors import LogError
@@ -64,10 +63,10 @@ def header_of(cut: Cut, quotes: bool) -> list[str]:
     """The names in the first row."""
     if not len(cut.first):
         return []
-    names = pa.array(cut.row(0), type=pa.binary())
-    if quotes:
-        names, _ = unquoted(names)
-    return [name.decode("utf-8", "replace").strip() for name in names.to_pylist()]
+    names = cut.row(0)
+    if quotes and any(b'"' in name for name in names):
+        names = unquoted(pa.array(names, type=pa.binary()))[0].to_pylist()
+    return [name.decode("utf-8", "replace").strip() for name in names]
 
 
 def take_in(cut: Cut, width: int, position_of: dict[str, int], quotes: bool, intake: RowIntake) -> None:
@@ -86,6 +85,8 @@ def take_in(cut: Cut, width: int, position_of: dict[str, int], quotes: bool, int
 
 def _all_unquoted(fields: dict[str, pa.Array]) -> tuple[dict[str, pa.Array], NDArray[np.bool_]]:
     """The fields without their quotes, and which rows have text after some; where a filter alone looks, it is NULL."""
+    import pyarrow.compute as pc
+
     plain: dict[str, pa.Array] = {}
     stray = np.zeros(len(next(iter(fields.values()))), dtype=bool)
     for role, field in fields.items():
@@ -99,6 +100,8 @@ def _all_unquoted(fields: dict[str, pa.Array]) -> tuple[dict[str, pa.Array], NDA
 
 def unquoted(field: pa.Array) -> tuple[pa.Array, NDArray[np.bool_]]:
     """The field without its enclosing quotes, and where these do not enclose all of it."""
+    import pyarrow.compute as pc
+
     quoted = pc.starts_with(field, '"')
     if not quoted.true_count:
         return field, np.zeros(len(field), dtype=bool)

@@ -259,8 +259,10 @@ def _names(line: bytes, dialect: TextDialect) -> list[str]:
 
 def _is_stray(line: bytes, dialect: TextDialect) -> bool:
     """Whether text follows a closing quote, as when a line is cut within one."""
+    if not dialect.quotes or b'"' not in line:
+        return False
     fields = pa.array(cut_lines(line, 0, dialect.delimiter, dialect.quotes).row(0), pa.binary())
-    return dialect.quotes and bool(unquoted(fields)[1].any())
+    return bool(unquoted(fields)[1].any())
 
 
 def _with_owners(

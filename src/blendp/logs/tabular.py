@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from blendp.errors import LogError
 from blendp.logs.columns import Columns, positions, same_levels
 from blendp.logs.filters import ALIAS
 from blendp.logs.intake import RowIntake
 from blendp.logs.sources import compression_of, unreadable
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
 
 _BATCH = 1 << 18
 
@@ -34,6 +36,8 @@ def read_parquet(paths: Iterable[Path], columns: Columns, intake: RowIntake) -> 
 @contextmanager
 def parquet_file(path: Path) -> Iterator[pq.ParquetFile]:
     """An open Parquet file; raises :class:`LogError` for one that is empty or unreadable, or proves so later."""
+    import pyarrow.parquet as pq
+
     try:
         if not path.stat().st_size:
             raise LogError(f"{path} is empty: give a file with rows.")
@@ -98,6 +102,8 @@ def _within(kind: pa.DataType) -> pa.DataType:
 
 def _short_numbers(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     """The text of floating point numbers: whole ones without a fraction or an exponent, null for NaN."""
+    import pyarrow.compute as pc
+
     numbers = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
     with np.errstate(invalid="ignore"):
         is_whole = (np.abs(numbers) < 2.0**63) & (np.floor(numbers) == numbers)

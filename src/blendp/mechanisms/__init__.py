@@ -53,17 +53,6 @@ _HOMES = {
 """Where each name lives: a device loads the mechanisms that it uses (PEP 562)."""
 
 if not TYPE_CHECKING:  # a checker that saw this function would believe in any name
+    from blendp.lazy_names import lazy_names
 
-    def __getattr__(name: str) -> object:
-        """Import a name from its home at its first use."""
-        from importlib import import_module
-
-        home = next((home for home, names in _HOMES.items() if name in names), None)
-        if home is None:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
-        globals()[name] = getattr(import_module(home), name)
-        return globals()[name]
-
-    def __dir__() -> list[str]:
-        """Every public name, used or not."""
-        return sorted({*globals(), *__all__})
+    __getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -70,7 +70,7 @@ class Outcome(Shown):
     """How much one opt-in person's records resemble each other, where all of them were counted and it is known."""
 
     reading: Mapping[str, Any] | None = None
-    """How the log was read, and which of its rows count, where it was not said apart: for the card."""
+    """How the log was read, and which of its rows count: for the card."""
 
     @cached_property
     def cell_probability(self) -> NDArray[np.float64]:
@@ -104,13 +104,23 @@ class Outcome(Shown):
         why = ""
         if self.mean_records is not None:
             unsure = not self.many_records and parameters.uses_many(self.mean_records)
+            mean = min(max(self.mean_records, 0.0), MAX_COUNTED)
             why = (
-                f", since they have about {max(self.mean_records, 0.0):.3g} different ones on average (with noise"
+                f", since they have about {mean:.3g} different ones on average (with noise"
                 f"{', too much to tell' if unsure else ''}; at most {MAX_COUNTED} of a person counted)"
             )
         elif said is not None and parameters.opt_in_records == AUTO:
             why = f", since they were said to have {said:g} on average"
         return f"The list was made of {which} of each opt-in person{why}. The objective was {parameters.objective}."
+
+    @property
+    def how_filtered(self) -> str | None:
+        """Which rows of the log count, in words, and of whom shares are then; None if all rows do."""
+        rows = (self.reading or {}).get("rows")
+        if not rows:
+            return None
+        said = [f"{name} {rows[name]}" for name in ("where", "since", "until") if rows[name] is not None]
+        return f"Only rows count {', '.join(said)}. Shares are of all people in the log, with such rows or without."
 
     @property
     def how_delta(self) -> str:

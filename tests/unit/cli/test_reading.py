@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,10 @@ def test_run_says_in_one_line_how_it_reads_and_writes_it_into_the_card(log: Path
         "text": {"delimiter": ";", "quotes": True, "encoding": "GB18030", "header": True},
         "rows": {"where": "Land = 'DE'", "since": "2026-01-03", "until": None, "time_column": None},
     }
+    sentence = "Only rows count where Land = 'DE', since 2026-01-03. Shares are of all people in the log"
+    shown = blendp("show", str(tmp_path / "out"))
+    page = unescape((tmp_path / "out" / "report.html").read_text())
+    assert [sentence in " ".join(text.split()) for text in (done.stdout, shown.stdout, page)] == [True] * 3
 
 
 def test_other_commands_take_the_same_options(log: Path, tmp_path: Path) -> None:

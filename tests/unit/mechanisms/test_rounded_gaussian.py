@@ -95,10 +95,28 @@ def test_it_is_the_rounded_normal_law() -> None:
 
 @pytest.mark.parametrize("sigma", ["1/3", "5/2", "321"])
 def test_one_by_one_and_by_table_are_the_same_draws(sigma: str) -> None:
-    noise = RoundedGaussian(Fraction(sigma))
-    random = KnownKey(4)
-    singles = [int(noise.draw(1, random)[0]) for _ in range(60)]
+    random, noise = KnownKey(4), RoundedGaussian(Fraction(sigma))
+    singles = [int(RoundedGaussian(Fraction(sigma)).draw(1, random)[0]) for _ in range(60)]
     assert noise.draw(60, KnownKey(4)).tolist() == singles
+    assert "_tail" in vars(noise)
+
+
+def test_a_table_is_made_when_it_pays() -> None:
+    noise, random = RoundedGaussian(Fraction(800)), KnownKey(8)
+    without = np.concatenate([noise.draw(33, random) for _ in range(3)])
+    assert "_tail" not in vars(noise)
+    with_table = noise.draw(1, random)
+    assert "_tail" in vars(noise)
+    assert np.concatenate([without, with_table]).tolist() == noise.draw(100, KnownKey(8)).tolist()
+
+
+@pytest.mark.parametrize("guess", [0, 1, 2, 3, 4, 10, 10**6])
+def test_a_wrong_guess_changes_no_draw(guess: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    uniforms = [0, 1, WORD >> 60, WORD >> 9, WORD >> 3, WORD >> 1, WORD]
+    drawn = RoundedGaussian(Fraction(2)).draw(len(uniforms), Script([*uniforms, 5, 5]))
+    monkeypatch.setattr(RoundedGaussian, "_guess", lambda *_: guess)
+    for word, x in zip(uniforms, drawn.tolist(), strict=True):
+        assert RoundedGaussian(Fraction(2)).draw(1, Script([word, 5])) == x
 
 
 def test_scales_too_large_for_a_table_are_drawn_one_by_one() -> None:
@@ -113,7 +131,8 @@ def test_a_word_on_an_edge_is_settled_by_further_bits(several: int) -> None:
     noise = RoundedGaussian(Fraction(7, 5))
 
     def draw(word: int, *more: int) -> int:
-        return int(noise.draw(several, Script([word, *[1 << 63] * (several - 1), *more]))[0])
+        fresh = RoundedGaussian(noise.sigma)
+        return int(fresh.draw(several, Script([word, *[1 << 63] * (several - 1), *more]))[0])
 
     for x in (1, 3):
         edge = noise.tail_bits(x, 64)

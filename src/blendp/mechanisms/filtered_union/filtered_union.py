@@ -176,7 +176,7 @@ class FilteredUnion:
     @property
     def passing_total(self) -> int:
         """t s_1, rounded up: what a record needs to pass the first round, noise included."""
-        return math.ceil(PASSING * self.filter_noise.sigma)
+        return _passing_total(self.filter_noise)
 
     @cached_property
     def counts(self) -> TwoScaleCounts:
@@ -193,7 +193,8 @@ class FilteredUnion:
             d  is how many records a person has that nobody else has, k how many of them pass.
         """
         listed = self._stray_listed(rho)
-        beta, gamma = float((self._passed_strays @ listed).max()), float(listed[-1])
+        passed = _passed_strays(self.filter_noise, MAX_DIFFERENT)
+        beta, gamma = float((passed @ listed).max()), float(listed[-1])
         return min(1.0, beta * (1 + STRAY_ROUNDING)), min(1.0, gamma * (1 + STRAY_ROUNDING))
 
     def _stray_listed(self, rho: int) -> Array:
@@ -216,12 +217,6 @@ class FilteredUnion:
         listed = -np.expm1(-(slopes * GRID**2 + np.outer(k, peaks)).min(axis=1))
         listed[0] = 0.0
         return np.asarray(listed)
-
-    @property
-    def _passed_strays(self) -> Array:
-        """The law of how many of a person's d records pass that nobody else has: a row for every d from 1 on."""
-        d = np.arange(1, MAX_DIFFERENT + 1)
-        return _binomials(tuple(self.filter_noise.at_least(self.passing_total - filter_weights()[d]).tolist()))
 
     @property
     def records_per_user(self) -> int:
@@ -295,11 +290,20 @@ def _reaching(totals: Ids, threshold: int, noise: RoundedGaussian, random: Rando
     return positions[order], np.concatenate([noisy[fine], totals[low[raised]] + x])[order]
 
 
+def _passing_total(filter_noise: RoundedGaussian) -> int:
+    """t s_1, rounded up."""
+    return math.ceil(PASSING * filter_noise.sigma)
+
+
 @lru_cache(maxsize=64)
-def _binomials(passing: tuple[float, ...]) -> Array:
-    """Bin(k; d, p_d) in the row of d = 1, 2, ..., for k = 0, ..., as many as there are rows."""
-    rows = len(passing)
-    ways = np.array([[math.comb(d, k) for k in range(rows + 1)] for d in range(1, rows + 1)], dtype=np.float64)
-    p, k = np.array(passing)[:, None], np.arange(rows + 1)
-    misses = np.maximum(np.arange(1, rows + 1)[:, None] - k, 0)
-    return np.asarray(ways * p**k * (1 - p) ** misses)
+def _passed_strays(filter_noise: RoundedGaussian, most: int) -> Array:
+    """The law of how many of a person's d records pass that nobody else has: a row for every d from 1 to so many."""
+    d, k = np.arange(1, most + 1), np.arange(most + 1)
+    p = filter_noise.at_least(_passing_total(filter_noise) - filter_weights()[d])[:, None]
+    return np.asarray(_ways(most) * p**k * (1 - p) ** np.maximum(d[:, None] - k, 0))
+
+
+@lru_cache(maxsize=4)
+def _ways(most: int) -> Array:
+    """How many ways there are to choose k = 0, ..., ``most`` of d, in the row of d = 1, ..., ``most``."""
+    return np.array([[math.comb(d, k) for k in range(most + 1)] for d in range(1, most + 1)], dtype=np.float64)

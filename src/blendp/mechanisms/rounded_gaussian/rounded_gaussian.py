@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass
 from decimal import Decimal, getcontext
 from fractions import Fraction
@@ -20,7 +21,7 @@ MAX_TABLE_SIGMA = 100_000
 """The largest sigma for which a table of edges is made (about 10 sigma of them, some seconds)."""
 
 _MIN_SIGMA, _MAX_SIGMA = Fraction(1, 16), 10**9
-_FEW = 4  # so few draws do not pay for a table
+_FEW, _FEW_OF_SIGMA = 4, 8  # fewer draws than this, and than sigma over that, do not pay for a table
 _STEPPED = 8  # from this sigma on, the table is made in steps
 _FIXED = 192  # bits after the point of the numbers that make it
 _SLACK_BITS = 64  # the last of them that errors may have changed
@@ -80,6 +81,16 @@ class RoundedGaussian:
         return floor_bits(lambda: _upper_tail(z), bits)
 
     @cached_property
+    def _drawn(self) -> list[int]:
+        """How many were drawn so far."""
+        return [0]
+
+    def _pays_for_table(self, count: int) -> bool:
+        """Whether a table costs less than all draws up to these would without it."""
+        self._drawn[0] += count
+        return self.sigma <= MAX_TABLE_SIGMA and self._drawn[0] >= max(_FEW, self.sigma // _FEW_OF_SIGMA)
+
+    @cached_property
     def _tail(self) -> ExactTail:
         """P(X >= x) for x >= 1."""
         return ExactTail(self.tail_bits, _edges(self.sigma))
@@ -112,7 +123,7 @@ class RoundedGaussian:
         X >= x when U < P(X >= x), and X <= -x when 1 - U is, for x >= 1: both cannot be, as P(X >= 1) < 1/2.
         """
         uniforms = random.words(count)
-        if count >= _FEW and self.sigma <= MAX_TABLE_SIGMA:
+        if self._pays_for_table(count):
             return self._tail.above(uniforms, random) - self._tail.above(~uniforms, random)
         return np.array([self._inverse(word, random) for word in uniforms.tolist()], dtype=np.int64)
 
@@ -122,17 +133,24 @@ class RoundedGaussian:
         return self._above(word, random) if word <= top // 2 else -self._above(top - word, random)
 
     def _above(self, word: int, random: Random) -> int:
-        """How many x >= 1 have U < P(X >= x)."""
-        low, bits = 0, WORD_BITS
+        """How many x >= 1 have U < P(X >= x): doubles guess it, and exact edges have the word."""
+        low, bits, guess = 0, WORD_BITS, self._guess(word)
+        guesses = iter((guess, guess + 1, guess - 1))
         while True:
-            high = math.isqrt(math.ceil(self.sigma**2 * 7 * bits / 5)) + 2  # where tail_bits is 0
+            high, edge = math.isqrt(math.ceil(self.sigma**2 * 7 * bits / 5)) + 2, 0  # tail_bits(high, bits) is 0
             while high - low > 1:
-                middle = (low + high) // 2
-                low, high = (middle, high) if self.tail_bits(middle, bits) > word else (low, middle)
-            if self.tail_bits(high, bits) < word:
+                middle = next((each for each in guesses if low < each < high), (low + high) // 2)
+                here = self.tail_bits(middle, bits)
+                low, high, edge = (middle, high, edge) if here > word else (low, middle, here)
+            if edge < word:
                 return low
             word = (word << WORD_BITS) | random.key()
             bits += WORD_BITS
+
+    def _guess(self, word: int) -> int:
+        """About how many x >= 1 have 2^64 P(X >= x) above the word."""
+        sigma, p = float(self.sigma), word / 2**WORD_BITS
+        return bisect_left(range(1, math.ceil(10 * sigma)), True, key=lambda x: normal_tail((x - 0.5) / sigma) <= p)
 
     def draw_reaching(
         self, thresholds: NDArray[np.int64], random: Random

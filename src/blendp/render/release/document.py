@@ -156,6 +156,7 @@ def _read(document: Mapping[str, Any], head_list: HeadList) -> Release:
         influence=tuple(Influence(**line) for line in card["influence"]),
         mean_records=card["head_list"].get("mean_records"),
         dispersion=card["head_list"].get("dispersion"),
+        reading=card["parameters"].get("reading"),
     )
 
 

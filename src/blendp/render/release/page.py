@@ -131,7 +131,7 @@ def _warning(outcome: Outcome, truth: KnownTruth | None) -> str | None:
 
 def _notes(outcome: Outcome) -> list[str]:
     """What a reader of the estimates should know about this run."""
-    notes = []
+    notes = [] if outcome.how_filtered is None else [outcome.how_filtered]
     if not outcome.groups.client and not outcome.opt_in.users:
         notes.append("Nobody was left to estimate: neither clients nor opt-in users.")
     elif not outcome.groups.client:

@@ -33,6 +33,7 @@ def summary(outcome: Outcome, about: About | None = None) -> RenderableType:
         f"list {outcome.head_list.records} records of {outcome.head_list.queries} queries, "
         f"from {outcome.candidates} that passed the threshold {outcome.guarantee.threshold:.4g}",
         outcome.how_listed,
+        *([] if outcome.how_filtered is None else [outcome.how_filtered]),
     ]
     if outcome.check is not None and outcome.check.p_value is not None:
         lines.append(f"groups {'differ' if outcome.check.differ else 'agree'} (p = {outcome.check.p_value:.2g})")
