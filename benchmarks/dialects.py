@@ -20,7 +20,7 @@ from typing import Any
 
 from blendp.errors import LogError
 from blendp.logs import Columns, read_answers, read_log
-from blendp.logs.answers import AnswersFile
+from blendp.logs.answers_file import AnswersFile
 from blendp.logs.reading import HowRead
 
 _GERMAN = ("Wetter", "Straße", "Müller", "Öffnungszeiten", "Grüße", "Fußball")

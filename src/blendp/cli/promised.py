@@ -13,6 +13,7 @@ import math
 import os
 import stat
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -27,6 +28,8 @@ MAX_BYTES = 1 << 20
 
 MAX_PATHS = 100
 """Paths of one release that are remembered."""
+
+_TRIES, _PAUSE = 20, 0.05  # to lock the file, with so many seconds between them
 
 
 @dataclass(frozen=True)
@@ -89,7 +92,7 @@ def _absolute(log: str) -> str:
 
 @contextmanager
 def _opened() -> Iterator[int | None]:
-    """The file's descriptor, locked; None where it is not wanted, or another process is at it."""
+    """The file's descriptor, locked; None where it is not wanted. Raises if others are at it for a second."""
     if os.environ.get(SWITCH) == "0" or sys.platform == "win32":
         yield None
         return
@@ -101,7 +104,13 @@ def _opened() -> Iterator[int | None]:
     descriptor = os.open(path, flags, 0o600)
     try:
         status = os.fstat(descriptor)
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        for _ in range(_TRIES - 1):
+            with suppress(BlockingIOError):
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            time.sleep(_PAUSE)
+        else:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         own = stat.S_ISREG(status.st_mode) and status.st_uid == os.getuid()
         yield descriptor if own else None
     finally:

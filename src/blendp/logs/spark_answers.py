@@ -11,7 +11,8 @@ from blendp.engines.spark.answers import CHOICE, POSITION, SparkAnswers
 from blendp.engines.spark.failures import spark_errors
 from blendp.engines.spark.log import columns_of, require_plain
 from blendp.errors import LogError, ParameterError, require_choice
-from blendp.logs.answers import _FALSE, _NO_QUESTION, _TRUE, _WAYS, _WHITE, MISSING, _asked, _chosen, _in_order, _listed
+from blendp.logs.answer_columns import FALSE, MISSING, NO_QUESTION, TRUE, WAYS, WHITE, in_order, listed_attribute
+from blendp.logs.answers_file import asked_names, chosen_columns
 from blendp.logs.stored_answers import refuse_faults
 
 if TYPE_CHECKING:
@@ -32,17 +33,17 @@ def open_spark_answers(
     The options are those of :func:`blendp.read_answers`. Columns hold texts, whole numbers or truth values. People with
     missing answers cannot be dropped here, since everybody's place counts.
     """
-    require_choice("missing", missing, _WAYS)
+    require_choice("missing", missing, WAYS)
     if missing == "drop":
         raise ParameterError("missing", missing, "refuse or value on Spark", "Drop rows before, or take value.")
     paths = [source] if isinstance(source, str) else list(source)
     if not paths:
         raise LogError("The table has no files: give at least one path.")
-    asked = _asked(columns, questionnaire, opt_in_column)
+    asked = asked_names(columns, questionnaire, opt_in_column)
     session = spark_session(settings)
     kinds = columns_of(session, paths)
     where = paths[0]
-    position_of = _chosen([name.strip() for name in kinds], asked, opt_in_column, where)
+    position_of = chosen_columns([name.strip() for name in kinds], asked, opt_in_column, where)
     names = {name: list(kinds)[position] for name, position in position_of.items()}
     require_plain(kinds, names, where)
     with spark_errors(where):
@@ -52,7 +53,7 @@ def open_spark_answers(
             raise LogError(f"{where} has no rows: give a file with answers.")
         questions = [name for name in names if name != opt_in_column]
         listed = [
-            _listed(questionnaire, name) or _inferred(table, str(number), name, where)
+            listed_attribute(questionnaire, name) or _inferred(table, str(number), name, where)
             for number, name in enumerate(questions)
         ]
         coded = _coded(table, listed)
@@ -78,7 +79,7 @@ def _placed(
     numbers = iter(range(len(names)))
     for name, whole_name in names.items():
         quoted = "`" + whole_name.replace("`", "``") + "`"
-        text: Column = fn.btrim(fn.col(quoted).cast("string"), fn.lit(_WHITE))
+        text: Column = fn.btrim(fn.col(quoted).cast("string"), fn.lit(WHITE))
         text = fn.when(text != "", text)
         if name == opt_in_column:
             texts["choice"] = text
@@ -108,10 +109,10 @@ def _inferred(table: DataFrame, column: str, name: str, where: str) -> Attribute
     values = {row[0] for row in distinct} - {None}
     trouble = f"The column {name!r} of {where} has"
     if len(values) > MAX_VALUES:
-        raise LogError(f"{trouble} more than {MAX_VALUES} different answers: {_NO_QUESTION}.")
+        raise LogError(f"{trouble} more than {MAX_VALUES} different answers: {NO_QUESTION}.")
     if len(values) == 1:
         raise LogError(f"{trouble} one answer: everybody answers the same: leave the column out (columns=...).")
-    return Attribute(name, tuple(_in_order(values)))
+    return Attribute(name, tuple(in_order(values)))
 
 
 def _coded(table: DataFrame, listed: Sequence[Attribute]) -> DataFrame:
@@ -125,7 +126,7 @@ def _coded(table: DataFrame, listed: Sequence[Attribute]) -> DataFrame:
     left_out = [(fn.col(f"`{number}`") == MISSING).alias(f"{number} missing") for number in range(len(listed))]
     if "choice" in table.columns:
         lower = fn.lower("choice")
-        codes.append(fn.when(lower.isin(*_TRUE), True).when(lower.isin(*_FALSE), False).alias(CHOICE))
+        codes.append(fn.when(lower.isin(*TRUE), True).when(lower.isin(*FALSE), False).alias(CHOICE))
         codes.append(fn.col("choice").isNull().alias("no choice"))
     return table.select("file", "row", POSITION, *codes, *left_out)
 

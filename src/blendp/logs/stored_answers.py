@@ -19,20 +19,18 @@ from blendp.answers import MAX_VALUES, Attribute, Questionnaire
 from blendp.arrays import Bools
 from blendp.engines.stored_answers import AnswerSpool, StoredAnswers
 from blendp.errors import LogError, require_choice
-from blendp.logs.answers import (
-    _FALSE,
-    _NO_QUESTION,
-    _TRUE,
-    _WAYS,
+from blendp.logs.answer_columns import (
+    FALSE,
     MISSING,
-    NOT_UTF_8,
-    AnswersFile,
-    _Column,
-    _distinct_bytes,
-    _in_order,
-    _listed,
-    _refuse_broken,
+    NO_QUESTION,
+    TRUE,
+    WAYS,
+    AnswerColumn,
+    distinct_bytes,
+    in_order,
+    listed_attribute,
 )
+from blendp.logs.answers_file import NOT_UTF_8, AnswersFile, refuse_broken
 from blendp.logs.delimited import cut_dialect, header_of
 from blendp.logs.dialect import TextDialect
 from blendp.logs.tabular import parquet_file, require_plain
@@ -56,7 +54,7 @@ _FAULTS = {
 }
 """What may be wrong with rows of a column, and what to do about it; the first kind that occurs is told."""
 
-Batch = dict[str, _Column]
+Batch = dict[str, AnswerColumn]
 
 
 def open_answers(
@@ -78,7 +76,7 @@ def open_answers(
     The options are those of :func:`read_answers`. What everybody answered is kept as one or two bytes an answer in
     temporary files, which go with the result; ``progress`` is told how many rows were read so far.
     """
-    require_choice("missing", missing, _WAYS)
+    require_choice("missing", missing, WAYS)
     file = AnswersFile.of(source, columns, questionnaire, opt_in_column, format, delimiter, quotes, encoding, header)
     path = file.path
     batches = _parquet_batches(file) if file.dialect is None else _delimited_batches(file, file.dialect)
@@ -114,7 +112,7 @@ class _Codes:
         """What codes stay below."""
         return MAX_VALUES if self.listed is None else self.listed.size
 
-    def of(self, column: _Column, kept: Bools) -> NDArray[np.int64]:
+    def of(self, column: AnswerColumn, kept: Bools) -> NDArray[np.int64]:
         """The codes of the kept rows; -1 for an answer that is not listed."""
         number = np.full(len(column.texts) + 1, -1, dtype=np.int64)
         own = column.codes[kept]
@@ -126,7 +124,7 @@ class _Codes:
             for own_code, text in zip(used.tolist(), column.texts.take(pa.array(used)).to_pylist(), strict=True):
                 number[own_code] = self.seen.setdefault(text, len(self.seen))
             if len(self.seen) > MAX_VALUES:
-                raise column.error(f"has more than {MAX_VALUES} different answers", _NO_QUESTION)
+                raise column.error(f"has more than {MAX_VALUES} different answers", NO_QUESTION)
         return number[own]
 
     def attribute(self, where: str) -> tuple[Attribute, NDArray[np.int64]]:
@@ -138,7 +136,7 @@ class _Codes:
                 f"The column {self.name!r} of {where} has one answer: everybody answers the same: leave the column out"
                 " (columns=...)."
             )
-        values = _in_order(set(self.seen))
+        values = in_order(set(self.seen))
         number = np.empty(len(values), dtype=np.int64)
         number[[self.seen[value] for value in values]] = np.arange(len(values))
         return Attribute(self.name, tuple(values)), number
@@ -148,12 +146,12 @@ class _Intake:
     """Turns batches into codes, and remembers what is wrong and where it first is."""
 
     def __init__(self, names: list[str], questionnaire: Questionnaire | None, missing: str, *, opt_in: bool) -> None:
-        self.codes = [_Codes(name, _listed(questionnaire, name)) for name in names]
+        self.codes = [_Codes(name, listed_attribute(questionnaire, name)) for name in names]
         self.spool = AnswerSpool([codes.bound for codes in self.codes], opt_in=opt_in)
         self.questionnaire, self.missing = questionnaire, missing
         self.faults: dict[tuple[str, str], tuple[int, str]] = {}
 
-    def add(self, columns: list[_Column], choice: _Column | None) -> int:
+    def add(self, columns: list[AnswerColumn], choice: AnswerColumn | None) -> int:
         """Take a batch in; how many rows it has."""
         if choice is not None:
             self._note("no choice", choice, choice.missing)
@@ -177,24 +175,24 @@ class _Intake:
         self.spool.add(known, None if opt_in is None else opt_in[kept])
         return rows
 
-    def _opts_in(self, choice: _Column) -> Bools:
+    def _opts_in(self, choice: AnswerColumn) -> Bools:
         lower = pc.utf8_lower(choice.texts)
         true, false = (
             np.append(pc.is_in(lower, pa.array(spellings)).to_numpy(zero_copy_only=False), False)
-            for spellings in (_TRUE, _FALSE)
+            for spellings in (TRUE, FALSE)
         )
         self._note("choice", choice, ~(true | false)[choice.codes] & ~choice.missing)
         chosen: Bools = true[choice.codes]
         return chosen
 
-    def _note_unlisted(self, codes: _Codes, column: _Column, unlisted: Bools) -> None:
+    def _note_unlisted(self, codes: _Codes, column: AnswerColumn, unlisted: Bools) -> None:
         if codes.listed is None or not unlisted.any():
             return
         left_out = column.codes == column.texts.index(MISSING).as_py()
         self._note("missing unlisted", column, unlisted & left_out)
         self._note("unlisted", column, unlisted & ~left_out)
 
-    def _note(self, fault: str, column: _Column, rows: Bools) -> None:
+    def _note(self, fault: str, column: AnswerColumn, rows: Bools) -> None:
         number = int(rows.sum())
         if number:
             before, first = self.faults.get((fault, column.name), (0, ""))
@@ -241,10 +239,10 @@ def _parquet_batches(table_of: AnswersFile) -> Iterator[Batch]:
         before = 0
         for batch in file.iter_batches(_BATCH, columns=list(names.values())):
             yield {
-                name: _Column.of_bytes(
+                name: AnswerColumn.of_bytes(
                     name,
                     where,
-                    _distinct_bytes(pa.chunked_array([batch.column(whole_name)])),
+                    distinct_bytes(pa.chunked_array([batch.column(whole_name)])),
                     partial(_row_of, before),
                     quotes=False,
                 )
@@ -262,11 +260,11 @@ def _delimited_batches(table_of: AnswersFile, dialect: TextDialect) -> Iterator[
             names = table_of.names or header_of(cut, quotes)
             position_of, width = table_of.choose(names), len(names)
             cut = cut.after_first_row() if dialect.header else cut  # noqa: PLW2901
-        _refuse_broken(cut, width, quotes, where)
+        refuse_broken(cut, width, quotes, where)
         every = np.ones(len(cut.first), dtype=bool)
         if len(every):
             yield {
-                name: _Column.of_bytes(
+                name: AnswerColumn.of_bytes(
                     name,
                     where,
                     cut.column(every, position).dictionary_encode(),

@@ -29,6 +29,6 @@ _HOMES = {
 """Where each name lives: who writes a release loads no campaign and no keys."""
 
 if not TYPE_CHECKING:  # a checker that saw this function would believe in any name
-    from blendp.lazy_names import lazy_names
+    from blendp.lazy import lazy_names
 
     __getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -96,3 +98,19 @@ def test_a_link_in_its_place_is_not_followed(tmp_path: Path, state: Path) -> Non
     state.symlink_to(tmp_path / "target")
     assert remember(["/x"], 1.0, 0.0, DAY) is None
     assert (tmp_path / "target").read_text() == "of somebody else"
+
+
+def test_two_runs_at_once_are_both_remembered(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    remember(["log.csv"], 1.0, 1e-6, DAY)
+    with state.open("rb") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        monkeypatch.setattr(promised, "time", SimpleNamespace(sleep=lambda _: fcntl.flock(other, fcntl.LOCK_UN)))
+        second = remember(["log.csv"], 2.0, 1e-6, DAY)
+        assert second is not None
+        assert second.epsilon == 3
+        fcntl.flock(other, fcntl.LOCK_EX)
+        monkeypatch.setattr(promised, "time", SimpleNamespace(sleep=lambda _: None))
+        assert remember(["log.csv"], 4.0, 1e-6, DAY) is None  # somebody holds it for ever
+    third = remember(["log.csv"], 8.0, 1e-6, DAY)
+    assert third is not None
+    assert third.epsilon == 11

@@ -24,7 +24,7 @@ from blendp.answers import Answers, Attribute, Questionnaire
 from blendp.errors import LogError, OutputExistsError, ParameterError
 from blendp.logs import answers as module
 from blendp.logs import fields, read_answers, write_answers
-from blendp.logs.answers import _WHITE
+from blendp.logs.answer_columns import WHITE
 
 NAMES = ("age", "smokes", 'how "often", then')
 ROWS = [("10", "yes", "never"), ("9", " no ", 'a "lot", or more'), ("9", "yes", "never"), ("100", "no", "é")]
@@ -180,7 +180,7 @@ def test_row_groups_and_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_white_space_is_what_python_strips() -> None:
-    assert {chr(code) for code in range(sys.maxunicode + 1) if not chr(code).strip()} == set(_WHITE)
+    assert {chr(code) for code in range(sys.maxunicode + 1) if not chr(code).strip()} == set(WHITE)
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])

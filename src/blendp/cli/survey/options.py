@@ -18,7 +18,7 @@ from blendp.engines.spark.answers import SparkAnswers
 from blendp.engines.stored_answers import StoredAnswers
 from blendp.errors import LogError, ParameterError, require_count, require_number
 from blendp.logs import open_answers, open_spark_answers, read_answers
-from blendp.logs.answers import AnswersFile
+from blendp.logs.answers_file import AnswersFile
 from blendp.logs.dialect import TextOptions
 from blendp.randomness import Random
 from blendp.survey import METHODS, Model, SurveyParameters

@@ -296,14 +296,16 @@ def _passing_total(filter_noise: RoundedGaussian) -> int:
 
 
 @lru_cache(maxsize=64)
-def _passed_strays(filter_noise: RoundedGaussian, most: int) -> Array:
+def _passed_strays(filter_noise: RoundedGaussian, max_different: int) -> Array:
     """The law of how many of a person's d records pass that nobody else has: a row for every d from 1 to so many."""
-    d, k = np.arange(1, most + 1), np.arange(most + 1)
+    d, k = np.arange(1, max_different + 1), np.arange(max_different + 1)
     p = filter_noise.at_least(_passing_total(filter_noise) - filter_weights()[d])[:, None]
-    return np.asarray(_ways(most) * p**k * (1 - p) ** np.maximum(d[:, None] - k, 0))
+    return np.asarray(_ways(max_different) * p**k * (1 - p) ** np.maximum(d[:, None] - k, 0))
 
 
 @lru_cache(maxsize=4)
-def _ways(most: int) -> Array:
-    """How many ways there are to choose k = 0, ..., ``most`` of d, in the row of d = 1, ..., ``most``."""
-    return np.array([[math.comb(d, k) for k in range(most + 1)] for d in range(1, most + 1)], dtype=np.float64)
+def _ways(max_different: int) -> Array:
+    """How many ways there are to choose k of d: a row for every d from 1, a column for every k from 0 to so many."""
+    return np.array(
+        [[math.comb(d, k) for k in range(max_different + 1)] for d in range(1, max_different + 1)], dtype=np.float64
+    )
