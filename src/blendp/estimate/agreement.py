@@ -39,7 +39,7 @@ SIGNIFICANT = 0.01
 
 _MEDIAN_OF_SQUARE = 0.4549364231195724
 _MAX_KAPPA = 3.0
-_NUMBERS = 1 << 20  # how many are drawn at a time
+_NUMBERS = 1 << 18  # how many are drawn at a time
 
 
 @dataclass(frozen=True, eq=False)
