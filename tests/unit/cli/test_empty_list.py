@@ -39,6 +39,9 @@ def test_an_empty_list_has_an_exit_code_and_advice_in_words(tmp_path: Path) -> N
     for sentence in ("The list is empty", "--epsilon 8", "--levels 1", "opt-in people", "like those of the AOL log"):
         assert sentence in done.stdout
     assert "Nothing of this log was looked at" in done.stdout
+    assert "--where" not in done.stdout
+    filtered = run(tmp_path, different(2000), *SURE, "--where", "query <> 'x'")
+    assert "Only rows that the filter lets through can be listed (--where" in " ".join(filtered.stdout.split())
 
 
 def test_advice_is_the_same_whatever_the_records_are(tmp_path: Path) -> None:

@@ -37,6 +37,7 @@ def test_there_is_advice_for_everything_that_can_be_asked(
         many_records=parameters.uses_many(mean, people),
         groups=GroupSizes(people, 0, 900),
         head_list=SimpleNamespace(levels=2),
+        how_filtered=None,
     )
     advice = EmptyListAdvice.of(cast(Outcome, outcome))
     assert {"--epsilon", "--levels"} <= {one.option.split()[0] for one in advice.remedies}

@@ -17,6 +17,7 @@ LIKE = "aol"
 MIN_RECORDS = 10
 """How long a list is wanted where it is said how many people it takes."""
 
+_FILTERED = " Only rows that the filter lets through can be listed (--where, --since, --until)."
 _MAX_EPSILON = 50.0
 _PEOPLE = (200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000)
 _MIN_MANY = 2.0
@@ -49,6 +50,9 @@ class EmptyListAdvice:
     """With about how many opt-in people so many are to be expected, everything else as it was; None: with no number
     that was tried."""
 
+    filtered: bool = False
+    """Whether only some rows counted."""
+
     @classmethod
     def of(cls, outcome: Outcome) -> EmptyListAdvice:
         """From what a release says of itself."""
@@ -74,7 +78,8 @@ class EmptyListAdvice:
         remedies.sort(key=lambda one: -one.expected_records)
         wanted = MIN_RECORDS if asked.size is None else min(MIN_RECORDS, asked.size)
         needed = _people_needed(now, levels, people, wanted)
-        return cls(LIKE, people, many, length(now), tuple(remedies), wanted, needed)
+        filtered = outcome.how_filtered is not None
+        return cls(LIKE, people, many, length(now), tuple(remedies), wanted, needed, filtered)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values, for JSON."""
@@ -87,7 +92,7 @@ class EmptyListAdvice:
         return (
             f"Forecasts for {self.opt_in_people:,} opt-in people like those of the {self.like.upper()} log, with "
             f"{each} each on average. Nothing of this log was looked at, so yours may differ. Another release "
-            "about the same people adds to what they were promised."
+            f"about the same people adds to what they were promised.{_FILTERED if self.filtered else ''}"
         )
 
 
