@@ -8,6 +8,7 @@ from typing import Any, Self, TypeVar
 
 import duckdb
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from blendp.arrays import Ids
@@ -26,38 +27,31 @@ Number = TypeVar("Number", np.bool_, np.int64)
 _WHO = "Give the people by their rows in records."
 
 _PEOPLE = """
-    CREATE TEMP TABLE people AS
-        SELECT (dense_rank() OVER (ORDER BY {order}, name) - 1)::INTEGER AS user_id, * EXCLUDE (name)
-        FROM (SELECT {name} AS name, * EXCLUDE ({unused}) FROM drawn WHERE {somebody});
-    DROP TABLE drawn;
+    SELECT (dense_rank() OVER (ORDER BY {order}, name) - 1)::INTEGER AS user_id, row, opts_in, usable
+    FROM (SELECT {name} AS name, rowid AS row, opts_in, usable FROM drawn)
 """
 
-_FACTS = """
-    SELECT bool_and(opts_in) AS opts_in, sum(usable)::BIGINT AS usable FROM people GROUP BY user_id ORDER BY user_id
-"""
-
-_ONE_EACH = "SELECT user_id, 0 AS turn, lowest AS one FROM people WHERE lowest IS NOT NULL"
+_ONE_EACH = "SELECT rowid AS row, 0 AS turn, lowest AS one FROM drawn WHERE lowest IS NOT NULL"
 
 _SEVERAL_EACH = """
-    SELECT user_id, (row_number() OVER (PARTITION BY user_id ORDER BY one.number) - 1)::INTEGER AS turn, one
-    FROM (SELECT user_id, {ones} AS one FROM people WHERE lowest IS NOT NULL)
+    SELECT row, (row_number() OVER (PARTITION BY user_id ORDER BY one.number) - 1)::INTEGER AS turn, one
+    FROM (SELECT row, user_id, {ones} AS one FROM drawn JOIN people ON drawn.rowid = row WHERE lowest IS NOT NULL)
 """
 
 _BOUNDED = """
     CREATE TEMP TABLE bounded AS
-        SELECT user_id, turn, {query} AS query, {url} AS url
-        FROM (SELECT user_id, turn, one.query AS query, one.url AS url FROM ({turns}) WHERE turn < {per_user})
+        SELECT row, turn, {query} AS query, {url} AS url
+        FROM (SELECT row, turn, one.query AS query, one.url AS url FROM ({turns}) WHERE turn < {per_user})
 """
 
 _RECORDS = """
-    DROP TABLE people;
     CREATE TABLE records AS
         SELECT query, url, (row_number() OVER (ORDER BY hash(query, url), query, url) - 1)::INTEGER AS record_id
         FROM (SELECT DISTINCT query, url FROM bounded);
 """
 
 _IDS = """
-    SELECT user_id, turn, record_id
+    SELECT row, turn, record_id
     FROM bounded JOIN records ON records.query = bounded.query AND records.url IS NOT DISTINCT FROM bounded.url
 """
 
@@ -99,44 +93,47 @@ class Contributions:
     ) -> Self:
         """From what an engine drew, in a database that the contributions then own.
 
-        Its table ``drawn`` has a row for every spelling of a user id: person, opts_in, and lowest, the occurrence with
-        the lowest number (number, query, url as they stand in the log) or, if ``per_user`` is more than one, a list.
-        Spellings of one id are brought together here, and texts normalised.
+        Its table ``drawn`` has a row for every spelling of a user id: person, opts_in, usable, how many usable rows it
+        has, and lowest, the occurrence with the lowest number (number, query, url as they stand in the log) or, if
+        ``per_user`` is more than one, a list. Spellings of one id are brought together here, and texts normalised.
         With ``gather`` the log can be asked for people's holdings later (:mod:`blendp.engines.second_look`); until then
         the ids of users are kept. Users are in the ``order`` of a random number, given as SQL for that
         of the user called ``name`` (:mod:`blendp.engines.choice`), or in one that their ids alone decide.
         """
-        unused = "rows, own, person" if gather is None else "rows, own"
-        name, somebody = user_sql("person"), rule.names_somebody(DUCKDB)
-        connection.execute(_PEOPLE.format(name=name, order=order or "hash(name)", somebody=somebody, unused=unused))
-        counts = "SELECT coalesce(max(user_id) + 1, 0), count(*) FROM people"
-        users, spellings = connection.execute(counts).fetchall()[0]
-        facts = connection.execute(_FACTS).fetchnumpy()
-        opt_in = _frozen(facts["opts_in"], np.bool_) if rule.opt_in else None
-        if gather is not None:
-            connection.execute("CREATE TABLE spellings AS SELECT person, user_id, usable FROM people")
-        if per_user == 1 and spellings == users:
-            turns = _ONE_EACH
-        else:
+        connection.execute(f"DELETE FROM drawn WHERE NOT {rule.names_somebody(DUCKDB)}")
+        people = connection.execute(_PEOPLE.format(name=user_sql("person"), order=order or "hash(name)")).fetchnumpy()
+        user_of_row = np.full(people["row"].max(initial=-1) + 1, -1, dtype=np.int32)
+        user_of_row[people["row"]] = people["user_id"]
+        users = int(user_of_row.max(initial=-1)) + 1
+        turns, several = _ONE_EACH, per_user > 1 or len(people["row"]) > users
+        if several:
             turns = _SEVERAL_EACH.format(ones="lowest" if per_user == 1 else "unnest(lowest)")
+            connection.register("people", pa.table({name: people[name] for name in ("row", "user_id")}))
         query = query_sql(rule.normalise, "query")
         url = url_sql(rule.normalise, "url") if rule.levels == 2 else "NULL::VARCHAR"
         connection.execute(_BOUNDED.format(turns=turns, query=query, url=url, per_user=per_user))
+        if several:
+            connection.unregister("people")
+        connection.execute("DROP TABLE drawn" if gather is None else "ALTER TABLE drawn DROP COLUMN lowest")
         connection.execute(_RECORDS)
         drawn = connection.execute(_IDS).fetchnumpy()
         record_ids = np.full((users, per_user), -1, dtype=np.int64)
-        record_ids[drawn["user_id"], drawn["turn"]] = drawn["record_id"]
+        record_ids[user_of_row[drawn["row"]], drawn["turn"]] = drawn["record_id"]
         connection.execute("DROP TABLE bounded")
         (distinct,) = connection.execute("SELECT count(*) FROM records").fetchall()[0]
         record_table = RecordTable(distinct, connection)
+        opt_in = np.ones(users, dtype=bool) if rule.opt_in else None
+        if opt_in is not None:
+            opt_in[people["user_id"][~people["opts_in"]]] = False
+        usable = np.bincount(people["user_id"], people["usable"], users)
         return cls(
             rule.levels,
             quality,
-            opt_in,
+            opt_in if opt_in is None else _frozen(opt_in, np.bool_),
             repeated(record_ids),
-            _frozen(facts["usable"], np.int64),
+            _frozen(usable, np.int64),
             record_table,
-            None if gather is None else SecondLook(gather, rule, record_table, where),
+            None if gather is None else SecondLook(gather, rule, record_table, user_of_row, where),
             order is not None,
         )
 

@@ -25,30 +25,40 @@ The first k people are among them but for a chance of 2 in 10^7 if k is 500, and
 people is sooner read again.
 """
 
-ASIDE = "aside"
-"""The table of what is set aside: person (a spelling of the user's id), own (all usable rows)."""
-
-NOTHING = "NULL::STRUCT(query VARCHAR, url VARCHAR)[]"
+NOTHING = "NULL::VARCHAR"
 """SQL for the rows of a person of whom none are set aside."""
 
-_SET_ASIDE = f"CREATE OR REPLACE TEMP TABLE {ASIDE} AS SELECT person, own FROM drawn WHERE own IS NOT NULL"
+_BETWEEN = "chr(0)"
+"""What stands between texts that are set aside: a usable text has no NUL byte. One text costs less than a list."""
 
 _GATHER = f"""
     CREATE OR REPLACE TEMP TABLE {GATHERED} AS
-        SELECT owner, unnest(own, recursive := true), 1 AS times FROM {ASIDE} JOIN {CHOSEN} USING (person)
+        SELECT owner, {{record}}, 1 AS times
+        FROM (SELECT owner, string_split(own, {_BETWEEN}) AS texts FROM drawn JOIN {CHOSEN} USING (person))
 """
+
+_RECORD_OF_LEVELS = {
+    1: "unnest(texts) AS query, NULL::VARCHAR AS url",
+    2: "unnest(list_slice(texts, 1, -1, 2)) AS query, unnest(list_slice(texts, 2, -1, 2)) AS url",
+}
 
 _IS_ALL = f"""
     SELECT coalesce((SELECT sum(times) FROM {GATHERED}), 0) = coalesce((SELECT sum(usable) FROM {CHOSEN}), 0)
 """
 
 
+def is_too_much(error: duckdb.Error) -> bool:
+    """Whether memory did not suffice, or one person's rows are more than the 4 GiB that a text holds."""
+    return isinstance(error, duckdb.OutOfMemoryException) or "string_agg" in str(error)
+
+
 @dataclass(frozen=True)
 class FirstPeople:
-    """The first ``share`` of the people in the order that a ``key`` decides."""
+    """The first ``share`` of the people in the order that a ``key`` decides; records have so many ``levels``."""
 
     key: int
     share: float
+    levels: int
 
     def number(self, user: str) -> str:
         """SQL for the place of a user in the order."""
@@ -60,14 +70,11 @@ class FirstPeople:
         if self.share > MAX_SHARE:
             return NOTHING
         limit = int(self.share * MORE * (1 << 64))
-        chosen = f"{self.number('person')} < {limit}::UBIGINT"
-        return f"list(struct_pack(query, url)) FILTER (number IS NOT NULL AND {chosen})"
-
-    def set_aside(self, connection: duckdb.DuckDBPyConnection) -> None:
-        """Keep what the draw found of these people."""
-        connection.execute(_SET_ASIDE)
+        chosen = f"number IS NOT NULL AND {self.number('person')} < {limit}::UBIGINT"
+        texts = f" || {_BETWEEN} || ".join(("query", "url")[: self.levels])
+        return f"string_agg(CASE WHEN {chosen} THEN {texts} END, {_BETWEEN})"
 
     def gather(self, connection: duckdb.DuckDBPyConnection) -> bool:
         """Make the table of what the chosen people have; whether that is all."""
-        connection.execute(_GATHER)
+        connection.execute(_GATHER.format(record=_RECORD_OF_LEVELS[self.levels]))
         return bool(connection.execute(_IS_ALL).fetchall()[0][0])

@@ -25,7 +25,10 @@ _ADD = """
 
 @dataclass(eq=False)
 class RecordTable:
-    """``distinct`` records of a database with the table ``records`` (record_id, query, url), which it keeps alive."""
+    """``distinct`` records of a database with the table ``records`` (record_id, query, url), which it keeps alive.
+
+    Joins name the few rows that are looked for second, since the database may do them as they are written.
+    """
 
     distinct: int
     connection: duckdb.DuckDBPyConnection = field(repr=False)
@@ -54,7 +57,7 @@ class RecordTable:
         table = pa.table({"place": np.arange(len(asked)), "record_id": asked})
         with self.cursor(asked=table) as cursor:
             rows: list[tuple[str, str | None]] = cursor.execute("""
-                SELECT query, url FROM asked JOIN records USING (record_id) ORDER BY place
+                SELECT query, url FROM records JOIN asked USING (record_id) ORDER BY place
             """).fetchall()
         return rows
 
@@ -81,8 +84,7 @@ class RecordTable:
         with self.cursor(listed=table) as cursor:
             listed_records = cursor.execute("""
                 SELECT record_id, coalesce(own.cell, rest.cell) AS cell
-                FROM (SELECT query, cell FROM listed WHERE url IS NULL) AS rest
-                    JOIN records USING (query)
+                FROM records JOIN (SELECT query, cell FROM listed WHERE url IS NULL) AS rest USING (query)
                     LEFT JOIN listed AS own ON own.query = records.query AND own.url = records.url
             """).fetchnumpy()
         located = np.full(self.distinct + 1, head_list.cells - 1, dtype=np.int64)

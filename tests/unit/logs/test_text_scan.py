@@ -162,7 +162,12 @@ def test_what_the_database_alone_would_lose(tmp_path: Path) -> None:
     assert (drawn.quality.usable, dict(drawn.quality.broken)) == (501, {"quote not closed": 1})
 
 
-NOT_PLAIN = {"quote": b'"u1",q,http://a.com\n', "bytes": b"u1,\xff,u\n", "long": b"x" * 1_100_000 + b",q,u\n"}
+NOT_PLAIN = {
+    "quote": b'"u1",q,http://a.com\n',
+    "nul": b"u1,a\0b,u\n",
+    "bytes": b"u1,\xff,u\n",
+    "long": b"x" * 1_100_000 + b",q,u\n",
+}
 
 
 @pytest.mark.parametrize("end", [b"u1,q\nu1,q,u,v,w\n", *NOT_PLAIN.values()], ids=["plain", *NOT_PLAIN])
