@@ -39,21 +39,58 @@ _SEVERAL_EACH = """
 """
 
 _BOUNDED = """
-    CREATE TEMP TABLE bounded AS
+    CREATE TABLE bounded AS
         SELECT row, turn, {query} AS query, {url} AS url
-        FROM (SELECT row, turn, one.query AS query, one.url AS url FROM ({turns}) WHERE turn < {per_user})
-"""
-
-_RECORDS = """
-    CREATE TABLE records AS
-        SELECT query, url, (row_number() OVER (ORDER BY hash(query, url), query, url) - 1)::INTEGER AS record_id
-        FROM (SELECT DISTINCT query, url FROM bounded);
+        FROM (SELECT row, turn, one.query AS query, one.url AS url FROM ({turns}) WHERE turn < {per_user});
+    CREATE TABLE records (record_id INTEGER, query VARCHAR, url VARCHAR);
 """
 
 _IDS = """
     SELECT row, turn, record_id
     FROM bounded JOIN records ON records.query = bounded.query AND records.url IS NOT DISTINCT FROM bounded.url
 """
+
+
+@dataclass(eq=False)
+class BoundedTexts:
+    """What was chosen of every user, in texts; most of it needs no number if all that is asked is where it is listed.
+
+    where:
+        table        is that of the records, in a database whose table ``bounded`` has the chosen occurrences: row,
+                     turn, query and url, both normalised,
+        user_of_row  says which user a row is of,
+        shape        is how many users there are, and how many records of each are asked for.
+    """
+
+    table: RecordTable
+    user_of_row: NDArray[np.int32] = field(repr=False)
+    shape: tuple[int, int]
+    _ids: Ids | None = field(default=None, init=False, repr=False)
+    _cells: dict[HeadList, Ids] = field(default_factory=dict, init=False, repr=False)
+
+    def ids(self) -> Ids:
+        """The numbers of the records, each row repeated in turn; those that have none get one."""
+        if self._ids is None:
+            self.table.add("bounded")
+            self._ids = repeated(self._spread(self.table.numbers(_IDS), "record_id", -1))
+            self.table.connection.execute("DROP TABLE bounded")
+        return self._ids
+
+    def cells(self, head_list: HeadList) -> Ids:
+        """The cells of the records in a list."""
+        if self._ids is not None or self.shape[1] > 1:
+            ids = self.ids()  # may give more numbers, so it comes first
+            return self.table.locate(head_list)[ids]
+        if head_list not in self._cells:
+            listed = self.table.listed("bounded", "row, turn", head_list)
+            self._cells = {head_list: self._spread(listed, "cell", head_list.cells - 1)}
+        return self._cells[head_list]
+
+    def _spread(self, rows: dict[str, Ids], name: str, missing: int) -> Ids:
+        """The values of rows where they belong."""
+        values = np.full(self.shape, missing, dtype=np.int64)
+        values[self.user_of_row[rows["row"]], rows["turn"]] = rows[name]
+        return values
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +102,7 @@ class Contributions:
                  on a key too: it is random then, and they are ``shuffled``. A row is a uniformly random choice among
                  the user's occurrences, without replacement. Of a user with fewer they come in random order, repeated
                  in turn, so that the expected share of each record is exact. A user without a record has -1, the
-                 wildcard <*,*>.
+                 wildcard <*,*>. The ids are given when they are first asked for.
         opt_in   says of every user whether all their rows choose to trust the curator; None if the log is silent,
         record_counts  is how many occurrences every user has, of which ``records`` are a choice; never released,
         quality  is the fate of the log's rows.
@@ -74,7 +111,7 @@ class Contributions:
     levels: int
     quality: LogQuality
     opt_in: NDArray[np.bool_] | None = field(repr=False)
-    records: Ids = field(repr=False)
+    _chosen: Ids | BoundedTexts = field(repr=False)
     record_counts: Ids = field(repr=False)
     _table: RecordTable = field(repr=False)
     _look: Callable[[Ids, int], Holdings] | None = field(default=None, repr=False)
@@ -115,13 +152,7 @@ class Contributions:
         if several:
             connection.unregister("people")
         connection.execute("DROP TABLE drawn" if gather is None else "ALTER TABLE drawn DROP COLUMN lowest")
-        connection.execute(_RECORDS)
-        drawn = connection.execute(_IDS).fetchnumpy()
-        record_ids = np.full((users, per_user), -1, dtype=np.int64)
-        record_ids[user_of_row[drawn["row"]], drawn["turn"]] = drawn["record_id"]
-        connection.execute("DROP TABLE bounded")
-        (distinct,) = connection.execute("SELECT count(*) FROM records").fetchall()[0]
-        record_table = RecordTable(distinct, connection)
+        record_table = RecordTable(0, connection)
         opt_in = np.ones(users, dtype=bool) if rule.opt_in else None
         if opt_in is not None:
             opt_in[people["user_id"][~people["opts_in"]]] = False
@@ -130,7 +161,7 @@ class Contributions:
             rule.levels,
             quality,
             opt_in if opt_in is None else _frozen(opt_in, np.bool_),
-            repeated(record_ids),
+            BoundedTexts(record_table, user_of_row, (users, per_user)),
             _frozen(usable, np.int64),
             record_table,
             None if gather is None else SecondLook(gather, rule, record_table, user_of_row, where),
@@ -140,12 +171,17 @@ class Contributions:
     @property
     def users(self) -> int:
         """How many people are in the log."""
-        return len(self.records)
+        return len(self.record_counts)
+
+    @property
+    def records(self) -> Ids:
+        """A row of record ids for every user."""
+        return self._chosen.ids() if isinstance(self._chosen, BoundedTexts) else self._chosen
 
     @property
     def distinct_records(self) -> int:
         """Record ids are below this; holdings may raise it."""
-        return self._table.distinct
+        return self._numbered().distinct
 
     def holdings(self, who: Ids, key: int) -> Holdings:
         """Every different record of these users, given by their rows in ``records``, in this order.
@@ -168,11 +204,24 @@ class Contributions:
 
     def texts(self, ids: NDArray[np.int64]) -> list[tuple[str, str | None]]:
         """The query and URL of these records, in their order."""
-        return self._table.texts(ids)
+        table = self._table if np.max(ids, initial=-1) < self._table.distinct else self._numbered()
+        return table.texts(ids)
 
     def locate(self, head_list: HeadList) -> NDArray[np.int64]:
         """The cell of every record id, and last that of <*,*>."""
-        return self._table.locate(head_list)
+        return self._numbered().locate(head_list)
+
+    def cells(self, head_list: HeadList, ids: Ids | None = None) -> NDArray[np.int64]:
+        """The cells of these records, which have numbers; or of all ``records``, which need none for that."""
+        if ids is None and isinstance(self._chosen, BoundedTexts):
+            return self._chosen.cells(head_list)
+        return self._table.locate(head_list)[self.records if ids is None else ids]
+
+    def _numbered(self) -> RecordTable:
+        """The table, after all that was chosen got numbers."""
+        if isinstance(self._chosen, BoundedTexts):
+            self._chosen.ids()
+        return self._table
 
 
 def _frozen(column: NDArray[Any], kind: type[Number]) -> NDArray[Number]:

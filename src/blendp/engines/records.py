@@ -76,20 +76,24 @@ class RecordTable:
         return located
 
     def _look_up(self, head_list: HeadList) -> NDArray[np.int64]:
+        listed = self.listed("records", "record_id", head_list)
+        located = np.full(self.distinct + 1, head_list.cells - 1, dtype=np.int64)
+        located[listed["record_id"]] = listed["cell"]
+        return located
+
+    def listed(self, table: str, keys: str, head_list: HeadList) -> dict[str, NDArray[np.int64]]:
+        """The columns ``keys`` and the cell of those rows of a table (query, url) whose query is listed."""
         cells = [(query, url, cell) for cell, (query, url) in enumerate(head_list.labels) if query is not None]
         columns = zip(("query", "url", "cell"), zip(*cells, strict=True), strict=False)
         kinds = {"query": pa.string(), "url": pa.string(), "cell": pa.int64()}
         listed = {name: pa.array(values, kinds[name]) for name, values in columns}
-        table = pa.table(listed) if listed else pa.schema(kinds).empty_table()
-        with self.cursor(listed=table) as cursor:
-            listed_records = cursor.execute("""
-                SELECT record_id, coalesce(own.cell, rest.cell) AS cell
-                FROM records JOIN (SELECT query, cell FROM listed WHERE url IS NULL) AS rest USING (query)
-                    LEFT JOIN listed AS own ON own.query = records.query AND own.url = records.url
+        labels = pa.table(listed) if listed else pa.schema(kinds).empty_table()
+        with self.cursor(listed=labels) as cursor:
+            return cursor.execute(f"""
+                SELECT {keys}, coalesce(own.cell, rest.cell) AS cell
+                FROM {table} AS texts JOIN (SELECT query, cell FROM listed WHERE url IS NULL) AS rest USING (query)
+                    LEFT JOIN listed AS own ON own.query = texts.query AND own.url = texts.url
             """).fetchnumpy()
-        located = np.full(self.distinct + 1, head_list.cells - 1, dtype=np.int64)
-        located[listed_records["record_id"]] = listed_records["cell"]
-        return located
 
     def numbers(self, sql: str) -> dict[str, NDArray[np.int64]]:
         """The columns of a query, which are all numbers."""
