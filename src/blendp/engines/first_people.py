@@ -28,19 +28,17 @@ people is sooner read again.
 NOTHING = "NULL::VARCHAR"
 """SQL for the rows of a person of whom none are set aside."""
 
-_BETWEEN = "chr(0)"
-"""What stands between texts that are set aside: a usable text has no NUL byte. One text costs less than a list."""
+_WITHIN, _BETWEEN = "chr(0)", "chr(0) || chr(0)"
+"""What stands within a record that is set aside, and between two: usable texts have no NUL byte, and none is empty.
+
+One text costs the database less than a list.
+"""
 
 _GATHER = f"""
     CREATE OR REPLACE TEMP TABLE {GATHERED} AS
-        SELECT owner, {{record}}, 1 AS times
-        FROM (SELECT owner, string_split(own, {_BETWEEN}) AS texts FROM drawn JOIN {CHOSEN} USING (person))
+        SELECT owner, split_part(record, {_WITHIN}, 1) AS query, split_part(record, {_WITHIN}, 2) AS url, 1 AS times
+        FROM (SELECT owner, unnest(string_split(own, {_BETWEEN})) AS record FROM drawn JOIN {CHOSEN} USING (person))
 """
-
-_RECORD_OF_LEVELS = {
-    1: "unnest(texts) AS query, NULL::VARCHAR AS url",
-    2: "unnest(list_slice(texts, 1, -1, 2)) AS query, unnest(list_slice(texts, 2, -1, 2)) AS url",
-}
 
 _IS_ALL = f"""
     SELECT coalesce((SELECT sum(times) FROM {GATHERED}), 0) = coalesce((SELECT sum(usable) FROM {CHOSEN}), 0)
@@ -71,10 +69,10 @@ class FirstPeople:
             return NOTHING
         limit = int(self.share * MORE * (1 << 64))
         chosen = f"number IS NOT NULL AND {self.number('person')} < {limit}::UBIGINT"
-        texts = f" || {_BETWEEN} || ".join(("query", "url")[: self.levels])
-        return f"string_agg(CASE WHEN {chosen} THEN {texts} END, {_BETWEEN})"
+        record = f" || {_WITHIN} || ".join(("query", "url")[: self.levels])
+        return f"string_agg(CASE WHEN {chosen} THEN {record} END, {_BETWEEN})"
 
     def gather(self, connection: duckdb.DuckDBPyConnection) -> bool:
         """Make the table of what the chosen people have; whether that is all."""
-        connection.execute(_GATHER.format(record=_RECORD_OF_LEVELS[self.levels]))
+        connection.execute(_GATHER)
         return bool(connection.execute(_IS_ALL).fetchall()[0][0])

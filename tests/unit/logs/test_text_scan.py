@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 from collections import Counter
+from itertools import product
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -91,6 +92,16 @@ def test_both_readers_give_the_same_rows(
     assert scanned == read
     odd = b"\r" in content.replace(b"\r\n", b"\n").removesuffix(b"\r") or b"\xf4\x8f\xbf\xbf" in content
     assert believed or odd
+
+
+def test_both_readers_give_the_same_of_every_short_line(tmp_path: Path) -> None:
+    """Quotes around all fields, some, parts of them and nothing, with delimiters inside and out."""
+    lines = ("".join(line) for length in range(1, 9) for line in product('",a', repeat=length))
+    (tmp_path / "log.csv").write_text("user,query\n" + "\n".join(lines))
+    scanned, read, believed = read_both(tmp_path / "log.csv", CSV, Columns())
+    assert scanned == read
+    assert scanned[0]["a", "a", None, None, None] == 4
+    assert believed
 
 
 ROWS = b"user,query,url\n" + b"".join(b"u%d,q %d,http://%d.com\n" % (i % 40, i % 7, i % 3) for i in range(400))
