@@ -8,6 +8,7 @@ from typing import Any, Self, TypeVar
 
 import duckdb
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from blendp.arrays import Ids
@@ -26,40 +27,70 @@ Number = TypeVar("Number", np.bool_, np.int64)
 _WHO = "Give the people by their rows in records."
 
 _PEOPLE = """
-    CREATE TEMP TABLE people AS
-        SELECT (dense_rank() OVER (ORDER BY {order}, name) - 1)::INTEGER AS user_id, * EXCLUDE (name)
-        FROM (SELECT {name} AS name, * EXCLUDE ({unused}) FROM drawn WHERE {somebody});
-    DROP TABLE drawn;
+    SELECT (dense_rank() OVER (ORDER BY {order}, name) - 1)::INTEGER AS user_id, row, opts_in, usable
+    FROM (SELECT {name} AS name, rowid AS row, opts_in, usable FROM drawn)
 """
 
-_FACTS = """
-    SELECT bool_and(opts_in) AS opts_in, sum(usable)::BIGINT AS usable FROM people GROUP BY user_id ORDER BY user_id
-"""
-
-_ONE_EACH = "SELECT user_id, 0 AS turn, lowest AS one FROM people WHERE lowest IS NOT NULL"
+_ONE_EACH = "SELECT rowid AS row, 0 AS turn, lowest AS one FROM drawn WHERE lowest IS NOT NULL"
 
 _SEVERAL_EACH = """
-    SELECT user_id, (row_number() OVER (PARTITION BY user_id ORDER BY one.number) - 1)::INTEGER AS turn, one
-    FROM (SELECT user_id, {ones} AS one FROM people WHERE lowest IS NOT NULL)
+    SELECT row, (row_number() OVER (PARTITION BY user_id ORDER BY one.number) - 1)::INTEGER AS turn, one
+    FROM (SELECT row, user_id, {ones} AS one FROM drawn JOIN people ON drawn.rowid = row WHERE lowest IS NOT NULL)
 """
 
 _BOUNDED = """
-    CREATE TEMP TABLE bounded AS
-        SELECT user_id, turn, {query} AS query, {url} AS url
-        FROM (SELECT user_id, turn, one.query AS query, one.url AS url FROM ({turns}) WHERE turn < {per_user})
-"""
-
-_RECORDS = """
-    DROP TABLE people;
-    CREATE TABLE records AS
-        SELECT query, url, (row_number() OVER (ORDER BY hash(query, url), query, url) - 1)::INTEGER AS record_id
-        FROM (SELECT DISTINCT query, url FROM bounded);
+    CREATE TABLE bounded AS
+        SELECT row, turn, {query} AS query, {url} AS url
+        FROM (SELECT row, turn, one.query AS query, one.url AS url FROM ({turns}) WHERE turn < {per_user});
+    CREATE TABLE records (record_id INTEGER, query VARCHAR, url VARCHAR);
 """
 
 _IDS = """
-    SELECT user_id, turn, record_id
+    SELECT row, turn, record_id
     FROM bounded JOIN records ON records.query = bounded.query AND records.url IS NOT DISTINCT FROM bounded.url
 """
+
+
+@dataclass(eq=False)
+class BoundedTexts:
+    """What was chosen of every user, in texts; most of it needs no number if all that is asked is where it is listed.
+
+    where:
+        table        is that of the records, in a database whose table ``bounded`` has the chosen occurrences: row,
+                     turn, query and url, both normalised,
+        user_of_row  says which user a row is of,
+        shape        is how many users there are, and how many records of each are asked for.
+    """
+
+    table: RecordTable
+    user_of_row: NDArray[np.int32] = field(repr=False)
+    shape: tuple[int, int]
+    _ids: Ids | None = field(default=None, init=False, repr=False)
+    _cells: dict[HeadList, Ids] = field(default_factory=dict, init=False, repr=False)
+
+    def ids(self) -> Ids:
+        """The numbers of the records, each row repeated in turn; those that have none get one."""
+        if self._ids is None:
+            self.table.add("bounded")
+            self._ids = repeated(self._spread(self.table.numbers(_IDS), "record_id", -1))
+            self.table.connection.execute("DROP TABLE bounded")
+        return self._ids
+
+    def cells(self, head_list: HeadList) -> Ids:
+        """The cells of the records in a list."""
+        if self._ids is not None or self.shape[1] > 1:
+            ids = self.ids()  # may give more numbers, so it comes first
+            return self.table.locate(head_list)[ids]
+        if head_list not in self._cells:
+            listed = self.table.listed("bounded", "row, turn", head_list)
+            self._cells = {head_list: self._spread(listed, "cell", head_list.cells - 1)}
+        return self._cells[head_list]
+
+    def _spread(self, rows: dict[str, Ids], name: str, missing: int) -> Ids:
+        """The values of rows where they belong."""
+        values = np.full(self.shape, missing, dtype=np.int64)
+        values[self.user_of_row[rows["row"]], rows["turn"]] = rows[name]
+        return values
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +102,7 @@ class Contributions:
                  on a key too: it is random then, and they are ``shuffled``. A row is a uniformly random choice among
                  the user's occurrences, without replacement. Of a user with fewer they come in random order, repeated
                  in turn, so that the expected share of each record is exact. A user without a record has -1, the
-                 wildcard <*,*>.
+                 wildcard <*,*>. The ids are given when they are first asked for.
         opt_in   says of every user whether all their rows choose to trust the curator; None if the log is silent,
         record_counts  is how many occurrences every user has, of which ``records`` are a choice; never released,
         quality  is the fate of the log's rows.
@@ -80,7 +111,7 @@ class Contributions:
     levels: int
     quality: LogQuality
     opt_in: NDArray[np.bool_] | None = field(repr=False)
-    records: Ids = field(repr=False)
+    _chosen: Ids | BoundedTexts = field(repr=False)
     record_counts: Ids = field(repr=False)
     _table: RecordTable = field(repr=False)
     _look: Callable[[Ids, int], Holdings] | None = field(default=None, repr=False)
@@ -99,56 +130,58 @@ class Contributions:
     ) -> Self:
         """From what an engine drew, in a database that the contributions then own.
 
-        Its table ``drawn`` has a row for every spelling of a user id: person, opts_in, and lowest, the occurrence with
-        the lowest number (number, query, url as they stand in the log) or, if ``per_user`` is more than one, a list.
-        Spellings of one id are brought together here, and texts normalised.
+        Its table ``drawn`` has a row for every spelling of a user id: person, opts_in, usable, how many usable rows it
+        has, and lowest, the occurrence with the lowest number (number, query, url as they stand in the log) or, if
+        ``per_user`` is more than one, a list. Spellings of one id are brought together here, and texts normalised.
         With ``gather`` the log can be asked for people's holdings later (:mod:`blendp.engines.second_look`); until then
         the ids of users are kept. Users are in the ``order`` of a random number, given as SQL for that
         of the user called ``name`` (:mod:`blendp.engines.choice`), or in one that their ids alone decide.
         """
-        unused = "rows, own, person" if gather is None else "rows, own"
-        name, somebody = user_sql("person"), rule.names_somebody(DUCKDB)
-        connection.execute(_PEOPLE.format(name=name, order=order or "hash(name)", somebody=somebody, unused=unused))
-        counts = "SELECT coalesce(max(user_id) + 1, 0), count(*) FROM people"
-        users, spellings = connection.execute(counts).fetchall()[0]
-        facts = connection.execute(_FACTS).fetchnumpy()
-        opt_in = _frozen(facts["opts_in"], np.bool_) if rule.opt_in else None
-        if gather is not None:
-            connection.execute("CREATE TABLE spellings AS SELECT person, user_id, usable FROM people")
-        if per_user == 1 and spellings == users:
-            turns = _ONE_EACH
-        else:
+        connection.execute(f"DELETE FROM drawn WHERE NOT {rule.names_somebody(DUCKDB)}")
+        people = connection.execute(_PEOPLE.format(name=user_sql("person"), order=order or "hash(name)")).fetchnumpy()
+        user_of_row = np.full(people["row"].max(initial=-1) + 1, -1, dtype=np.int32)
+        user_of_row[people["row"]] = people["user_id"]
+        users = int(user_of_row.max(initial=-1)) + 1
+        turns, several = _ONE_EACH, per_user > 1 or len(people["row"]) > users
+        if several:
             turns = _SEVERAL_EACH.format(ones="lowest" if per_user == 1 else "unnest(lowest)")
+            connection.register("people", pa.table({name: people[name] for name in ("row", "user_id")}))
         query = query_sql(rule.normalise, "query")
         url = url_sql(rule.normalise, "url") if rule.levels == 2 else "NULL::VARCHAR"
         connection.execute(_BOUNDED.format(turns=turns, query=query, url=url, per_user=per_user))
-        connection.execute(_RECORDS)
-        drawn = connection.execute(_IDS).fetchnumpy()
-        record_ids = np.full((users, per_user), -1, dtype=np.int64)
-        record_ids[drawn["user_id"], drawn["turn"]] = drawn["record_id"]
-        connection.execute("DROP TABLE bounded")
-        (distinct,) = connection.execute("SELECT count(*) FROM records").fetchall()[0]
-        record_table = RecordTable(distinct, connection)
+        if several:
+            connection.unregister("people")
+        connection.execute("DROP TABLE drawn" if gather is None else "ALTER TABLE drawn DROP COLUMN lowest")
+        record_table = RecordTable(0, connection)
+        opt_in = np.ones(users, dtype=bool) if rule.opt_in else None
+        if opt_in is not None:
+            opt_in[people["user_id"][~people["opts_in"]]] = False
+        usable = np.bincount(people["user_id"], people["usable"], users)
         return cls(
             rule.levels,
             quality,
-            opt_in,
-            repeated(record_ids),
-            _frozen(facts["usable"], np.int64),
+            opt_in if opt_in is None else _frozen(opt_in, np.bool_),
+            BoundedTexts(record_table, user_of_row, (users, per_user)),
+            _frozen(usable, np.int64),
             record_table,
-            None if gather is None else SecondLook(gather, rule, record_table, where),
+            None if gather is None else SecondLook(gather, rule, record_table, user_of_row, where),
             order is not None,
         )
 
     @property
     def users(self) -> int:
         """How many people are in the log."""
-        return len(self.records)
+        return len(self.record_counts)
+
+    @property
+    def records(self) -> Ids:
+        """A row of record ids for every user."""
+        return self._chosen.ids() if isinstance(self._chosen, BoundedTexts) else self._chosen
 
     @property
     def distinct_records(self) -> int:
         """Record ids are below this; holdings may raise it."""
-        return self._table.distinct
+        return self._numbered().distinct
 
     def holdings(self, who: Ids, key: int) -> Holdings:
         """Every different record of these users, given by their rows in ``records``, in this order.
@@ -171,11 +204,24 @@ class Contributions:
 
     def texts(self, ids: NDArray[np.int64]) -> list[tuple[str, str | None]]:
         """The query and URL of these records, in their order."""
-        return self._table.texts(ids)
+        table = self._table if np.max(ids, initial=-1) < self._table.distinct else self._numbered()
+        return table.texts(ids)
 
     def locate(self, head_list: HeadList) -> NDArray[np.int64]:
         """The cell of every record id, and last that of <*,*>."""
-        return self._table.locate(head_list)
+        return self._numbered().locate(head_list)
+
+    def cells(self, head_list: HeadList, ids: Ids | None = None) -> NDArray[np.int64]:
+        """The cells of these records, which have numbers; or of all ``records``, which need none for that."""
+        if ids is None and isinstance(self._chosen, BoundedTexts):
+            return self._chosen.cells(head_list)
+        return self._table.locate(head_list)[self.records if ids is None else ids]
+
+    def _numbered(self) -> RecordTable:
+        """The table, after all that was chosen got numbers."""
+        if isinstance(self._chosen, BoundedTexts):
+            self._chosen.ids()
+        return self._table
 
 
 def _frozen(column: NDArray[Any], kind: type[Number]) -> NDArray[Number]:

@@ -25,17 +25,19 @@ The first k people are among them but for a chance of 2 in 10^7 if k is 500, and
 people is sooner read again.
 """
 
-ASIDE = "aside"
-"""The table of what is set aside: person (a spelling of the user's id), own (all usable rows)."""
-
-NOTHING = "NULL::STRUCT(query VARCHAR, url VARCHAR)[]"
+NOTHING = "NULL::VARCHAR"
 """SQL for the rows of a person of whom none are set aside."""
 
-_SET_ASIDE = f"CREATE OR REPLACE TEMP TABLE {ASIDE} AS SELECT person, own FROM drawn WHERE own IS NOT NULL"
+_WITHIN, _BETWEEN = "chr(0)", "chr(0) || chr(0)"
+"""What stands within a record that is set aside, and between two: usable texts have no NUL byte, and none is empty.
+
+One text costs the database less than a list.
+"""
 
 _GATHER = f"""
     CREATE OR REPLACE TEMP TABLE {GATHERED} AS
-        SELECT owner, unnest(own, recursive := true), 1 AS times FROM {ASIDE} JOIN {CHOSEN} USING (person)
+        SELECT owner, split_part(record, {_WITHIN}, 1) AS query, split_part(record, {_WITHIN}, 2) AS url, 1 AS times
+        FROM (SELECT owner, unnest(string_split(own, {_BETWEEN})) AS record FROM drawn JOIN {CHOSEN} USING (person))
 """
 
 _IS_ALL = f"""
@@ -43,12 +45,18 @@ _IS_ALL = f"""
 """
 
 
+def is_too_much(error: duckdb.Error) -> bool:
+    """Whether memory did not suffice, or one person's rows are more than the 4 GiB that a text holds."""
+    return isinstance(error, duckdb.OutOfMemoryException) or "string_agg" in str(error)
+
+
 @dataclass(frozen=True)
 class FirstPeople:
-    """The first ``share`` of the people in the order that a ``key`` decides."""
+    """The first ``share`` of the people in the order that a ``key`` decides; records have so many ``levels``."""
 
     key: int
     share: float
+    levels: int
 
     def number(self, user: str) -> str:
         """SQL for the place of a user in the order."""
@@ -60,12 +68,9 @@ class FirstPeople:
         if self.share > MAX_SHARE:
             return NOTHING
         limit = int(self.share * MORE * (1 << 64))
-        chosen = f"{self.number('person')} < {limit}::UBIGINT"
-        return f"list(struct_pack(query, url)) FILTER (number IS NOT NULL AND {chosen})"
-
-    def set_aside(self, connection: duckdb.DuckDBPyConnection) -> None:
-        """Keep what the draw found of these people."""
-        connection.execute(_SET_ASIDE)
+        chosen = f"number IS NOT NULL AND {self.number('person')} < {limit}::UBIGINT"
+        record = f" || {_WITHIN} || ".join(("query", "url")[: self.levels])
+        return f"string_agg(CASE WHEN {chosen} THEN {record} END, {_BETWEEN})"
 
     def gather(self, connection: duckdb.DuckDBPyConnection) -> bool:
         """Make the table of what the chosen people have; whether that is all."""

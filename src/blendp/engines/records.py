@@ -25,7 +25,10 @@ _ADD = """
 
 @dataclass(eq=False)
 class RecordTable:
-    """``distinct`` records of a database with the table ``records`` (record_id, query, url), which it keeps alive."""
+    """``distinct`` records of a database with the table ``records`` (record_id, query, url), which it keeps alive.
+
+    Joins name the few rows that are looked for second, since the database may do them as they are written.
+    """
 
     distinct: int
     connection: duckdb.DuckDBPyConnection = field(repr=False)
@@ -53,7 +56,7 @@ class RecordTable:
             )
         with self.cursor(asked={"place": np.arange(len(asked)), "record_id": asked}) as cursor:
             rows: list[tuple[str, str | None]] = cursor.execute("""
-                SELECT query, url FROM asked JOIN records USING (record_id) ORDER BY place
+                SELECT query, url FROM records JOIN asked USING (record_id) ORDER BY place
             """).fetchall()
         return rows
 
@@ -72,26 +75,28 @@ class RecordTable:
         return located
 
     def _look_up(self, head_list: HeadList) -> NDArray[np.int64]:
+        listed = self.listed("records", "record_id", head_list)
         located = np.full(self.distinct + 1, head_list.cells - 1, dtype=np.int64)
-        cells = [
-            (query, url or "", url is None, cell)
-            for cell, (query, url) in enumerate(head_list.labels)
-            if query is not None
-        ]
-        if not cells:
-            return located
-        kinds = {"query": object, "url": object, "is_rest": bool, "cell": np.int64}
-        columns = zip(kinds.items(), zip(*cells, strict=True), strict=True)
-        with self.cursor(listed={name: np.array(values, dtype=kind) for (name, kind), values in columns}) as cursor:
-            listed_records = cursor.execute("""
-                SELECT record_id, coalesce(own.cell, rest.cell) AS cell
-                FROM (SELECT query, cell FROM listed WHERE is_rest) AS rest
-                    JOIN records USING (query)
-                    LEFT JOIN (FROM listed WHERE NOT is_rest) AS own
-                        ON own.query = records.query AND own.url = records.url
-            """).fetchnumpy()
-        located[listed_records["record_id"]] = listed_records["cell"]
+        located[listed["record_id"]] = listed["cell"]
         return located
+
+    def listed(self, table: str, keys: str, head_list: HeadList) -> dict[str, NDArray[np.int64]]:
+        """The columns ``keys`` and the cell of those rows of a table (query, url) whose query is listed."""
+        labels = [(query, url, cell) for cell, (query, url) in enumerate(head_list.labels) if query is not None]
+        columns: dict[str, NDArray[Any]] = {
+            "query": np.array([query for query, _, _ in labels], dtype=object),
+            "url": np.array([url or "" for _, url, _ in labels], dtype=object),
+            "is_rest": np.array([url is None for _, url, _ in labels], dtype=bool),
+            "cell": np.array([cell for _, _, cell in labels], dtype=np.int64),
+        }
+        with self.cursor(labels=columns) as cursor:
+            return cursor.execute(f"""
+                WITH listed AS (SELECT query::VARCHAR AS query, url::VARCHAR AS url, is_rest, cell FROM labels)
+                SELECT {keys}, coalesce(own.cell, rest.cell) AS cell
+                FROM {table} AS texts JOIN (SELECT query, cell FROM listed WHERE is_rest) AS rest USING (query)
+                    LEFT JOIN (FROM listed WHERE NOT is_rest) AS own
+                        ON own.query = texts.query AND own.url = texts.url
+            """).fetchnumpy()
 
     def numbers(self, sql: str) -> dict[str, NDArray[np.int64]]:
         """The columns of a query, which are all numbers."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 import duckdb
 import numpy as np
+from numpy.typing import NDArray
 
 from blendp.arrays import Ids
 from blendp.engines.choice import lowest_of_each, ranked_numbers
@@ -32,7 +33,7 @@ It may have several rows for the same.
 
 _CHOOSE = f"""
     CREATE OR REPLACE TEMP TABLE {CHOSEN} AS
-        SELECT person, owner, sum(usable)::BIGINT AS usable FROM spellings JOIN asked USING (user_id)
+        SELECT person, owner, sum(usable)::BIGINT AS usable FROM drawn JOIN asked ON drawn.rowid = asked.row
         GROUP BY person, owner
 """
 
@@ -52,10 +53,11 @@ _ROWS = """
 _RANK = f"""
     CREATE OR REPLACE TEMP TABLE ranked AS
         SELECT owner, person, record_id, row_number() OVER (PARTITION BY owner ORDER BY more.query, more.url) - 1 AS nth
-        FROM merged AS more
-            JOIN (SELECT owner FROM merged GROUP BY owner HAVING count(*) > {MAX_DIFFERENT}) USING (owner)
-            JOIN (SELECT owner, any_value({{name}}) AS person FROM {CHOSEN} GROUP BY owner) USING (owner)
-            JOIN records ON records.query = more.query AND records.url IS NOT DISTINCT FROM more.url
+        FROM records JOIN (
+            SELECT * FROM merged
+                JOIN (SELECT owner FROM merged GROUP BY owner HAVING count(*) > {MAX_DIFFERENT}) USING (owner)
+                JOIN (SELECT owner, any_value({{name}}) AS person FROM {CHOSEN} GROUP BY owner) USING (owner)
+        ) AS more ON records.query = more.query AND records.url IS NOT DISTINCT FROM more.url
 """
 
 
@@ -66,14 +68,16 @@ class SecondLook:
     where:
         gather  makes the table :data:`GATHERED` of what the people in the table :data:`CHOSEN` have,
         rule    says how texts are normalised,
-        table   has the numbers of the records drawn so far, in a database whose table ``spellings`` (person, user_id,
-                usable) has everybody,
+        table   has the numbers of the records drawn so far, in a database whose table ``drawn`` has a row for every
+                spelling of a user's id: person, and usable, how many usable rows it has,
+        user_of_row  says by the number of such a row which user that is,
         where   names the log in messages.
     """
 
     gather: Callable[[], None]
     rule: RowRule
     table: RecordTable = field(repr=False)
+    user_of_row: NDArray[np.int32] = field(repr=False)
     where: str
 
     def __call__(self, who: Ids, key: int) -> Holdings:
@@ -85,7 +89,11 @@ class SecondLook:
 
     def _look(self, who: Ids, key: int) -> Holdings:
         connection = self.table.connection
-        connection.register("asked", {"user_id": who, "owner": np.arange(len(who), dtype=np.int32)})
+        owner_of_user = np.full(int(self.user_of_row.max(initial=-1)) + 2, -1, dtype=np.int32)
+        owner_of_user[who] = np.arange(len(who))
+        owner = owner_of_user[self.user_of_row]
+        row = np.flatnonzero(owner >= 0)
+        connection.register("asked", {"row": row, "owner": owner[row]})
         connection.execute(_CHOOSE)
         connection.unregister("asked")
         self.gather()

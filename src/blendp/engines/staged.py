@@ -16,7 +16,7 @@ from blendp.engines.choice import lot, number_of_place, numbered_by_content, req
 from blendp.engines.contributions import Contributions
 from blendp.engines.database import failed
 from blendp.engines.embedded import EmbeddedLog
-from blendp.engines.first_people import NOTHING, FirstPeople
+from blendp.engines.first_people import NOTHING, FirstPeople, is_too_much
 from blendp.engines.numbering import number_rows
 from blendp.engines.quality import Described, LogQuality
 from blendp.engines.second_look import CHOSEN, GATHERED
@@ -131,7 +131,7 @@ class StagedLog:
         )
         record = "struct_pack(number, query, url)"
         lowest = f"min_by({record}, number)" if per_user == 1 else f"min_by({record}, number, {per_user})"
-        first = FirstPeople(key, share) if share is not None and holdings and not reproducible else None
+        first = FirstPeople(key, share, self.levels) if share is not None and holdings and not reproducible else None
         drawn, with_own = (
             _DRAW.format(numbered=numbered, opts_in=self.rule.opts_in, lowest=lowest, own=own)
             for own in (NOTHING, first.own if first else NOTHING)
@@ -151,7 +151,6 @@ class StagedLog:
                 self.connection.execute(f"DROP TABLE IF EXISTS {STAGED}")
             order = lot("name", key, DUCKDB) if reproducible else None
             if first:
-                first.set_aside(self.connection)
                 order = first.number("name")
             gather = partial(self._gather, first) if holdings else None
             contributions = Contributions.of_drawn(
@@ -190,8 +189,8 @@ class StagedLog:
                     asked = sql if parts > 1 else at_once or sql
                     self.connection.execute(f"{make} {asked.replace('{rows}', rows)}")
                 return
-            except duckdb.OutOfMemoryException:
-                if parts == PARTS[-1]:
+            except (duckdb.OutOfMemoryException, duckdb.InvalidInputException) as error:
+                if parts == PARTS[-1] or not is_too_much(error):
                     raise
 
     def numbered(self) -> EmbeddedLog:

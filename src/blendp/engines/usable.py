@@ -55,13 +55,15 @@ class RowRule:
         levels     is 2 for <query, URL> records, 1 for queries alone,
         opt_in     says whether every row must say if its user opts in,
         normalise  is the rule of :mod:`blendp.normalise` for texts,
-        filtered   says whether rows have a column ``kept``, which says if a filter lets them count.
+        filtered   says whether rows have a column ``kept``, which says if a filter lets them count,
+        nul        says whether texts may hold a NUL byte, as far as is known.
     """
 
     levels: int
     opt_in: bool
     normalise: str
     filtered: bool = False
+    nul: bool = True
 
     def reason(self, dialect: Dialect, known: str | None = None) -> str:
         """SQL for why a row with the columns person, query, url and opt_in is broken, NULL if it is usable.
@@ -84,7 +86,7 @@ class RowRule:
 
     def _reason(self, texts: list[str], dialect: Dialect, known: str | None) -> str:
         long = " OR ".join(f"{dialect.byte_length.format(text)} > {MAX_TEXT_BYTES}" for text in texts)
-        has_nul = " OR ".join(f"contains({text}, chr(0))" for text in texts)
+        has_nul = " OR ".join(f"contains({text}, chr(0))" for text in texts) if self.nul else "false"
         plain = [f"NOT ({long})", f"NOT ({has_nul})", *(_ordinary(text) for text in texts)]
         cases = []
         if known:

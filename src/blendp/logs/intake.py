@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -146,10 +147,13 @@ class RowIntake:
         witness: Witness,
         rows_of_chosen: str,
         how: Described | None = None,
+        *,
+        nul: bool = True,
     ) -> StagedLog:
         """The log of the rows of an SQL query, and of those that come in once the witness has seen all.
 
-        The columns that the filter looks at come with the rows. The database does not know how many rows there are,
+        The columns that the filter looks at come with the rows; ``nul`` says whether they may hold NUL bytes. The
+        database does not know how many rows there are,
         and would keep them where it should keep those who are looked for: joins are done as they are written, the
         smaller side second.
         """
@@ -158,7 +162,7 @@ class RowIntake:
         more = f" UNION ALL SELECT {_COLUMNS} FROM {STAGED}"
         return StagedLog(
             f"{own} ({rows}) {more}",
-            self._row_rule,
+            replace(self._row_rule, nul=nul),
             where,
             max_broken,
             self.connection,

@@ -1,7 +1,9 @@
 """The cut of :mod:`blendp.logs.fields` in SQL: one line into its fields, by itself.
 
-A line without a quote is split at the delimiters. So is, without its quotes, a line in which every field is plain or
-enclosed and no enclosed field holds a delimiter or a quote. In any other line the fields are the matches of
+A line without a quote is split at the delimiters. One in which every field is enclosed and none holds a quote is split
+at its quotes: every second part is a field, and between these stand delimiters. A line in which every field is plain or
+enclosed and no enclosed field holds a delimiter or a quote is split at the delimiters, without its quotes. In any other
+line the fields are the matches of
 
     field = " ( no quote | "" )* " ( text after the closing quote )?   or   text that starts with no quote, or nothing
 
@@ -33,6 +35,7 @@ def rows_of_lines(
     flaw = "WHEN len(fields) > 0 THEN 'wrong number of fields'"
     if dialect.quotes:
         flaw += f" WHEN fields IS NULL THEN {literal(fields.NOT_CLOSED)} ELSE 'text after a closing quote'"
+    parts = "string_split(line, '\"')" if dialect.quotes else "NULL"
     only = ""
     if people is not None:
         user = f"split_part(line, {literal(dialect.delimiter)}, {position_of['user'] + 1})"
@@ -42,7 +45,7 @@ def rows_of_lines(
         SELECT {_selected(wanted)}, reason FROM (
             SELECT fields, CASE WHEN len(fields) = {width} THEN NULL {flaw} END AS reason FROM (
                 SELECT {_fields(dialect, width, [wanted[role] for role in _ROLES if role in wanted])} AS fields
-                FROM ({lines}) WHERE strlen(line) <= {fields.MAX_LINE} {only}))
+                FROM (SELECT line, {parts} AS parts FROM ({lines}) WHERE strlen(line) <= {fields.MAX_LINE} {only})))
     """
 
 
@@ -70,7 +73,7 @@ def _selected(wanted: dict[str, str]) -> str:
 
 
 def _fields(dialect: TextDialect, width: int, wanted: Sequence[str]) -> str:
-    """SQL for the list of a line's fields without their quotes.
+    """SQL for the list of the fields of a ``line`` without their quotes, by its ``parts`` between quotes.
 
     It is NULL if a quote is not closed, and empty if text follows the quotes of a wanted field; one is NULL if text
     follows its own quotes.
@@ -87,8 +90,11 @@ def _fields(dialect: TextDialect, width: int, wanted: Sequence[str]) -> str:
                 WHEN regexp_full_match(field, '{_CLOSED}') THEN replace(field[2:-2], '""', '"') END)
     """
     stray = " OR ".join(f"{field} IS NULL" for field in wanted)
+    outside = ["''", *[delimiter] * (width - 1), "''"]
+    enclosed = " AND ".join(f"parts[{2 * i + 1}] = {text}" for i, text in enumerate(outside))
     return f"""
-        CASE WHEN NOT contains(line, '"') THEN string_split(line, {delimiter})
+        CASE WHEN len(parts) = 1 THEN string_split(line, {delimiter})
+            WHEN len(parts) = {2 * width + 1} AND {enclosed} THEN list_slice(parts, 2, -1, 2)
             WHEN regexp_full_match(line, '{tame}(?:{d}{tame})*') THEN string_split(replace(line, '"', ''), {delimiter})
             WHEN regexp_full_match(line, '{field}(?:{d}{field})*') THEN list_transform([{unquoted}],
                 lambda fields: CASE WHEN len(fields) = {width} AND ({stray}) THEN [] ELSE fields END)[1]

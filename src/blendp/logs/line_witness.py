@@ -8,8 +8,8 @@ The database reads a file as lines, with no quotes and a delimiter that stands n
 3. its rows are as many as the lines that are not blank, too long, or not UTF-8. It leaves these out one by one; those
    that are not UTF-8 are kept here, for the careful reader to cut.
 
-It cuts *plain* lines, none of which has a quote, is too long or not UTF-8, into columns as that reader does: at every
-delimiter.
+It cuts *plain* lines, none of which has a quote or a NUL byte, is too long or not UTF-8, into columns as that reader
+does: at every delimiter.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ NOWHERE = "\U0010ffff"
 MAX_ASIDE = 1 << 25
 """How many bytes of lines that are not UTF-8 are kept aside; a log with more is not one for the database."""
 
-_BLOCK = 1 << 18
+_BLOCK = 1 << 17
 _NOWHERE = NOWHERE.encode()
 _NEWLINE = 10
 _ESCAPED = (0xDC80, 0xDCFF)
@@ -60,7 +60,7 @@ class LinesSeen:
     """What was seen so far: rows that the database should find, lines too long, and those that are not UTF-8.
 
     ``strange`` says that the database cannot be trusted with these bytes, if they are to be
-    ``plain`` also because of a quote, a line too long or one that is not UTF-8.
+    ``plain`` also because of a quote, a NUL byte, a line too long or one that is not UTF-8.
     """
 
     rows: int = 0
@@ -69,17 +69,21 @@ class LinesSeen:
     aside_bytes: int = 0
     strange: bool = False
     plain: bool = False
+    _feeds: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, dtype=bool), repr=False)
+    """Room for marks, kept from block to block: new memory costs more than what is done in it."""
 
     def look(self, data: bytes, skip: int = 0) -> None:
         """Count the lines of ``data``, each ended by a line feed alone, but for the first so many."""
         self.strange = self.strange or b"\r" in data or (b"\xf4" in data and _NOWHERE in data)
-        self.strange = self.strange or (self.plain and b'"' in data)
+        self.strange = self.strange or (self.plain and has_more_than_text(data))
         if skip:
             data = data.split(b"\n", skip)[-1]
         if not data:
             return
         text = np.frombuffer(data, dtype=np.uint8)
-        feeds = text == _NEWLINE
+        if len(self._feeds) < len(text):
+            self._feeds = np.empty(2 * len(text), dtype=bool)
+        feeds = np.equal(text, _NEWLINE, out=self._feeds[: len(text)])
         self.rows += int(np.count_nonzero(feeds)) - int(feeds[0]) - int(np.count_nonzero(feeds[1:] & feeds[:-1]))
         if len(data) > fields.MAX_LINE:
             length = _lengths(feeds)
@@ -107,6 +111,11 @@ class LinesSeen:
             self.aside.append(text[np.repeat(unread, length)].tobytes())
             self.aside_bytes += len(self.aside[-1])
             self.strange = self.strange or self.plain or self.aside_bytes > MAX_ASIDE
+
+
+def has_more_than_text(data: bytes) -> bool:
+    """Whether there is a quote, or a NUL byte."""
+    return b'"' in data or b"\0" in data
 
 
 def _lengths(feeds: NDArray[np.bool_]) -> NDArray[np.int64]:

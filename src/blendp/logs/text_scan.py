@@ -3,8 +3,8 @@
 The database's own reading of quotes would follow them across lines, and one person's quote would decide how others are
 read. So it is asked for lines alone, which end at line feeds, and cuts each of them by an expression over that line
 (:mod:`blendp.logs.line_sql`). A witness counts the lines of the same files (:mod:`blendp.logs.line_witness`). Files
-that seem plain, without a quote at the beginning, are cut into columns by the database itself; if the witness sees a
-line that is not plain, wherever it stands, they are read again as lines.
+that seem plain, without a quote or NUL byte at the beginning, are cut into columns by the database itself; if the
+witness sees a line that is not plain, wherever it stands, they are read again as lines.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from blendp.logs.dialect import TextDialect
 from blendp.logs.fields import whole_lines
 from blendp.logs.intake import RowIntake
 from blendp.logs.line_sql import rows_of_columns, rows_of_lines
-from blendp.logs.line_witness import NOWHERE, LinesSeen, LineWitness, TextFile
+from blendp.logs.line_witness import NOWHERE, LinesSeen, LineWitness, TextFile, has_more_than_text
 from blendp.logs.reading import HowRead, LogReading
 from blendp.logs.sources import compression_of
 from blendp.normalise import literal
@@ -41,7 +41,7 @@ class TextScan:
     dialect: TextDialect
     levels: int
     plain: bool
-    """Whether no field is quoted, as far as is known: the database may then cut the lines itself."""
+    """Whether no line has a quote or a NUL byte, as far as is known: the database may then cut the lines itself."""
 
     def staged(
         self,
@@ -65,7 +65,9 @@ class TextScan:
             " UNION ALL ".join(self._rows(some, people) for some in alike) for people in (None, CHOSEN)
         )
         witness = LineWitness(files, self.dialect, intake, plain=self.plain)
-        return intake.scanned(rows, reading.max_broken, where, progress, instead, witness, rows_of_chosen, how)
+        return intake.scanned(
+            rows, reading.max_broken, where, progress, instead, witness, rows_of_chosen, how, nul=not self.plain
+        )
 
     def _rows(self, files: Sequence[TextFile], people: str | None) -> str:
         """SQL for the rows of files of one layout, of these people if some are named."""
@@ -104,7 +106,7 @@ def scan_delimited(paths: Sequence[Path], dialect: TextDialect, reading: LogRead
         levels = same_levels(position_of, levels, str(path))
         seen, head = LinesSeen(), next(whole_lines(path, _HEAD))
         seen.look(head)
-        plain = plain and b'"' not in head
+        plain = plain and not has_more_than_text(head)
         if seen.strange or header_line > _MAX_HEADER_LINE:
             return None
         files.append(TextFile(path, header_line, tuple(header), position_of))

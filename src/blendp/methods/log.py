@@ -22,6 +22,10 @@ class DrawnContributions(Protocol):
     """What every person contributes, and the texts behind it."""
 
     @property
+    def users(self) -> int:
+        """How many people there are."""
+
+    @property
     def levels(self) -> int:
         """2 for <query, URL> records, 1 for queries alone."""
 
@@ -49,6 +53,9 @@ class DrawnContributions(Protocol):
 
     def locate(self, head_list: HeadList) -> NDArray[np.int64]:
         """The cell of every record, and last that of no record."""
+
+    def cells(self, head_list: HeadList, ids: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+        """The cells of these records; or of all ``records``, with less work than to number and locate them."""
 
 
 class Log(Protocol):

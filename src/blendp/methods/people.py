@@ -83,7 +83,7 @@ class LogPeople:
         drawn = log.draw(per_user, random.key(), reproducible=reproducible, holdings=many, share=share)
         chosen = who_opts_in(drawn.opt_in, opt_in)
         order = None if drawn.shuffled else random
-        groups = draw_groups(len(drawn.records), chosen, parameters.list_makers, order)
+        groups = draw_groups(drawn.users, chosen, parameters.list_makers, order)
         return cls(drawn, groups, parameters, random.key() if many else 0)
 
     @property
@@ -103,7 +103,7 @@ class LogPeople:
 
     def list_records(self) -> NDArray[np.int64]:
         """The records of the opt-in users who make the list; -1 for none."""
-        return self._records(self.groups.head_list)
+        return self.drawn.records[self.groups.head_list, : self.parameters.max_opt_in_records]
 
     def list_counts(self) -> Iterable[NDArray[np.int64]]:
         """How often each record occurs among those of the opt-in users who make the list, in one block."""
@@ -115,7 +115,8 @@ class LogPeople:
 
     def share_sums(self, holdings: HeldRecords, head_list: HeadList) -> ShareSums:
         """The shares of what people hold in the cells of a list, added up."""
-        return sums_of_holdings(holdings, self.locate(head_list), head_list)
+        assert isinstance(holdings, Holdings)
+        return share_sums(holdings, self.drawn.cells(head_list, holdings.record), head_list.query_of_cell)
 
     def texts(self, ids: NDArray[np.int64]) -> list[Record]:
         """What these records say."""
@@ -127,19 +128,19 @@ class LogPeople:
 
     def list_cells(self, head_list: HeadList) -> Cells:
         """The cells of the opt-in users who make the list."""
-        return self.locate(head_list)[self._records(self.groups.head_list)]
+        return self._cells(head_list, self.groups.head_list)
 
     def estimate_cells(self, head_list: HeadList) -> Cells:
         """The cells of the other opt-in users."""
-        return self.locate(head_list)[self._records(self.groups.estimate)]
+        return self._cells(head_list, self.groups.estimate)
 
-    def _records(self, who: NDArray[np.int64]) -> NDArray[np.int64]:
-        return self.drawn.records[who, : self.parameters.max_opt_in_records]
+    def _cells(self, head_list: HeadList, who: NDArray[np.int64]) -> Cells:
+        return self.drawn.cells(head_list)[who, : self.parameters.max_opt_in_records]
 
     def reports(self, scheme: ListScheme, random: Random) -> ReportSums:
         """The clients' reports, added up."""
-        records = self.drawn.records[self.groups.client, : scheme.records_per_user]
-        return scheme.draw(self.locate(scheme.head_list)[records], random)
+        cells = self.drawn.cells(scheme.head_list)[self.groups.client, : scheme.records_per_user]
+        return scheme.draw(cells, random)
 
 
 def counts_of(records: NDArray[np.int64], distinct: int) -> Iterable[NDArray[np.int64]]:

@@ -365,19 +365,30 @@ def test_a_line_that_is_read_aside_counts_once(tmp_path: Path) -> None:
 
 
 class Tight(Small):
-    """A database whose memory holds no list of rows."""
+    """A database in which no rows can be set aside."""
+
+    error: duckdb.Error
 
     def execute(self, sql: str) -> duckdb.DuckDBPyConnection:
         self.asked.append(sql)
-        if "list(struct_pack" in sql:
-            raise duckdb.OutOfMemoryException("Out of Memory Error: too many rows")
+        if "string_agg(" in sql:
+            raise self.error
         return self.database.execute(sql)
 
 
-def test_too_little_memory_to_set_rows_aside(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "error",
+    [
+        duckdb.OutOfMemoryException("Out of Memory Error: too many rows"),
+        duckdb.InvalidInputException("Invalid Input Error: string_agg string size exceeds maximum string size"),
+    ],
+    ids=["memory", "one person's rows"],
+)
+def test_too_little_room_to_set_rows_aside(tmp_path: Path, error: duckdb.Error) -> None:
     path = three_each(tmp_path / "log.parquet")
     log = open_log(path)
     tight = Tight(log.connection)
+    tight.error = error
     object.__setattr__(log, "connection", tight)
     drawn = log.draw(1, 8, share=0.05)
     who = np.arange(100)
@@ -404,7 +415,7 @@ def test_rows_of_text_are_forgotten_unless_holdings_may_be_asked_for(tmp_path: P
         log = open_log(tmp_path / "log.csv")
         drawn = log.draw(1, 1, holdings=holdings)
         tables = {name for (name,) in log.connection.execute("SHOW TABLES").fetchall()}
-        assert ({"staged", "spellings"} & tables) == ({"staged", "spellings"} if holdings else set())
+        assert ({"staged", "drawn"} & tables) == ({"staged", "drawn"} if holdings else set())
         if not holdings:
             with pytest.raises(ParameterError, match="True when drawing"):
                 drawn.holdings(everybody(drawn), 1)

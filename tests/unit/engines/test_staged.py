@@ -98,8 +98,12 @@ def test_against_plain_python(
         assert mine
 
     again = open_rows(folder, rows).draw(per_user, key, reproducible=True)
-    assert drawn_records(again) == sorted(chosen(records, user, key, per_user) for user, records in records_of.items())
     distinct = drawn.texts(np.arange(drawn.distinct_records))
+    head_list = HeadList.of_records(distinct[::2])
+    cells = again.cells(head_list)
+    assert drawn_records(again) == sorted(chosen(records, user, key, per_user) for user, records in records_of.items())
+    for numbered in (again.locate(head_list)[again.records], again.cells(head_list)):
+        assert cells.tolist() == numbered.tolist(), "records are located with and without numbers"
     for listed in (distinct[::2], [], [("nowhere", "*")]):
         head_list = HeadList.of_records(listed)
         located = drawn.locate(head_list)

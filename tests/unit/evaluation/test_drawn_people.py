@@ -58,6 +58,10 @@ class Resampled:
     shuffled: ClassVar[bool] = False
 
     @property
+    def users(self) -> int:
+        return len(self.ids)
+
+    @property
     def records(self) -> Ids:
         return self.ids[:, None]
 
@@ -100,6 +104,9 @@ class Resampled:
 
     def locate(self, head_list: HeadList) -> Ids:
         return self.law.locate(head_list)
+
+    def cells(self, head_list: HeadList, ids: Ids | None = None) -> Ids:
+        return self.locate(head_list)[self.records if ids is None else ids]
 
 
 def drawn(law: RecordLaw, clients: int) -> DrawnPeople:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 from collections import Counter
+from itertools import product
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -93,6 +94,16 @@ def test_both_readers_give_the_same_rows(
     assert believed or odd
 
 
+def test_both_readers_give_the_same_of_every_short_line(tmp_path: Path) -> None:
+    """Quotes around all fields, some, parts of them and nothing, with delimiters inside and out."""
+    lines = ("".join(line) for length in range(1, 9) for line in product('",a', repeat=length))
+    (tmp_path / "log.csv").write_text("user,query\n" + "\n".join(lines))
+    scanned, read, believed = read_both(tmp_path / "log.csv", CSV, Columns())
+    assert scanned == read
+    assert scanned[0]["a", "a", None, None, None] == 4
+    assert believed
+
+
 ROWS = b"user,query,url\n" + b"".join(b"u%d,q %d,http://%d.com\n" % (i % 40, i % 7, i % 3) for i in range(400))
 DAMAGED = ROWS + (
     b'u1,"a, ""b""",http://x.com\nu2,"open,http://x.com\nu3,"a" b,http://x.com\nu4,q\nu5,q,u,v\nnew,\xff,u\n\xff,q,u\n'
@@ -162,7 +173,12 @@ def test_what_the_database_alone_would_lose(tmp_path: Path) -> None:
     assert (drawn.quality.usable, dict(drawn.quality.broken)) == (501, {"quote not closed": 1})
 
 
-NOT_PLAIN = {"quote": b'"u1",q,http://a.com\n', "bytes": b"u1,\xff,u\n", "long": b"x" * 1_100_000 + b",q,u\n"}
+NOT_PLAIN = {
+    "quote": b'"u1",q,http://a.com\n',
+    "nul": b"u1,a\0b,u\n",
+    "bytes": b"u1,\xff,u\n",
+    "long": b"x" * 1_100_000 + b",q,u\n",
+}
 
 
 @pytest.mark.parametrize("end", [b"u1,q\nu1,q,u,v,w\n", *NOT_PLAIN.values()], ids=["plain", *NOT_PLAIN])

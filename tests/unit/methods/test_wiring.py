@@ -70,6 +70,9 @@ class OwnRecords:
         cells = [head_list.cell_of(f"q{i}", f"u{i}") for i in range(self.distinct_records)]
         return np.array([*cells, head_list.cells - 1])
 
+    def cells(self, head_list: HeadList, ids: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+        return self.locate(head_list)[self.records if ids is None else ids]
+
 
 @pytest.fixture
 def seen(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
