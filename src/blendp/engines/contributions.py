@@ -8,7 +8,6 @@ from typing import Any, Self, TypeVar
 
 import duckdb
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from blendp.arrays import Ids
@@ -145,7 +144,7 @@ class Contributions:
         turns, several = _ONE_EACH, per_user > 1 or len(people["row"]) > users
         if several:
             turns = _SEVERAL_EACH.format(ones="lowest" if per_user == 1 else "unnest(lowest)")
-            connection.register("people", pa.table({name: people[name] for name in ("row", "user_id")}))
+            connection.register("people", {name: people[name] for name in ("row", "user_id")})
         query = query_sql(rule.normalise, "query")
         url = url_sql(rule.normalise, "url") if rule.levels == 2 else "NULL::VARCHAR"
         connection.execute(_BOUNDED.format(turns=turns, query=query, url=url, per_user=per_user))
