@@ -20,7 +20,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.forked import SHELL_FUNCTION, shell_environment
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("pages")]
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/embedding.md").read_text(encoding="utf-8")
