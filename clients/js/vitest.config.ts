@@ -1,6 +1,7 @@
 // Tests in test/*.test.ts run in Node and, unchanged, inside real Chromium and real Firefox; those in test/node/ need Node.
 import { playwright } from "@vitest/browser-playwright";
 import { defineConfig } from "vitest/config";
+import { SWITCHES } from "./chromium.js";
 import { Counts } from "./counts.js";
 import { firefox } from "./firefox.js";
 
@@ -28,7 +29,7 @@ export default defineConfig({
           include: everywhere,
           browser: {
             ...browser,
-            provider: playwright({ launchOptions: { executablePath: chromiumPath, args: ["--no-sandbox"] } }),
+            provider: playwright({ launchOptions: { executablePath: chromiumPath, args: SWITCHES } }),
             instances: [{ browser: "chromium" }],
           },
         },

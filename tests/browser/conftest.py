@@ -17,13 +17,32 @@ from tests.browser.collectors import Library, library_terms, publish, release
 expect.set_options(timeout=60_000)
 """Machines may be busy: what is expected comes sooner or later."""
 
+_BY_PLAYWRIGHT = (
+    "AimEnabled",
+    "AvoidCorsURLLoaderRestartOnRedirect",
+    "AvoidUnnecessaryBeforeUnloadCheckSync",
+    "DestroyProfileOnBrowserClose",
+    "HttpsFirstBalancedModeAutoEnable",
+    "HttpsUpgrades",
+    "LensOverlay",
+    "MediaRouter",
+    "NetworkTimeServiceQuerying",
+    "OptimizationHints",
+    "PaintHolding",
+    "PreconnectToSearch",
+    "ThirdPartyStoragePartitioning",
+)
+_UNSEEN = ("WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "SpareRendererForSitePerProcess")
+_SWITCHES = ("--no-sandbox", "--disable-gpu", "--disable-features=" + ",".join((*_BY_PLAYWRIGHT, *_UNSEEN)))
+"""Every window would load two pages for its address bar, which cost more than the page that is tested, and every page
+start a process for one that may follow: nobody sees them. This switch counts once, so it repeats Playwright's own."""
 
-@pytest.fixture(scope="module")
+
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
+    """One for all tests of this folder that follow each other: most are in one group."""
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
-        )
+        chromium = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=_SWITCHES)
         yield chromium
         chromium.close()
 

@@ -20,7 +20,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.forked import SHELL_FUNCTION, shell_environment
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("pages")]
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/embedding.md").read_text(encoding="utf-8")
@@ -124,10 +124,13 @@ def opened(browser: Browser, address: str) -> Iterator[Page]:
 
 
 def test_every_line_of_the_page(browser: Browser, tmp_path: Path) -> None:
+    """With fewer opt-in people."""
     first, second, third, fourth = SHELL
     setup, path, serve, script = first.split("\n", 3)
     assert setup == "scripts/setup run"  # was done before the tests
     assert path == "export PATH=$PWD/.venv/bin:$PATH"
+    assert "--count 1000" in script
+    script = script.replace("--count 1000", "--count 300")
     with collector(serve, tmp_path) as url:
         shell(script + 'echo "$BLENDP_TOKEN" > token', tmp_path, url)
         token = (tmp_path / "token").read_text(encoding="utf-8").strip()

@@ -11,7 +11,7 @@ import blendp
 from tests.browser.looks import misplaced_labels
 from tests.unit.render.samples import HOSTILE, make_outcome
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("pages")]
 
 LIGHT, DARK = "rgb(255, 255, 255)", "rgb(29, 33, 37)"
 

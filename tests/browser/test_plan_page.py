@@ -12,7 +12,7 @@ from blendp.render.plan.page import render_plan
 from blendp.render.plan.text import NOT_PRIVATE
 from tests.browser.looks import misplaced_labels, small_labels
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("pages")]
 
 PHONE, DESK = 390, 1200
 

@@ -11,7 +11,7 @@ from blendp.render.release.page import TOP, TRUE_VALUES, render_release
 from tests.browser.looks import beyond_the_edge, misplaced_labels, small_labels
 from tests.unit.render.samples import HOSTILE, make_outcome, plain_records
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("pages")]
 
 PHONE, DESK = 390, 1200
 

@@ -14,7 +14,7 @@ from tests.browser.looks import beyond_the_edge, misplaced_labels, small_labels
 from tests.support import KnownKey
 from tests.unit.render.survey_samples import fair_answers, hostile_answers
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("pages")]
 
 PHONE, DESK = 390, 1200
 

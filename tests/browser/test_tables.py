@@ -13,7 +13,7 @@ from blendp.render.release.page import render_release
 from tests.browser.accessibility import violations
 from tests.unit.render.samples import make_outcome, plain_records
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("pages")]
 
 ROWS = 30
 

@@ -516,7 +516,7 @@ def _noisy(listed: Listed) -> dict[Any, float]:
 @pytest.mark.parametrize("fields", [{"opt_in_records": 2}, {"opt_in_records": 9, "records_per_person": 9.0}], ids=str)
 def test_noise_is_drawn_once_for_one_set_of_records(tmp_path: Path, fields: dict[str, float]) -> None:
     """Whoever came when, under whichever token; and all of it anew if one person's record is another."""
-    people = list(range(800))
+    people = list(range(500))
     first, again = _listed(tmp_path / "1", people, **fields), _listed(tmp_path / "2", people[::-1], **fields)
     assert first.many_records == ("records_per_person" in fields)
     assert first.to_bytes() == again.to_bytes()

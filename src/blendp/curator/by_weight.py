@@ -75,16 +75,21 @@ def people_by_weight(
         variance = ((dispersion - 2 * common) * expected + noise) / expected**2
         weight = 1 / (variance + square + of_weight)
         gap = (people - expected) / expected
-        centre = float((weight * x).sum() / weight.sum())
-        width = max(float((weight * (x - centre) ** 2).sum()), 1e-9)
-        unsure = 1 / float(weight.sum()) + (x - centre) ** 2 / width if learns else np.zeros_like(x)
+        total = float(weight.sum())
+        off = x - float((weight * x).sum()) / total
+        width = max(float((weight * off**2).sum()), 1e-9)
+        unsure = 1 / total + off**2 / width if learns else np.zeros_like(x)
         if learns:
-            tilt = float((weight * (x - centre) * gap).sum()) / width
-            slope = float(np.clip(slope + np.clip(tilt, -0.3, 0.3), *_SLOPES))
-        level += float(np.clip((weight * gap).sum() / weight.sum(), -0.5, 0.5))
+            tilt = float((weight * off * gap).sum()) / width
+            slope = _between(slope + _between(tilt, -0.3, 0.3), *_SLOPES)
+        level += _between(float((weight * gap).sum()) / total, -0.5, 0.5)
         known = 1 / (2 * (variance + square + of_weight) ** 2)
         unexplained = gap**2 - variance - of_weight + unsure
         usual = 2 / _USUAL**4
         square = (float((known * unexplained).sum()) + usual * _USUAL**2) / (float(known.sum()) + usual)
-        square = float(np.clip(square, _MIN_H**2, _MAX_H**2)) if learns else _USUAL**2
+        square = _between(square, _MIN_H**2, _MAX_H**2) if learns else _USUAL**2
     return Prediction(np.asarray(expected), np.sqrt(_CAUTION * square * alike + of_weight + unsure), np.asarray(common))
+
+
+def _between(value: float, low: float, high: float) -> float:
+    return min(max(value, low), high)

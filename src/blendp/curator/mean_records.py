@@ -14,6 +14,7 @@ A mean that is far above what decides need not be exact, so R is small.
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 
 from blendp.mechanisms import DiscreteLaplace
 from blendp.mechanisms.filtered_union import HeldRecords
@@ -29,6 +30,7 @@ def noisy_mean_records(holdings: HeldRecords, epsilon: Fraction, random: Random)
     return total / max(holdings.people, 1)
 
 
+@lru_cache(maxsize=8)
 def mean_noise(epsilon: Fraction) -> DiscreteLaplace:
-    """The noise of the sum."""
+    """The noise of the sum; the same for runs that follow each other, as its exact law takes a while to work out."""
     return DiscreteLaplace(epsilon / MAX_COUNTED)

@@ -18,6 +18,7 @@ from blendp.engines.spark.failures import explained, plain_reason, require_maste
 from blendp.errors import EngineError, LogError
 from blendp.logs import open_spark_log
 from tests.spark_cluster import CONF, SparkCluster
+from tests.support import SHORT_LIVED
 
 pytestmark = pytest.mark.xdist_group("spark")
 
@@ -182,7 +183,7 @@ except EngineError as error:
 def test_no_executor_and_a_java_that_is_killed(cluster: SparkCluster, tmp_path: Path) -> None:
     log = tmp_path / "log.parquet"
     pq.write_table(pa.table({"user": ["a"], "query": ["q"]}), log)
-    conf = CONF | {"spark.executor.memory": "8g", "spark.driver.memory": "512m"}
+    conf = CONF | {"spark.executor.memory": "8g", "spark.driver.memory": "512m", **dict([SHORT_LIVED.split("=", 1)])}
     program = PROGRAM.format(conf=conf, url=cluster.url)
     ended = subprocess.run(
         [sys.executable, "-c", program, str(log)], capture_output=True, text=True, timeout=120, check=False

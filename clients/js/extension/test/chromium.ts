@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type BrowserContext, chromium, type Page } from "playwright";
+import { SWITCHES } from "../../chromium.ts";
 import { type Acts } from "../src/acts.ts";
 import { DIST } from "./built.ts";
 
@@ -32,7 +33,7 @@ export class Chromium {
       executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium",
       headless: true,
       viewport: { width: 1100, height: 900 },
-      args: ["--no-sandbox", `--disable-extensions-except=${extension}`, `--load-extension=${extension}`],
+      args: [...SWITCHES, `--disable-extensions-except=${extension}`, `--load-extension=${extension}`],
     });
     context.setDefaultTimeout(20_000);
     const worker = context.serviceWorkers()[0] ?? (await context.waitForEvent("serviceworker"));
