@@ -358,12 +358,14 @@ class WildcardApart:
         return matrix
 
     def ratio(self) -> Fraction:
-        """The largest ratio of two probabilities of one report, exactly."""
-        if not self.listed:
+        """The largest ratio of two probabilities of one report, exactly; those of a set are taken C(L, w) times."""
+        a, c, L, w = self._own, self._other, self.listed, self.size
+        if not L:
             return Fraction(1)
-        own, other, *of_set = self.cell_probabilities()
-        likely = [probability for probability in of_set if probability]
-        return max(own / other, max(likely) / min(likely))
+        inside, unlisted = (1 - c) * self._hit * Fraction(L, w), 1 - a
+        outside = (1 - c) * (1 - self._hit) * Fraction(L, L - w) if w < L else Fraction(0)
+        likely = [each for each in (inside, outside, unlisted) if each]
+        return max(a / c, max(likely) / min(likely))
 
     def loss(self) -> float:
         """The exact pure epsilon of one report: the logarithm of :meth:`ratio`; only that is rounded, never above
