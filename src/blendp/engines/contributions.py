@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from blendp.arrays import Ids
 from blendp.engines.choice import require_draw
+from blendp.engines.database import failed
 from blendp.engines.quality import LogQuality
 from blendp.engines.records import RecordTable
 from blendp.engines.second_look import SecondLook
@@ -58,21 +59,26 @@ class BoundedTexts:
         table        is that of the records, in a database whose table ``bounded`` has the chosen occurrences: row,
                      turn, query and url, both normalised,
         user_of_row  says which user a row is of,
-        shape        is how many users there are, and how many records of each are asked for.
+        shape        is how many users there are, and how many records of each are asked for,
+        where        names the log in messages.
     """
 
     table: RecordTable
     user_of_row: NDArray[np.int32] = field(repr=False)
     shape: tuple[int, int]
+    where: str
     _ids: Ids | None = field(default=None, init=False, repr=False)
     _cells: dict[HeadList, Ids] = field(default_factory=dict, init=False, repr=False)
 
     def ids(self) -> Ids:
         """The numbers of the records, each row repeated in turn; those that have none get one."""
         if self._ids is None:
-            self.table.add("bounded")
-            self._ids = repeated(self._spread(self.table.numbers(_IDS), "record_id", -1))
-            self.table.connection.execute("DROP TABLE bounded")
+            try:
+                self.table.add("bounded")
+                self._ids = repeated(self._spread(self.table.numbers(_IDS), "record_id", -1))
+                self.table.connection.execute("DROP TABLE bounded")
+            except duckdb.Error as error:
+                raise failed(self.where, error) from error
         return self._ids
 
     def cells(self, head_list: HeadList) -> Ids:
@@ -81,8 +87,11 @@ class BoundedTexts:
             ids = self.ids()  # may give more numbers, so it comes first
             return self.table.locate(head_list)[ids]
         if head_list not in self._cells:
-            listed = self.table.listed("bounded", "row, turn", head_list)
-            self._cells = {head_list: self._spread(listed, "cell", head_list.cells - 1)}
+            try:
+                listed = self.table.listed("bounded", "row, turn", head_list)
+            except duckdb.Error as error:
+                raise failed(self.where, error) from error
+            self._cells = {head_list: _frozen(self._spread(listed, "cell", head_list.cells - 1), np.int64)}
         return self._cells[head_list]
 
     def _spread(self, rows: dict[str, Ids], name: str, missing: int) -> Ids:
@@ -160,7 +169,7 @@ class Contributions:
             rule.levels,
             quality,
             opt_in if opt_in is None else _frozen(opt_in, np.bool_),
-            BoundedTexts(record_table, user_of_row, (users, per_user)),
+            BoundedTexts(record_table, user_of_row, (users, per_user), where),
             _frozen(usable, np.int64),
             record_table,
             None if gather is None else SecondLook(gather, rule, record_table, user_of_row, where),

@@ -85,9 +85,9 @@ class RowRule:
         return ["query", "url"][: self.levels]
 
     def _reason(self, texts: list[str], dialect: Dialect, known: str | None) -> str:
-        long = " OR ".join(f"{dialect.byte_length.format(text)} > {MAX_TEXT_BYTES}" for text in texts)
-        has_nul = " OR ".join(f"contains({text}, chr(0))" for text in texts) if self.nul else "false"
-        plain = [f"NOT ({long})", f"NOT ({has_nul})", *(_ordinary(text) for text in texts)]
+        long = [f"{dialect.byte_length.format(text)} > {MAX_TEXT_BYTES}" for text in texts]
+        has_nul = [f"contains({text}, chr(0))" for text in texts] if self.nul else []
+        plain = [*(f"NOT {flaw}" for flaw in long + has_nul), *(_ordinary(text) for text in texts)]
         cases = []
         if known:
             plain.append(f"{known} IS NULL")
@@ -99,7 +99,8 @@ class RowRule:
             readable = " AND ".join(f"coalesce({dialect.readable.format(text)}, true)" for text in texts)
             plain.append(readable)
             cases.append(f"WHEN NOT ({readable}) THEN 'not UTF-8'")
-        cases += [f"WHEN {has_nul} THEN 'NUL byte'", f"WHEN {long} THEN 'text too long'"]
+        flaws = {"NUL byte": has_nul, "text too long": long}
+        cases += [f"WHEN {' OR '.join(tests)} THEN '{why}'" for why, tests in flaws.items() if tests]
         blank = {text: f"WHEN {self._blank(text, dialect)} THEN '{_MISSING[text]}'" for text in texts}
         cases += [blank[text] for text in ("person", "query") if text in blank]
         if self.opt_in and "query" in texts:

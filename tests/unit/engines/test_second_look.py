@@ -396,6 +396,17 @@ def test_too_little_room_to_set_rows_aside(tmp_path: Path, error: duckdb.Error) 
     assert any("hash(person) % 8" in sql for sql in tight.asked)
 
 
+@pytest.mark.parametrize("ask", [lambda drawn: drawn.records, lambda drawn: drawn.cells(HeadList.of_records([]))])
+def test_a_database_that_fails_when_records_are_asked_for(
+    tmp_path: Path, ask: Callable[[Contributions], object]
+) -> None:
+    log = open_log(three_each(tmp_path / "log.parquet"))
+    drawn = log.draw(1, 8)
+    log.connection.execute("DROP TABLE bounded")
+    with pytest.raises(LogError, match=r"log\.parquet"):
+        ask(drawn)
+
+
 def change(path: Path) -> None:
     write(path, [("a", "q", "u"), ("a", "r", "u"), ("b", "q", "u")])
 
