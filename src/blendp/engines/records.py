@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
 import duckdb
 import numpy as np
@@ -81,22 +80,31 @@ class RecordTable:
         return located
 
     def listed(self, table: str, keys: str, head_list: HeadList) -> dict[str, NDArray[np.int64]]:
-        """The columns ``keys`` and the cell of those rows of a table (query, url) whose query is listed."""
-        labels = [(query, url, cell) for cell, (query, url) in enumerate(head_list.labels) if query is not None]
-        columns: dict[str, NDArray[Any]] = {
-            "query": np.array([query for query, _, _ in labels], dtype=object),
-            "url": np.array([url or "" for _, url, _ in labels], dtype=object),
-            "is_rest": np.array([url is None for _, url, _ in labels], dtype=bool),
-            "cell": np.array([cell for _, _, cell in labels], dtype=np.int64),
-        }
-        with self.cursor(labels=columns) as cursor:
-            return cursor.execute(f"""
-                WITH listed AS (SELECT query::VARCHAR AS query, url::VARCHAR AS url, is_rest, cell FROM labels)
+        """The columns ``keys`` and the cell of those rows of a table (query, url) whose query is listed.
+
+        A list travels as one text a column, with NUL bytes between: no record has one, or an empty URL.
+        """
+        labels = [
+            (query, url or "", str(cell))
+            for cell, (query, url) in enumerate(head_list.labels)
+            if query is not None and url != "" and "\0" not in f"{query}{url}"
+        ]
+        if not labels:
+            return {name: np.empty(0, dtype=np.int64) for name in (*keys.split(", "), "cell")}
+        queries, urls, cells = ("\0".join(column) for column in zip(*labels, strict=True))
+        with self.cursor() as cursor:
+            return cursor.execute(
+                f"""
+                WITH listed AS (
+                    SELECT unnest(string_split($queries, chr(0))) AS query, unnest(string_split($urls, chr(0))) AS url,
+                        unnest(string_split($cells, chr(0)))::BIGINT AS cell)
                 SELECT {keys}, coalesce(own.cell, rest.cell) AS cell
-                FROM {table} AS texts JOIN (SELECT query, cell FROM listed WHERE is_rest) AS rest USING (query)
-                    LEFT JOIN (FROM listed WHERE NOT is_rest) AS own
+                FROM {table} AS texts JOIN (SELECT query, cell FROM listed WHERE url = '') AS rest USING (query)
+                    LEFT JOIN (FROM listed WHERE url <> '') AS own
                         ON own.query = texts.query AND own.url = texts.url
-            """).fetchnumpy()
+                """,
+                {"queries": queries, "urls": urls, "cells": cells},
+            ).fetchnumpy()
 
     def numbers(self, sql: str) -> dict[str, NDArray[np.int64]]:
         """The columns of a query, which are all numbers."""
@@ -104,10 +112,11 @@ class RecordTable:
             return cursor.execute(sql).fetchnumpy()
 
     @contextmanager
-    def cursor(self, **tables: dict[str, NDArray[Any]]) -> Iterator[duckdb.DuckDBPyConnection]:
+    def cursor(self, **tables: dict[str, NDArray[np.int64]]) -> Iterator[duckdb.DuckDBPyConnection]:
         """A view of the database with some tables more, so that calls do not disturb each other.
 
-        Their columns are arrays: for a table of Arrow the database would load all that Arrow has.
+        Their columns are arrays of numbers: for a table of Arrow the database would load all that Arrow has, and for
+        texts it would look for pandas.
         """
         cursor = self.connection.cursor()
         try:

@@ -19,7 +19,7 @@ from blendp.engines import EmbeddedLog, Truth
 from blendp.engines.choice import MAX_PER_USER
 from blendp.errors import ParameterError
 from blendp.headlist import HeadList
-from blendp.logs import log_of_table, read_log
+from blendp.logs import log_of_table, open_log, read_log
 
 Row = tuple[str, str, str]
 
@@ -196,3 +196,14 @@ def test_a_log_is_freed() -> None:
     del log
     gc.collect()
     assert gone() is None
+
+
+def test_labels_that_no_record_can_have_are_nowhere(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("user,query,url\nu1,a,x\nu2,a,y\nu3,b,x\n")
+    head_list = HeadList.of_records([("a", "x"), ("a", ""), ("a", "x\0y"), ("b\0", "x")])
+    cells = open_log(path).draw(1, 5).cells(head_list)
+    assert sorted(cells.ravel().tolist()) == sorted(
+        head_list.cell_of(*label) for label in (("a", "x"), ("a", None), (None, None))
+    )
+    assert (open_log(path).draw(1, 5).cells(HeadList.of_records([])) == 0).all()
