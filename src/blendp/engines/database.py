@@ -16,6 +16,10 @@ from blendp.leftovers import FolderName, HeldFolder, hold_folder, sweep
 _UNITS = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 _MIN_MEMORY = 256 * 10**6
 
+_WHOLE_ANSWERS = "SET streaming_buffer_size = '1TB'"
+"""Answers are taken whole: a worker that waits for room in the buffer of one can make the database wait for ever
+(DuckDB 1.5, issue 22215; seen with a window over 250 000 rows)."""
+
 SPILL = FolderName("blendp-database-")
 """What folders for temporary files are called."""
 
@@ -39,11 +43,17 @@ def connect(memory_limit: str | None = None) -> duckdb.DuckDBPyConnection:
     spill = hold_temporary(SPILL)
     try:
         connection = duckdb.connect(":memory:", config=config | {"temp_directory": str(spill.path)})
+        connection.execute(_WHOLE_ANSWERS)
     except BaseException:
         spill.remove()
         raise
     finalize(connection, spill.remove)
     return connection
+
+
+def cursor_of(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
+    """Another connection to the same database, with the same settings."""
+    return connection.cursor().execute(_WHOLE_ANSWERS)
 
 
 def hold_temporary(name: FolderName) -> HeldFolder:

@@ -10,6 +10,7 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
+from blendp.engines.database import cursor_of
 from blendp.errors import ParameterError
 from blendp.headlist import HeadList
 
@@ -118,7 +119,7 @@ class RecordTable:
         Their columns are arrays of numbers: for a table of Arrow the database would load all that Arrow has, and for
         texts it would look for pandas.
         """
-        cursor = self.connection.cursor()
+        cursor = cursor_of(self.connection)
         try:
             for name, table in tables.items():
                 cursor.register(name, table)

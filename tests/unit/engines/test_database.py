@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from blendp.engines import database
-from blendp.engines.database import connect
+from blendp.engines.database import connect, cursor_of
 from blendp.errors import EngineError
 
 SPILLING = "SET threads = 1; CREATE TABLE big AS SELECT i, md5(i::VARCHAR) AS text FROM range(1_000_000) AS r(i)"
@@ -88,3 +88,9 @@ def test_a_temporary_folder_that_does_not_exist_is_not_replaced_by_another(monke
     monkeypatch.setenv("TMPDIR", "/nowhere/at/all")
     with pytest.raises(EngineError, match=r"/nowhere/at/all \(No such file or directory\): .* TMPDIR"):
         connect()
+
+
+def test_answers_are_taken_whole() -> None:
+    connection = connect()
+    for each in (connection, cursor_of(connection)):
+        assert each.execute("SELECT current_setting('streaming_buffer_size')").fetchall() == [("931.3 GiB",)]
