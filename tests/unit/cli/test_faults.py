@@ -352,7 +352,7 @@ def test_memory_that_runs_out_after_the_log_was_read(
         raise error("no room")
 
     (desk.folder / "a.csv").write_bytes(CSV)
-    monkeypatch.setattr(Contributions, "locate", fail)
+    monkeypatch.setattr(Contributions, "cells", fail)
     desk.refuses("a.csv", 5, says)
 
 
