@@ -119,7 +119,7 @@ class Outcome(Shown):
         rows = (self.reading or {}).get("rows")
         if not rows:
             return None
-        said = [f"{name} {rows[name]}" for name in ("where", "since", "until") if rows[name] is not None]
+        said = [f"{name} {rows[name]}" for name in ("where", "since", "until") if rows.get(name) is not None]
         return f"Only rows count {', '.join(said)}. Shares are of all people in the log, with such rows or without."
 
     @property
