@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+Scalar = TypeVar("Scalar", bound=np.generic)
 
 Array = NDArray[np.float64]
 """Real numbers: counts that carry noise, probabilities, scores."""
@@ -20,6 +22,12 @@ Bools = NDArray[np.bool_]
 
 BLOCK = 1 << 18
 """How many elements of a long array exist at a time."""
+
+
+def distinct(values: NDArray[Scalar]) -> NDArray[Scalar]:
+    """The different values, ascending, as ``numpy.unique`` has them, which would load NumPy's masked arrays."""
+    ordered = np.sort(values, axis=None)
+    return ordered[np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1]))[: len(ordered)])]
 
 
 def falling_order(values: NDArray[Any]) -> Ids:

@@ -1,9 +1,25 @@
-"""Packages whose names are imported at their first use (PEP 562): a door loads what stands behind it, and no more."""
+"""Names that are imported at their first use (PEP 562): a door loads what stands behind it, and no more."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
+from types import ModuleType
+
+
+class LazyModule(ModuleType):
+    """Stands for a module that is imported when a name of it is first asked for.
+
+    For large libraries that most ways through a module do without.
+    """
+
+    def __getattr__(self, name: str) -> object:
+        """A name of the module, remembered here."""
+        from importlib import import_module
+
+        value = getattr(import_module(self.__name__), name)
+        setattr(self, name, value)
+        return value
 
 
 def lazy_names(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import sys
 from io import TextIOWrapper
 from typing import NoReturn
@@ -12,12 +14,18 @@ from blendp.cli.interrupts import heed, heeded
 BAD_PARAMETER, BAD_LOG, OUTPUT_EXISTS, SYSTEM, REFUSED, EMPTY = 2, 3, 4, 5, 6, 7
 INTERRUPTED = 130
 
+SWITCH_SECONDS = 0.0005
+"""How long a thread keeps others waiting: one that loads modules must not hold up the one that asks the database."""
+
 
 def main() -> None:
     """Run the command. An interrupt at any moment, also while modules load, ends it in one sentence."""
     if sys.argv[1:] == ["--version"]:
         sys.stdout.write(f"blendp {__version__}\n")
         return
+    gc.disable()  # until everything is loaded, nothing is garbage
+    sys.setswitchinterval(SWITCH_SECONDS)
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # matrices are small here, and idle threads would spin
     sys.meta_path.insert(0, PandasHidden())
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper) and stream.encoding.lower() != "utf-8":

@@ -9,9 +9,10 @@ import webbrowser
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from blendp.cli.console import results, steps
+from blendp.cli.console import results
 from blendp.cli.failures import require_server
 from blendp.cli.interrupts import heeded
+from blendp.cli.progress import steps
 from blendp.cli.serve import note
 from blendp.engines.database import hold_temporary
 from blendp.fleet.collector_process import CollectorProcess

@@ -6,7 +6,8 @@ import itertools
 from pathlib import Path
 
 from blendp import evaluation
-from blendp.cli.console import results, steps
+from blendp.cli.console import results
+from blendp.cli.progress import steps
 from blendp.logs import log_of_table
 from blendp.logs.synthetic import population
 from blendp.methods import Parameters

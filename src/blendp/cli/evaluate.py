@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from blendp.cli.console import print_json, results, steps, tell_quality
+from blendp.cli.console import print_json, results, tell_quality
 from blendp.cli.options import Job
 from blendp.cli.panels import output, takes_job
+from blendp.cli.progress import steps
 from blendp.errors import ParameterError
 
 EXAMPLES = """Examples:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
 import sys
 from collections.abc import Mapping
@@ -13,6 +14,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from blendp.cli.choices import completion
+from blendp.cli.light_values import lighten
 from blendp.cli.table import RENAMED
 
 _TYPES = {"int": "NUMBER", "float": "NUMBER", "Path": "PATH", "list[Path]": "PATH"}
@@ -24,7 +26,10 @@ class PlainCommand(TyperCommand):
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Its options and arguments."""
-        return plainly(super().get_params(ctx))
+        params = plainly(super().get_params(ctx))
+        for param in params:
+            lighten(param)
+        return params
 
 
 class LazyGroup(TyperGroup):
@@ -101,6 +106,8 @@ def _import_command(package: str, name: str) -> Any:
     function = name.replace("-", "_")
     with explaining():
         module = import_module(f"{package}.{function}")
+        gc.freeze()  # what is loaded stays: it is never looked through
+        gc.enable()
     command = explained(getattr(module, function))
     _complete(command, f"{package} {name}".removeprefix("blendp.cli").lstrip(".").lstrip())
     alone = typer.Typer(add_completion=False, rich_markup_mode="markdown")

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-from blendp.cli.console import print_json, results, steps, tell_quality
+from blendp.cli.console import print_json, results, tell_quality
 from blendp.cli.panels import OPT_IN_SHARE, output, privacy, takes_job
 from blendp.cli.panels import method as how
+from blendp.cli.progress import steps
 from blendp.cli.reading import LogOptions
 from blendp.errors import ParameterError, require_choice
 from blendp.methods import Parameters

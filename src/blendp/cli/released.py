@@ -11,7 +11,7 @@ from typing import Any
 
 from blendp.cli.console import errors
 from blendp.errors import ParameterError
-from blendp.render.release.files import DOCUMENT
+from blendp.render.release.names import DOCUMENT
 from blendp.wire import Envelope, VerifyKey
 from blendp.wire.media_types import RELEASE_TYPE
 

@@ -8,8 +8,9 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from blendp.cli.console import Steps, results, steps, tell_quality
+from blendp.cli.console import results, tell_quality
 from blendp.cli.panels import takes_job
+from blendp.cli.progress import Steps, steps
 from blendp.cli.reading import LogOptions
 from blendp.errors import ParameterError, require_count
 from blendp.evaluation.figures import (

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from blendp.cli.console import results, steps
+from blendp.cli.console import results
+from blendp.cli.progress import steps
 from blendp.errors import ParameterError
 from blendp.evaluation.figures.survey_figures import (
     SURVEY_FIGURES,

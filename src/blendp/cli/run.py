@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Exit
 
+from blendp import methods
 from blendp.cli import EMPTY
-from blendp.cli.console import errors, print_json, results, steps, tell_quality
 from blendp.cli.options import Job
 from blendp.cli.panels import method, output, takes_job
+from blendp.cli.progress import steps
 from blendp.cli.promised import remember
+from blendp.meanwhile import meanwhile
 from blendp.outputs import refuse_existing
 from blendp.render.about import About
+from blendp.render.release.names import FILES
 
 if TYPE_CHECKING:
     from blendp.evaluation.planner import EmptyListAdvice
@@ -53,24 +56,22 @@ def run(
     randomises the clients' records itself. In a deployment clients randomise on their own devices, and the log of
     all users exists nowhere.
     """
-    from blendp import methods
-    from blendp.render.release.checks import all_cautions
-    from blendp.render.release.document import release_card, rows_for_json
-    from blendp.render.release.files import FILES, write_release
-    from blendp.render.release.page import TEMPLATE
-    from blendp.render.release.terminal import advice_table, records_table, summary
-    from blendp.render.templates import read_meanwhile
-
     parameters, opt_in = job.parameters(), job.who_opts_in()
     about = About.of_files(job.logs, title, log_name)
     refuse_existing(out, overwrite=overwrite, own_files=FILES)
-    read_meanwhile(TEMPLATE)
     with steps(7) as bar:
         bar.start("opening the log")
         log = job.open(bar.rows_read)
+        meanwhile(_load_the_rest)
         release = methods.run(log, parameters, opt_in=opt_in, seed=seed, progress=bar.start)
         if log.how is not None:
             release = replace(release, reading=log.how.to_dict())
+        from blendp.cli.console import errors, print_json, results, tell_quality
+        from blendp.render.release.checks import all_cautions
+        from blendp.render.release.document import release_card, rows_for_json
+        from blendp.render.release.files import write_release
+        from blendp.render.release.terminal import advice_table, records_table, summary
+
         bar.start("writing the results")
         write_release(release, out, source=job.source(), about=about, overwrite=overwrite)
     tell_quality(log, job.levels)
@@ -92,6 +93,17 @@ def run(
     results.print(records_table(release) if release.head_list.records else advice_table(_advice(release)))
     results.print(f"Results in {out}: open {out / 'report.html'}", highlight=False, markup=False, soft_wrap=True)
     _end(release)
+
+
+def _load_the_rest() -> None:
+    """Load what is needed once the log has been read."""
+    from blendp.cli import console  # noqa: F401
+    from blendp.methods import phases  # noqa: F401
+    from blendp.render.release import files, terminal  # noqa: F401
+    from blendp.render.release.page import TEMPLATE
+    from blendp.render.templates import read_template
+
+    read_template(TEMPLATE)
 
 
 def _advice(release: Release) -> EmptyListAdvice:

@@ -7,9 +7,10 @@ from typing import Annotated
 
 from typer import Argument
 
-from blendp.cli.console import errors, print_json, results, steps
+from blendp.cli.console import errors, print_json, results
 from blendp.cli.options import ENGINES, refuse_spark_options, spark_settings
 from blendp.cli.panels import machine, output, privacy
+from blendp.cli.progress import steps
 from blendp.engines.spark import SparkSettings, spark_session
 from blendp.engines.spool import CountedReports, count_reports
 from blendp.errors import LogError, ParameterError, require_choice

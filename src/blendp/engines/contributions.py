@@ -10,7 +10,7 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from blendp.arrays import Ids
+from blendp.arrays import Ids, distinct
 from blendp.engines.choice import require_draw
 from blendp.engines.database import failed
 from blendp.engines.quality import LogQuality
@@ -133,7 +133,7 @@ class Contributions:
         rule: RowRule,
         quality: LogQuality,
         where: str,
-        gather: Callable[[], None] | None,
+        gather: Callable[[], str] | None,
         order: str | None = None,
     ) -> Self:
         """From what an engine drew, in a database that the contributions then own.
@@ -199,7 +199,7 @@ class Contributions:
         """
         require_draw(1, key)
         who = np.asarray(who)
-        if who.dtype != np.int64 or who.ndim != 1 or len(np.unique(who)) != len(who):
+        if who.dtype != np.int64 or who.ndim != 1 or len(distinct(who)) != len(who):
             raise ParameterError("who", f"{who.dtype} of shape {who.shape}", "positions of different users", _WHO)
         if len(who) and not (who.min() >= 0 and who.max() < self.users):
             raise ParameterError("who", [int(who.min()), int(who.max())], f"from 0 to {self.users - 1}", _WHO)

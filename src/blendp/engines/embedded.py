@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from blendp.arrays import Ids
+from blendp.arrow import pa
 from blendp.engines.choice import lowest_of_each, number_of_place, ranked_numbers, require_draw
 from blendp.engines.contributions import Contributions
 from blendp.engines.quality import LogQuality

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import duckdb
 
 from blendp.engines.choice import number_of_user
-from blendp.engines.second_look import CHOSEN, GATHERED
+from blendp.engines.second_look import CHOSEN
 
 MAX_SHARE = 0.2
 """Of a larger share nothing is set aside: it would be much of the log."""
@@ -34,14 +34,13 @@ _WITHIN, _BETWEEN = "chr(0)", "chr(0) || chr(0)"
 One text costs the database less than a list.
 """
 
-_GATHER = f"""
-    CREATE OR REPLACE TEMP TABLE {GATHERED} AS
-        SELECT owner, split_part(record, {_WITHIN}, 1) AS query, split_part(record, {_WITHIN}, 2) AS url, 1 AS times
-        FROM (SELECT owner, unnest(string_split(own, {_BETWEEN})) AS record FROM drawn JOIN {CHOSEN} USING (person))
+_GATHERED = f"""
+    SELECT owner, split_part(record, {_WITHIN}, 1) AS query, split_part(record, {_WITHIN}, 2) AS url, 1 AS times
+    FROM (SELECT owner, unnest(string_split(own, {_BETWEEN})) AS record FROM drawn JOIN {CHOSEN} USING (person))
 """
 
-_IS_ALL = f"""
-    SELECT coalesce((SELECT sum(times) FROM {GATHERED}), 0) = coalesce((SELECT sum(usable) FROM {CHOSEN}), 0)
+_LACKS = f"""
+    SELECT count(*) FROM drawn JOIN {CHOSEN} USING (person) WHERE own IS NULL AND drawn.usable > 0
 """
 
 
@@ -72,7 +71,6 @@ class FirstPeople:
         record = f" || {_WITHIN} || ".join(("query", "url")[: self.levels])
         return f"string_agg(CASE WHEN {chosen} THEN {record} END, {_BETWEEN})"
 
-    def gather(self, connection: duckdb.DuckDBPyConnection) -> bool:
-        """Make the table of what the chosen people have; whether that is all."""
-        connection.execute(_GATHER)
-        return bool(connection.execute(_IS_ALL).fetchall()[0][0])
+    def gathered(self, connection: duckdb.DuckDBPyConnection) -> str | None:
+        """SQL for what the chosen people have, if all of it was set aside."""
+        return None if connection.execute(_LACKS).fetchall()[0][0] else _GATHERED

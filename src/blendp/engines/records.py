@@ -14,11 +14,18 @@ from blendp.engines.database import cursor_of
 from blendp.errors import ParameterError
 from blendp.headlist import HeadList
 
-_ADD = """
+TEXT_ORDER = "hash(query, url), query, url"
+"""The order in which new records get numbers: it depends on their texts alone."""
+
+_START = """
     INSERT INTO records BY NAME
-        SELECT query, url, ({distinct} + row_number() OVER (ORDER BY hash(query, url), query, url) - 1)::INTEGER
-            AS record_id
-        FROM (SELECT DISTINCT query, url FROM {table}) AS more
+        SELECT {number} AS record_id, any_value(query) AS query, any_value(url) AS url FROM {table} GROUP BY {number}
+"""
+
+_ADD = f"""
+    INSERT INTO records BY NAME
+        SELECT query, url, ({{distinct}} + row_number() OVER (ORDER BY {TEXT_ORDER}) - 1)::INTEGER AS record_id
+        FROM (SELECT DISTINCT query, url FROM {{table}}) AS more
             ANTI JOIN records ON records.query = more.query AND records.url IS NOT DISTINCT FROM more.url
 """
 
@@ -36,11 +43,15 @@ class RecordTable:
     """The list of the last question: a run asks about its list once for every group."""
 
     def add(self, table: str) -> None:
-        """Number the records of a table of the database (query, url) that have no number yet; the others keep theirs.
+        """Number those records of a table (query, url) that have no number yet; the others keep theirs."""
+        self._insert(_ADD.format(table=table, distinct=self.distinct))
 
-        The order of the new numbers depends on the texts alone.
-        """
-        self.connection.execute(_ADD.format(table=table, distinct=self.distinct))
+    def start(self, table: str, number: str) -> None:
+        """Take in the first records: those of a table whose column ``number`` has their place in that order."""
+        self._insert(_START.format(table=table, number=number))
+
+    def _insert(self, sql: str) -> None:
+        self.connection.execute(sql)
         (self.distinct,) = self.connection.execute("SELECT count(*) FROM records").fetchall()[0]
         self._located.clear()
 

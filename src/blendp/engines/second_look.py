@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from blendp.arrays import Ids
 from blendp.engines.choice import lowest_of_each, ranked_numbers
 from blendp.engines.database import failed
-from blendp.engines.records import RecordTable
+from blendp.engines.records import TEXT_ORDER, RecordTable
 from blendp.engines.usable import DUCKDB, RowRule
 from blendp.mechanisms.filtered_union import MAX_DIFFERENT, Holdings
 from blendp.normalise import query_sql, url_sql, user_sql
@@ -26,7 +26,7 @@ CHOSEN = "chosen"
 usable, how many usable rows they have."""
 
 GATHERED = "gathered"
-"""The table of what they have: owner, query, url as they stand in the log, and times, how often a usable row says so.
+"""A table of what they have: owner, query, url as they stand in the log, and times, how often a usable row says so.
 
 It may have several rows for the same.
 """
@@ -39,25 +39,28 @@ _CHOOSE = f"""
 
 _MERGE = f"""
     CREATE OR REPLACE TEMP TABLE merged AS
-        SELECT owner, query, url, sum(times)::BIGINT AS occurrences
-        FROM (SELECT owner, times, {{query}} AS query, {{url}} AS url FROM {GATHERED}) GROUP BY owner, query, url;
-    DROP TABLE {GATHERED};
+        SELECT *, (dense_rank() OVER (ORDER BY {TEXT_ORDER}) - 1)::INTEGER AS nth_text
+        FROM (
+            SELECT owner, query, url, sum(times)::BIGINT AS occurrences
+            FROM (SELECT owner, times, {{query}} AS query, {{url}} AS url FROM ({{gathered}}))
+            GROUP BY owner, query, url
+        )
 """
 
-_ROWS = """
-    SELECT owner, record_id, occurrences
+_HELD_NEW = "SELECT *, nth_text AS record_id FROM merged"
+_HELD = """
+    SELECT merged.*, record_id
     FROM merged JOIN records ON records.query = merged.query AND records.url IS NOT DISTINCT FROM merged.url
-    ORDER BY owner, record_id
 """
+
+_ROWS = "SELECT owner, record_id, occurrences FROM ({held}) ORDER BY owner, record_id"
 
 _RANK = f"""
     CREATE OR REPLACE TEMP TABLE ranked AS
-        SELECT owner, person, record_id, row_number() OVER (PARTITION BY owner ORDER BY more.query, more.url) - 1 AS nth
-        FROM records JOIN (
-            SELECT * FROM merged
-                JOIN (SELECT owner FROM merged GROUP BY owner HAVING count(*) > {MAX_DIFFERENT}) USING (owner)
-                JOIN (SELECT owner, any_value({{name}}) AS person FROM {CHOSEN} GROUP BY owner) USING (owner)
-        ) AS more ON records.query = more.query AND records.url IS NOT DISTINCT FROM more.url
+        SELECT owner, person, record_id, row_number() OVER (PARTITION BY owner ORDER BY query, url) - 1 AS nth
+        FROM ({{held}})
+            JOIN (SELECT owner FROM merged GROUP BY owner HAVING count(*) > {MAX_DIFFERENT}) USING (owner)
+            JOIN (SELECT owner, any_value({{name}}) AS person FROM {CHOSEN} GROUP BY owner) USING (owner)
 """
 
 
@@ -66,7 +69,7 @@ class SecondLook:
     """How a log that was drawn from is asked once more.
 
     where:
-        gather  makes the table :data:`GATHERED` of what the people in the table :data:`CHOSEN` have,
+        gather  gives SQL for what the people in the table :data:`CHOSEN` have, such as the table :data:`GATHERED`,
         rule    says how texts are normalised,
         table   has the numbers of the records drawn so far, in a database whose table ``drawn`` has a row for every
                 spelling of a user's id: person, and usable, how many usable rows it has,
@@ -74,7 +77,7 @@ class SecondLook:
         where   names the log in messages.
     """
 
-    gather: Callable[[], None]
+    gather: Callable[[], str]
     rule: RowRule
     table: RecordTable = field(repr=False)
     user_of_row: NDArray[np.int32] = field(repr=False)
@@ -96,21 +99,31 @@ class SecondLook:
         connection.register("asked", {"row": row, "owner": owner[row]})
         connection.execute(_CHOOSE)
         connection.unregister("asked")
-        self.gather()
+        gathered = self.gather()
         url = url_sql(self.rule.normalise, "url") if self.rule.levels == 2 else "NULL::VARCHAR"
-        connection.execute(_MERGE.format(query=query_sql(self.rule.normalise, "query"), url=url))
-        self.table.add("merged")
-        rows = self._numbers(_ROWS)
+        query = query_sql(self.rule.normalise, "query")
+        connection.execute(_MERGE.format(query=query, url=url, gathered=gathered))
+        connection.execute(f"DROP TABLE IF EXISTS {GATHERED}")
+        held = self._number_records()
+        rows = self._numbers(_ROWS.format(held=held))
         kept = np.ones(len(rows["owner"]), dtype=bool)
         many = np.bincount(rows["owner"], minlength=len(who)) > MAX_DIFFERENT
         if many.any():
-            connection.execute(_RANK.format(name=user_sql("person")))
+            connection.execute(_RANK.format(held=held, name=user_sql("person")))
             numbered = ranked_numbers("ranked", key, DUCKDB)
             numbers = self._numbers(f"SELECT owner, number FROM ({numbered}) ORDER BY owner, record_id")
             kept[many[rows["owner"]]] = lowest_of_each(numbers["owner"], numbers["number"], MAX_DIFFERENT)
             connection.execute("DROP TABLE ranked")
         connection.execute(f"DROP TABLE merged; DROP TABLE {CHOSEN}")
         return Holdings(len(who), rows["owner"], rows["record_id"], rows["occurrences"], kept)
+
+    def _number_records(self) -> str:
+        """Give the merged records numbers; SQL for them with these."""
+        if self.table.distinct:
+            self.table.add("merged")
+            return _HELD
+        self.table.start("merged", "nth_text")
+        return _HELD_NEW
 
     def _numbers(self, sql: str) -> dict[str, Ids]:
         rows = self.table.connection.execute(sql).fetchnumpy()

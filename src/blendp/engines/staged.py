@@ -8,20 +8,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from threading import Event, Thread
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import duckdb
 
 from blendp.engines.choice import lot, number_of_place, numbered_by_content, require_draw
 from blendp.engines.contributions import Contributions
 from blendp.engines.database import failed
-from blendp.engines.embedded import EmbeddedLog
 from blendp.engines.first_people import NOTHING, FirstPeople, is_too_much
-from blendp.engines.numbering import number_rows
 from blendp.engines.quality import Described, LogQuality
 from blendp.engines.second_look import CHOSEN, GATHERED
 from blendp.engines.usable import DUCKDB, FILTERED_OUT, RowRule
 from blendp.errors import LogError
+
+if TYPE_CHECKING:
+    from blendp.engines.embedded import EmbeddedLog
 
 PARTS = (1, 8, 64)
 """In how many parts of the people a log is drawn from, one after the other: in more where memory does not suffice."""
@@ -166,13 +167,15 @@ class StagedLog:
         self._drawn.append(quality)
         return contributions
 
-    def _gather(self, first: FirstPeople | None) -> None:
-        """Of the chosen people every usable row, counted (:mod:`blendp.engines.second_look`)."""
-        if first and first.gather(self.connection):
-            return
+    def _gather(self, first: FirstPeople | None) -> str:
+        """SQL for every usable row of the chosen people, counted (:mod:`blendp.engines.second_look`)."""
+        gathered = first.gathered(self.connection) if first else None
+        if gathered is not None:
+            return gathered
         reason = self.rule.reason_but_user(DUCKDB, self._known)
         with self._told():
             self._collect(GATHERED, _GATHER.format(chosen=CHOSEN, reason=reason), self.rows_of_chosen)
+        return f"FROM {GATHERED}"
 
     def _collect(self, table: str, sql: str, every: str | None = None, at_once: str | None = None) -> None:
         """Make a table of what is asked of the ``{rows}``, in as few parts of the people as memory allows.
@@ -195,6 +198,8 @@ class StagedLog:
 
     def numbered(self) -> EmbeddedLog:
         """The whole log by numbers, to draw from many times; it takes the rows with it."""
+        from blendp.engines.numbering import number_rows
+
         try:
             count = f"SELECT count(*), count(*) FILTER ({self._reason} IS NULL) FROM ({self.rows})"
             with self._watched():

@@ -11,7 +11,8 @@ import numpy as np
 
 from blendp.arrays import Array
 from blendp.errors import require_choice
-from blendp.estimate.group import VARIANCES, Level, freeze_alike
+from blendp.estimate.group import Level, freeze_alike
+from blendp.estimate.names import VARIANCES
 
 CONFIDENCE = 0.95
 """How often intervals hold the truth, if all assumptions do."""

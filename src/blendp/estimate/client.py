@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from blendp.arrays import Array
 from blendp.errors import require_choice
-from blendp.estimate.group import VARIANCES, GroupEstimate, Level, nothing
+from blendp.estimate.group import GroupEstimate, Level, nothing
+from blendp.estimate.names import VARIANCES
 from blendp.estimate.tally import Tally
 from blendp.mechanisms import TwoStage
 

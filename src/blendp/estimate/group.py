@@ -9,13 +9,6 @@ from numpy.typing import NDArray
 
 from blendp.errors import ParameterError, require_count
 
-VARIANCES = ("mended", "journal", "conference")
-"""Which variance formulas and weights are used.
-
-``mended``: unbiased variances and stable weights. ``journal`` and ``conference``: the formulas as printed in the
-journal and the conference version, for reproduction only; the conference version's are wrong.
-"""
-
 
 @dataclass(frozen=True, eq=False)
 class Level:

@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from blendp.curator import NoisyCounts, OptInCounts
 from blendp.errors import require_choice
-from blendp.estimate.group import VARIANCES, GroupEstimate, Level, nothing
+from blendp.estimate.group import GroupEstimate, Level, nothing
+from blendp.estimate.names import VARIANCES
 
 
 def opt_in_estimate(noisy: NoisyCounts, variance: str = "mended") -> GroupEstimate:

@@ -25,13 +25,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from blendp.arrays import Array
+from blendp.arrays import Array, distinct
 from blendp.curator.by_weight import Prediction
 from blendp.curator.opt_in_counts import OptInCounts
 from blendp.mechanisms import AsymmetricLaplace
-
-PRIORS = ("power-law", "none")
-"""What is assumed of listed records; the <q,*> have their own prior in both cases."""
 
 WILDCARD_EXPONENT = 0.5
 
@@ -152,7 +149,7 @@ def opt_in_posterior(counts: OptInCounts, candidates: OptInCounts, prior: str = 
     log_weight = -((people[:, None] - expected) ** 2) / (2 * variance) - np.log(variance) / 2 + log_prior
     if counts.record_noise is not None:
         totals = np.rint(people + counts.record_noise.mean).astype(np.int64)
-        for total in np.unique(totals[listed & (totals <= _EXACT_UP_TO)]):
+        for total in distinct(totals[listed & (totals <= _EXACT_UP_TO)]):
             same = np.flatnonzero(listed & (totals == total))
             log_weight[same] = np.log(_likelihood(int(total), grid[same[0]], counts.record_noise))
     log_weight += (1 - exponent[:, None]) * np.log(grid)  # grid steps are proportional to the grid itself

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
+from blendp.arrow import pa
 from blendp.errors import LogError
 from blendp.logs.columns import Columns, positions, same_levels
 from blendp.logs.dialect import TextDialect

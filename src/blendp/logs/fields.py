@@ -14,12 +14,13 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from blendp.arrays import Bools
+from blendp.arrow import pa
 from blendp.errors import LogError
 from blendp.logs.encodings import UTF_8, transcoded
 from blendp.logs.sources import compression_of, unreadable
@@ -43,12 +44,13 @@ Positions = NDArray[np.int64]
 class Cut:
     """Lines cut into fields; a blank line is no row.
 
-    ``pieces`` holds field, separator, field, separator ... of all lines; ``first`` is the number of the first
-    field of every row, ``fields`` how many fields the row has, and ``lines`` on which line of the file it stands.
-    ``flawed`` has, by reason, the lines that should be rows and cannot be cut.
+    ``data`` is field, separator, field, separator ... of all lines, which stand between the ``bounds``; ``first`` is
+    the number of the first field of every row, ``fields`` how many fields the row has, and ``lines`` on which line of
+    the file it stands. ``flawed`` has, by reason, the lines that should be rows and cannot be cut.
     """
 
-    pieces: pa.Array
+    data: bytes
+    bounds: NDArray[np.int32]
     first: Positions
     fields: Positions
     lines: Positions
@@ -56,20 +58,22 @@ class Cut:
 
     def column(self, rows: Bools, position: int) -> pa.Array:
         """The field at ``position`` of the chosen rows, as bytes."""
-        return self.pieces.take(pa.array(2 * (self.first[rows] + position)))
+        ends, data = pa.py_buffer(self.bounds), pa.py_buffer(self.data)
+        pieces = pa.BinaryArray.from_buffers(pa.binary(), len(self.bounds) - 1, [None, ends, data])
+        return pieces.take(pa.array(2 * (self.first[rows] + position)))
 
     def filled(self, position: int) -> Bools:
         """Which rows have a field at ``position`` that is not empty."""
-        bounds = np.frombuffer(self.pieces.buffers()[1], dtype=np.int32)
         filled = self.fields > position
         field = 2 * (self.first[filled] + position)
-        filled[filled] = bounds[field + 1] > bounds[field]
+        filled[filled] = self.bounds[field + 1] > self.bounds[field]
         return filled
 
     def row(self, number: int) -> list[bytes]:
         """All fields of one row."""
         start = int(self.first[number])
-        return [self.pieces[2 * i].as_py() for i in range(start, start + int(self.fields[number]))]
+        bounds = self.bounds[2 * start : 2 * (start + int(self.fields[number]))].reshape(-1, 2)
+        return [self.data[begin:end] for begin, end in bounds.tolist()]
 
     def after_first_row(self) -> Cut:
         """The same rows without the first, which was the header."""
@@ -152,8 +156,10 @@ def _blocks(path: Path, size: int) -> Iterator[bytes]:
     compression = compression_of(path)
     try:
         with ExitStack() as opened:
-            source = str(path) if path.is_file() else opened.enter_context(path.open("rb"))  # Arrow opens no pipe
-            stream = opened.enter_context(pa.input_stream(source, compression=compression))
+            source = opened.enter_context(path.open("rb")) if not compression or not path.is_file() else str(path)
+            stream: Any = source
+            if compression:  # Arrow opens no pipe
+                stream = opened.enter_context(pa.input_stream(source, compression=compression))
             while block := stream.read(size):
                 yield block
     except OSError as error:
@@ -187,7 +193,6 @@ def cut_lines(data: bytes, before: int, delimiter: str | None, quotes: bool) -> 
     starts = np.concatenate(([0], places + 1))
     bounds = np.empty(2 * len(places) + 1, dtype=np.int32)
     bounds[0::2], bounds[1::2] = starts, places
-    pieces = pa.BinaryArray.from_buffers(pa.binary(), len(bounds) - 1, [None, pa.py_buffer(bounds), pa.py_buffer(data)])
     first = np.concatenate(([0], ends + 1))[:-1]
     length = feeds - starts[first]
     too_long = length > MAX_LINE
@@ -195,7 +200,9 @@ def cut_lines(data: bytes, before: int, delimiter: str | None, quotes: bool) -> 
     rows = (length > 0) & ~too_long & ~not_closed
     lines = before + 1 + np.arange(len(feeds))
     fields = ends + 1 - first
-    return Cut(pieces, first[rows], fields[rows], lines[rows], {why: lines[marks] for why, marks in flawed.items()})
+    return Cut(
+        data, bounds, first[rows], fields[rows], lines[rows], {why: lines[marks] for why, marks in flawed.items()}
+    )
 
 
 def _quoted(text: Bytes, places: Positions, is_end: Bools, delimiter: int) -> Bools:

@@ -8,8 +8,8 @@ from typing import Any
 
 import duckdb
 import numpy as np
-import pyarrow as pa
 
+from blendp.arrow import pa
 from blendp.engines.database import connect, failed
 from blendp.engines.staged import StagedLog
 from blendp.engines.usable import RowRule
@@ -18,7 +18,7 @@ from blendp.logs.columns import positions, same_levels
 from blendp.logs.filters import ALIAS, compiled
 from blendp.logs.frames import WHERE, FrameColumns, frame_columns
 from blendp.logs.intake import RowIntake
-from blendp.logs.parquet_scan import is_scannable
+from blendp.logs.parquet_footer import is_scannable
 from blendp.logs.reading import HowRead, LogReading
 from blendp.logs.tabular import as_bytes
 

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any, Protocol
 
-import pyarrow as pa
-
+from blendp.arrow import pa
 from blendp.errors import LogError, ParameterError
 from blendp.logs.filters import ALIAS
 from blendp.logs.tabular import require_plain

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
-import pyarrow as pa
 
+from blendp.arrow import pa
 from blendp.engines.database import connect
 from blendp.engines.quality import Described
 from blendp.engines.staged import STAGED, StagedLog, Witness

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-import pyarrow as pa
+import duckdb
 
-from blendp.engines.database import connect
 from blendp.engines.staged import StagedLog
 from blendp.engines.usable import RowRule
 from blendp.logs.columns import Columns, positions, same_levels
 from blendp.logs.filters import compiled, require_truth
+from blendp.logs.parquet_footer import footer_of
 from blendp.logs.reading import HowRead, LogReading
 from blendp.logs.sources import compression_of
-from blendp.logs.tabular import parquet_file
 from blendp.normalise import literal
 
 _ROW, _ROW_OF_SEVERAL = "file_row_number::UBIGINT", "(file_index::UBIGINT << 40) + file_row_number::UBIGINT"
@@ -31,13 +30,13 @@ class ParquetScan:
     all_names: tuple[str, ...]
     levels: int
     rows: int
+    connection: duckdb.DuckDBPyConnection = field(repr=False)
 
     def staged(
         self,
         where: str,
         reading: LogReading,
         how: HowRead,
-        memory_limit: str | None,
         progress: Callable[[int], None] | None,
         instead: Callable[[], StagedLog],
     ) -> StagedLog:
@@ -50,21 +49,20 @@ class ParquetScan:
         files = ", ".join(literal(str(path)) for path in self.paths)
         row_number = _ROW if len(self.paths) == 1 else _ROW_OF_SEVERAL
         source = f"read_parquet([{files}], hive_partitioning = false)"
-        connection = connect(memory_limit)
-        filter = compiled(reading.filter, self.all_names, where, connection)
+        filter = compiled(reading.filter, self.all_names, where, self.connection)
         looked_at = "".join(
             f", {_quoted(self.all_names[at])} AS {alias}" for alias, at in filter.over(self.all_names, where).items()
         )
         rows = f"SELECT {row_number} AS place, {columns}{looked_at} FROM {source}"
         if filter:
-            require_truth(filter, rows, connection, reading.where)
+            require_truth(filter, rows, self.connection, reading.where)
             rows = f"SELECT place, {', '.join(roles.values())}, {filter.sql} AS kept FROM ({rows})"
         return StagedLog(
             rows,
             RowRule(self.levels, "opt_in" in self.names, reading.normalise, bool(filter)),
             where,
             reading.max_broken,
-            connection,
+            self.connection,
             has_reasons=False,
             total_rows=self.rows,
             progress=progress,
@@ -73,7 +71,9 @@ class ParquetScan:
         )
 
 
-def scan_parquet(paths: Sequence[Path], columns: Columns, *, filtered: bool = False) -> ParquetScan | None:
+def scan_parquet(
+    paths: Sequence[Path], columns: Columns, connection: duckdb.DuckDBPyConnection, *, filtered: bool = False
+) -> ParquetScan | None:
     """The scan of these files, or None where their columns or names ask for the careful way.
 
     The database reads every file by the types of the first, so all must have the same: of the columns of the log, and
@@ -87,27 +87,20 @@ def scan_parquet(paths: Sequence[Path], columns: Columns, *, filtered: bool = Fa
     for path in paths:
         if glob.has_magic(str(path)) or compression_of(path):
             return None
-        with parquet_file(path) as file:
-            schema = file.schema_arrow
-            all_names = all_names or schema.names
-            position_of = positions(schema.names, columns, str(path))
-            levels = same_levels(position_of, levels, str(path))
-            names = {role: schema.names[position] for role, position in position_of.items()}
-            if not all(is_scannable(schema.field(name).type) for name in names.values()):
-                return None
-            looked_at = sorted(set(schema.names)) if filtered else names.values()
-            kinds.add(tuple(str(schema.field(name).type) for name in looked_at if schema.names.count(name) == 1))
-            rows += file.metadata.num_rows
-    return ParquetScan(tuple(paths), names, tuple(all_names), levels or 1, rows) if len(kinds) == 1 else None
-
-
-def is_scannable(kind: pa.DataType) -> bool:
-    """Whether the database writes values of this type as blendp does."""
-    if pa.types.is_dictionary(kind):
-        return is_scannable(kind.value_type)
-    texts = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
-    tests = (*texts, pa.types.is_integer, pa.types.is_boolean)
-    return any(test(kind) for test in tests)
+        footer = footer_of(path, connection)
+        all_names = all_names or footer.names
+        position_of = positions(footer.names, columns, str(path))
+        levels = same_levels(position_of, levels, str(path))
+        names = {role: footer.names[position] for role, position in position_of.items()}
+        if not all(column.is_scannable for column in footer.columns if column.name in names.values()):
+            return None
+        looked_at = sorted(set(footer.names)) if filtered else names.values()
+        kind_of = {column.name: column.kind for column in footer.columns}
+        kinds.add(tuple(kind_of[name] for name in looked_at if footer.names.count(name) == 1))
+        rows += footer.rows
+    if len(kinds) != 1:
+        return None
+    return ParquetScan(tuple(paths), names, tuple(all_names), levels or 1, rows, connection)
 
 
 def _quoted(name: str) -> str:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import duckdb
 
-from blendp.engines.database import failed
-from blendp.engines.embedded import EmbeddedLog
+from blendp.engines.database import connect, failed
 from blendp.engines.staged import StagedLog
 from blendp.logs.columns import positions
 from blendp.logs.delimited import AOL_FIELDS, AOL_HEADER, read_aol, read_delimited
@@ -19,13 +18,17 @@ from blendp.logs.frame_log import open_frame
 from blendp.logs.frames import ACCEPTED, Frame, is_frame, not_a_frame, require_frame
 from blendp.logs.intake import RowIntake
 from blendp.logs.ndjson import read_ndjson
-from blendp.logs.parquet_scan import ParquetScan, scan_parquet
+from blendp.logs.parquet_footer import footer_of
+from blendp.logs.parquet_scan import scan_parquet
 from blendp.logs.reading import HowRead, LogReading, ReadingOptions
 from blendp.logs.recognise import LogHeader, recognise
 from blendp.logs.sources import find_files
-from blendp.logs.tabular import parquet_file, read_parquet
-from blendp.logs.text_scan import TextScan, scan_delimited
+from blendp.logs.tabular import read_parquet
+from blendp.logs.text_scan import scan_delimited
 from blendp.logs.yandex import read_yandex
+
+if TYPE_CHECKING:
+    from blendp.engines.embedded import EmbeddedLog
 
 
 def open_log(
@@ -71,7 +74,8 @@ def open_log(
         return open_frame(source, reading, memory_limit, progress)
     format, paths = find_files(_require_paths(source), reading.format)
     reading.require_for(format)
-    how = _how(format, paths, reading)
+    database = connect(memory_limit) if format == "parquet" else None
+    how = _how(format, paths, reading, database)
     if tell is not None:
         tell(how)
     where = str(paths[0]) if len(paths) == 1 else f"the log of {len(paths)} files from {paths[0]} on"
@@ -100,14 +104,11 @@ def open_log(
             raise failed(where, error) from error
         return intake.finish(reading.max_broken, where, how)
 
-    scan: ParquetScan | TextScan | None = None
-    if how.format == "parquet":
-        scan = scan_parquet(paths, columns, filtered=bool(reading.filter))
-    elif how.dialect is not None:
-        scan = scan_delimited(paths, how.dialect, reading)
-    if scan is None:
-        return take_in()
-    return scan.staged(where, reading, how, memory_limit, progress, take_in)
+    if database is not None:
+        rows = scan_parquet(paths, columns, database, filtered=bool(reading.filter))
+        return rows.staged(where, reading, how, progress, take_in) if rows else take_in()
+    lines = scan_delimited(paths, how.dialect, reading) if how.dialect is not None else None
+    return lines.staged(where, reading, how, memory_limit, progress, take_in) if lines else take_in()
 
 
 def read_log(
@@ -137,12 +138,13 @@ def _require_paths(source: object) -> str | Path | Sequence[str | Path]:
     raise not_a_frame("source", source, f"a path, a list of paths, {ACCEPTED}")
 
 
-def _how(format: str, paths: Sequence[Path], reading: LogReading) -> HowRead:
-    """How the files are read: what first lines and schemas tell, where options leave it open."""
+def _how(
+    format: str, paths: Sequence[Path], reading: LogReading, database: duckdb.DuckDBPyConnection | None = None
+) -> HowRead:
+    """How the files are read: what first lines and footers tell, where options leave it open."""
     how = HowRead(format, {}, None, reading.filter)
-    if format == "parquet":
-        with parquet_file(paths[0]) as file:
-            names = file.schema_arrow.names
+    if database is not None:
+        names: Sequence[str] = footer_of(paths[0], database).names
     elif format in ("csv", "tsv"):
         dialect, names = recognise(paths, format, reading, LogHeader(reading.columns))
         if reading.format == "auto" and tuple(names) == AOL_HEADER and dialect.delimiter == "\t":

@@ -16,8 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-import pyarrow as pa
-
+from blendp.arrow import pa
 from blendp.errors import LogError
 from blendp.logs.column_names import candidates
 from blendp.logs.columns import Columns, positions

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 
+from blendp.arrow import pa
 from blendp.errors import LogError
 from blendp.logs.columns import Columns, positions, same_levels
 from blendp.logs.filters import ALIAS

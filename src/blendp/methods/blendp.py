@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from blendp.arrays import Ids
@@ -26,6 +28,7 @@ from blendp.estimate import (
     split_estimate,
 )
 from blendp.headlist import HeadList
+from blendp.meanwhile import meanwhile
 from blendp.mechanisms import AsymmetricList, DiscreteLaplace, FilteredUnion
 from blendp.mechanisms.filtered_union import HeldRecords
 from blendp.methods.guarantee import Guarantee
@@ -44,8 +47,11 @@ LIARS = (0.001, 0.01, 0.05)
 def publish(people: People, parameters: Parameters, random: Random, progress: Progress) -> Listed:
     """List and counts from the opt-in group."""
     progress("making the head list")
-    holdings = None if parameters.many_records is False else people.holdings()
-    mean = None
+    holdings, mean = None, None
+    if parameters.many_records is not False:
+        derived = meanwhile(partial(_derive_union, parameters, people.levels))
+        holdings = people.holdings()
+        derived.join()
     if holdings is not None and parameters.many_records is None:
         mean = noisy_mean_records(holdings, parameters.mean_epsilon, random)
     list_maker = blendp_list_maker(parameters, people.levels, many=parameters.uses_many(mean, people.sizes.head_list))
@@ -55,6 +61,13 @@ def publish(people: People, parameters: Parameters, random: Random, progress: Pr
         counts = _one_record(people, list_maker, parameters, random)
     progress("counting opt-in records")
     return Listed(parameters, people.sizes.head_list, people.sizes.estimate, counts, mean)
+
+
+def _derive_union(parameters: Parameters, levels: int) -> None:
+    """Derive the mechanism for many records and what it draws from, which takes a while: it may be the one."""
+    list_maker = blendp_list_maker(parameters, levels, many=True)
+    if isinstance(list_maker, FilteredUnion):
+        list_maker.get_ready()
 
 
 def conclude(kind: type[Kind], listed: Listed, reports: ReportSums, query_share: float | None, random: Random) -> Kind:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,9 @@ from blendp.methods.log import BoundedContributions, CountedGroups, CountingLog,
 from blendp.methods.parameters import Parameters
 from blendp.methods.people import LogPeople, People
 from blendp.randomness import Random
-from blendp.reports import ListScheme, ReportSums
+
+if TYPE_CHECKING:
+    from blendp.reports import ListScheme, ReportSums
 
 
 def people_of(

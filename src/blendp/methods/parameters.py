@@ -8,11 +8,9 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Self
 
-from blendp.curator.mean_records import mean_noise
 from blendp.curator.noisy_counts import TRIM_UNITS, WILDCARDS
 from blendp.errors import ParameterError, require_choice, require_count, require_number
-from blendp.estimate.group import VARIANCES
-from blendp.estimate.posterior import PRIORS
+from blendp.estimate.names import PRIORS, VARIANCES
 from blendp.mechanisms import AsymmetricList, FilteredUnion, ThresholdList
 from blendp.methods.objectives import OBJECTIVES, list_shares, many_are_better, many_different_are_better
 from blendp.privacy import Budget
@@ -227,6 +225,8 @@ class Parameters:
         """
         if self.many_records is not None or mean_records is None:
             return bool(self.many_records)
+        from blendp.curator.mean_records import mean_noise
+
         error = 0.0 if people is None else math.sqrt(mean_noise(self.mean_epsilon).variance) / max(people, 1)
         return many_different_are_better(mean_records - 2 * error, self.objective)
 

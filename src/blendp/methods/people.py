@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,9 @@ from blendp.methods.groups import Groups, GroupSizes, draw_groups
 from blendp.methods.log import DrawnContributions, Log, OptIn, require_log, who_opts_in
 from blendp.methods.parameters import Parameters
 from blendp.randomness import Random
-from blendp.reports import ListScheme, ReportSums
+
+if TYPE_CHECKING:
+    from blendp.reports import ListScheme, ReportSums
 
 Cells = NDArray[np.int64]
 

@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.resources import files
-from threading import Lock, Thread
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from blendp._version import __version__
@@ -26,15 +26,11 @@ _READING = Lock()
 
 def fill(template: str, page: Mapping[str, Any], **filters: Callable[..., Any]) -> str:
     """The page that this template makes of these values; ``filters`` are the page's own ways of writing a value."""
-    return _template(template, **filters).render({**page, "version": __version__})
+    return read_template(template, **filters).render({**page, "version": __version__})
 
 
-def read_meanwhile(template: str) -> None:
-    """Read a template while the caller waits for something else, such as the database."""
-    Thread(target=_template, args=(template,)).start()
-
-
-def _template(name: str, **filters: Callable[..., Any]) -> Template:
+def read_template(name: str, **filters: Callable[..., Any]) -> Template:
+    """The template of this name, read once."""
     with _READING:
         if name not in _READ:
             _READ[name] = _read(name, filters)
@@ -45,8 +41,11 @@ def _read(name: str, filters: Mapping[str, Callable[..., Any]]) -> Template:
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
+    from blendp.render.compiled_templates import KeptCompiled
+
     environment = Environment(
         loader=PackageLoader("blendp", "render"),
+        bytecode_cache=KeptCompiled(),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -5,29 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from types import MappingProxyType
 
 from blendp.errors import ParameterError, require_choice
 from blendp.headlist import HeadList
 from blendp.privacy import Budget
 from blendp.reports.list_scheme import ListScheme
+from blendp.reports.names import ORACLES, RANDOMISERS
 from blendp.reports.question import Question
-from blendp.reports.subset import ORACLES, SubsetScheme, subset_questions
+from blendp.reports.subset import SubsetScheme, subset_questions
 from blendp.reports.two_stage import TwoStageScheme, cell_questions
-
-RANDOMISERS = ("split", "apart", "two-stage", "two-stage-tight")
-"""How clients report.
-
-``split``: subset selection with the whole epsilon, about the query or about the record. ``apart``: the same, with the
-wildcard in a report of its own. ``two-stage``: the published LocalAlg. ``two-stage-tight``: the same with its URL stage
-raised until the whole epsilon is spent.
-"""
-
-RANDOMISER_OF_METHOD: Mapping[str, str] = MappingProxyType({"blendp": "split", "published": "two-stage"})
-"""How the clients of a campaign report, by its method."""
-
-METHODS = tuple(RANDOMISER_OF_METHOD)
-"""blendp, and BLENDER as it was published, errata mended."""
 
 
 def client_budget(randomiser: str, budget: Budget) -> Budget:

@@ -25,13 +25,11 @@ from blendp.privacy import Budget
 from blendp.randomness import Random
 from blendp.randomness.random import COIN_BITS
 from blendp.reports.list_scheme import ListScheme
+from blendp.reports.names import ORACLES
 from blendp.reports.question import Question
 from blendp.reports.report import Report
 from blendp.reports.scheme import Likelihood, likeliest_first
 from blendp.reports.sums import ReportSums
-
-ORACLES = ("split", "apart")
-"""Randomisers that name sets: subset selection among all items, or with the wildcard in a report of its own."""
 
 _NOUNS = {"query": ("query", "queries"), "record": ("record", "records")}
 

@@ -17,13 +17,11 @@ from blendp.privacy import Budget
 from blendp.randomness import Random
 from blendp.randomness.random import COIN_BITS
 from blendp.reports.list_scheme import ListScheme
+from blendp.reports.names import PUBLISHED_QUERY_SHARE
 from blendp.reports.question import Question, SingleItem
 from blendp.reports.report import Report
 from blendp.reports.scheme import Likelihood, likeliest_first, worst_ratio
 from blendp.reports.sums import Repeats, ReportSums
-
-PUBLISHED_QUERY_SHARE = 0.85
-"""f_C of the paper: the share of a client's budget that protects the query."""
 
 
 def two_stage_randomiser(

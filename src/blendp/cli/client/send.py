@@ -11,7 +11,8 @@ from blendp.cli import REFUSED, SYSTEM
 from blendp.cli.client.options import FOLDER, AsJson, DeviceFolder, opened
 from blendp.cli.client.options import device as device_option
 from blendp.cli.client.sentences import moment, reason_words, summary_words, tell
-from blendp.cli.console import print_json, spinner
+from blendp.cli.console import print_json
+from blendp.cli.progress import spinner
 
 EXAMPLES = """Examples:
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from blendp.cli.console import print_json, results, steps
+from blendp.cli.console import print_json, results
 from blendp.cli.panels import output, takes_job
+from blendp.cli.progress import steps
 from blendp.cli.survey.options import ALL, SurveyJobs
 from blendp.errors import require_choice, require_count
 from blendp.evaluation.surveys import evaluate_survey

@@ -9,8 +9,9 @@ from typing import Annotated
 from typer import Argument
 
 from blendp.answers import MAX_ATTRIBUTES, MAX_VALUES, Answers
-from blendp.cli.console import print_json, results, steps
+from blendp.cli.console import print_json, results
 from blendp.cli.panels import method, output, takes_job
+from blendp.cli.progress import steps
 from blendp.cli.survey.options import ALL, SurveyOptions
 from blendp.errors import ParameterError, require_choice, require_count, require_number
 from blendp.evaluation.surveys import plan_survey

@@ -10,9 +10,10 @@ from typing import Annotated, Any
 from typer import Argument
 
 from blendp.answers import AnswerSource
-from blendp.cli.console import errors, print_json, results, steps
+from blendp.cli.console import errors, print_json, results
 from blendp.cli.options import ENGINES, refuse_spark_options, spark_settings
 from blendp.cli.panels import machine, output, takes_job
+from blendp.cli.progress import steps
 from blendp.cli.promised import Promised, remember
 from blendp.cli.reading import reading
 from blendp.cli.survey.options import SurveyOptions

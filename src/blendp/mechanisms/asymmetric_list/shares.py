@@ -12,6 +12,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from blendp.arrays import distinct
+
 _STEPS = 1000
 _MIN_RISING = Fraction(18, 100)
 _POPULARITY = 2.2
@@ -45,7 +47,7 @@ def best_falling_share(epsilon: float, delta: float, wildcard_share: Fraction) -
     totals = np.maximum(2, 1 + np.ceil((np.log(upper) - math.log(delta)) / falling)).astype(np.int64)
     tried, first = np.unique(totals, return_index=True)
     within = int(np.searchsorted(tried, 1.5 * tried[0] + 1, side="right"))
-    spread = np.unique(np.linspace(0, within - 1, min(within, _CANDIDATES)).astype(np.int64))
+    spread = distinct(np.linspace(0, within - 1, min(within, _CANDIDATES)).astype(np.int64))
     tried, first = tried[spread, None], first[spread]
     falling, upper = falling[first, None], upper[first, None]
     rising, lower = both - falling, np.expm1(-falling) / math.expm1(-both)

@@ -242,6 +242,11 @@ class FilteredUnion:
         left = epsilon + math.log1p(-self.worst_threshold)
         return min(1.0, self.delta_threshold + gaussian_delta(self.mu, left)) if left >= 0 else 1.0
 
+    def get_ready(self) -> None:
+        """Make the tables that noise is drawn from, if there are none yet; else the first draw does."""
+        for noise in (self.filter_noise, self.list_noise):
+            noise.get_ready()
+
     def release(self, holdings: HeldRecords, random: ReleaseRandom) -> ListedRecords:
         """The listed records with their noisy weights, for a list that is released."""
         require_release(random)

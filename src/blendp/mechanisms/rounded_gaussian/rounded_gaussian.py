@@ -12,6 +12,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from blendp.arrays import distinct
 from blendp.errors import ParameterError
 from blendp.mechanisms.exact import WORD_BITS, ExactTail, below_tail, floor_bits, power_bits
 from blendp.privacy.gaussian import gaussian_delta, normal_tail
@@ -95,6 +96,10 @@ class RoundedGaussian:
         """P(X >= x) for x >= 1."""
         return ExactTail(self.tail_bits, _edges(self.sigma))
 
+    def get_ready(self) -> None:
+        """Make the table of edges, if there is none yet; else the first draw that pays for it does."""
+        _ = self._tail
+
     def loss(self) -> float:
         """Infinite: the ratio of two probabilities grows without end, so a delta is needed."""
         return math.inf
@@ -167,7 +172,7 @@ class RoundedGaussian:
         order = np.argsort(zeros, kind="stable")
         starts = np.concatenate([[0], np.cumsum(np.bincount(zeros, minlength=1))]).tolist()
         reached, values = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
-        for level in np.unique(zeros).tolist():
+        for level in distinct(zeros).tolist():
             group = order[starts[level] : starts[level + 1]]
             thin = level >= _THINNED
             if thin:

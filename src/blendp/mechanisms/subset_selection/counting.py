@@ -17,6 +17,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from blendp.arrays import distinct
 from blendp.mechanisms.subset_selection import ranks
 from blendp.mechanisms.subset_selection.ranks import halves, shares
 
@@ -242,7 +243,7 @@ class _Splitter:
     """
 
     def __init__(self, items: int, parts: list[_Part]) -> None:
-        sizes = np.unique(np.concatenate([part.sizes for part in parts])).tolist()
+        sizes = distinct(np.concatenate([part.sizes for part in parts])).tolist()
         row = _Row(items)
         self.items = items
         self._is_word = np.zeros(sizes[-1] + 1, dtype=np.bool_)

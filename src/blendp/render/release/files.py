@@ -15,14 +15,9 @@ from blendp.methods.outcome import Row
 from blendp.outputs import whole
 from blendp.render.about import About
 from blendp.render.release.document import release_card, release_document
+from blendp.render.release.names import DOCUMENT, FILES
 from blendp.render.release.page import render_release
 from blendp.render.tables import wildcard_text, write_table
-from blendp.wire.files import READABLE
-
-DOCUMENT = "release_document.json"
-"""All of it in one document, as a collector would sign it: what an offline index is made of."""
-
-FILES = (*READABLE, DOCUMENT)
 
 TITLE = "blendp release"
 """What a page is called if no title is said."""
