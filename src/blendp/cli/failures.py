@@ -17,6 +17,7 @@ import typer
 from blendp.cli import BAD_LOG, BAD_PARAMETER, INTERRUPTED, OUTPUT_EXISTS, REFUSED, SYSTEM
 from blendp.cli.interrupts import heeded
 from blendp.errors import EngineError, LogError, OutputExistsError, ParameterError
+from blendp.meanwhile import settle
 
 _DATABASE = ("duckdb", "Error")
 _INTERRUPT = ("duckdb", "InterruptException")
@@ -80,6 +81,7 @@ def explaining(options: Collection[str] = ()) -> Iterator[None]:
     except Exception as error:
         if _is_interrupt(error):
             raise _interrupted() from None
+        settle()
         if not _foreseen(error):
             raise
         raise _told(error, options) from None

@@ -62,10 +62,11 @@ def run(
     with steps(7) as bar:
         bar.start("opening the log")
         log = job.open(bar.rows_read)
-        meanwhile(_load_the_rest)
+        loading = meanwhile(_load_the_rest)
         release = methods.run(log, parameters, opt_in=opt_in, seed=seed, progress=bar.start)
         if log.how is not None:
             release = replace(release, reading=log.how.to_dict())
+        loading.join()
         from blendp.cli.console import errors, print_json, results, tell_quality
         from blendp.render.release.checks import all_cautions
         from blendp.render.release.document import release_card, rows_for_json

@@ -15,15 +15,13 @@ from numpy.typing import NDArray
 
 from blendp.arrow import pa
 from blendp.errors import LogError
+from blendp.logs.aol import AOL_FIELDS, AOL_HEADER
 from blendp.logs.columns import Columns, positions, same_levels
 from blendp.logs.dialect import TextDialect
 from blendp.logs.encodings import UTF_8
 from blendp.logs.fields import Cut, cut_file
 from blendp.logs.filters import ALIAS
 from blendp.logs.intake import RowIntake
-
-AOL_HEADER = ("AnonID", "Query", "QueryTime", "ItemRank", "ClickURL")
-AOL_FIELDS = {"user": 0, "query": 1, "url": 4}
 
 
 def read_delimited(

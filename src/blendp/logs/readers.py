@@ -1,4 +1,4 @@
-"""Reading logs: one call for every format."""
+"""Reading logs: one call for every format. What reads a format is loaded when a log has it."""
 
 from __future__ import annotations
 
@@ -9,23 +9,13 @@ from typing import TYPE_CHECKING, Unpack
 
 import duckdb
 
-from blendp.engines.database import connect, failed
+from blendp.engines.database import connect
 from blendp.engines.staged import StagedLog
+from blendp.logs.aol import AOL_FIELDS, AOL_HEADER
 from blendp.logs.columns import positions
-from blendp.logs.delimited import AOL_FIELDS, AOL_HEADER, read_aol, read_delimited
-from blendp.logs.encodings import UTF_8
-from blendp.logs.frame_log import open_frame
 from blendp.logs.frames import ACCEPTED, Frame, is_frame, not_a_frame, require_frame
-from blendp.logs.intake import RowIntake
-from blendp.logs.ndjson import read_ndjson
-from blendp.logs.parquet_footer import footer_of
-from blendp.logs.parquet_scan import scan_parquet
 from blendp.logs.reading import HowRead, LogReading, ReadingOptions
-from blendp.logs.recognise import LogHeader, recognise
 from blendp.logs.sources import find_files
-from blendp.logs.tabular import read_parquet
-from blendp.logs.text_scan import scan_delimited
-from blendp.logs.yandex import read_yandex
 
 if TYPE_CHECKING:
     from blendp.engines.embedded import EmbeddedLog
@@ -71,6 +61,8 @@ def open_log(
     """
     reading = LogReading(**options)
     if not isinstance(source, str | Path) and is_frame(source):
+        from blendp.logs.frame_log import open_frame
+
         return open_frame(source, reading, memory_limit, progress)
     format, paths = find_files(_require_paths(source), reading.format)
     reading.require_for(format)
@@ -79,35 +71,22 @@ def open_log(
     if tell is not None:
         tell(how)
     where = str(paths[0]) if len(paths) == 1 else f"the log of {len(paths)} files from {paths[0]} on"
-    columns, encoding = reading.columns, reading.encoding or UTF_8
 
     def take_in() -> StagedLog:
-        intake = RowIntake(
-            reading.normalise,
-            opt_in=columns.opt_in is not None,
-            rows=reading.filter,
-            memory_limit=memory_limit,
-            progress=progress,
-        )
-        try:
-            if how.format == "aol":
-                read_aol(paths, intake, encoding)
-            elif how.format == "yandex":
-                read_yandex(paths, intake, encoding)
-            elif how.format == "ndjson":
-                read_ndjson(paths, columns, intake, where, encoding)
-            elif how.dialect is None:
-                read_parquet(paths, columns, intake)
-            else:
-                read_delimited(paths, how.dialect, columns, intake, reading.names)
-        except duckdb.Error as error:
-            raise failed(where, error) from error
-        return intake.finish(reading.max_broken, where, how)
+        from blendp.logs.careful import read_carefully
+
+        return read_carefully(paths, how, reading, where, memory_limit, progress)
 
     if database is not None:
-        rows = scan_parquet(paths, columns, database, filtered=bool(reading.filter))
+        from blendp.logs.parquet_scan import scan_parquet
+
+        rows = scan_parquet(paths, reading.columns, database, filtered=bool(reading.filter))
         return rows.staged(where, reading, how, progress, take_in) if rows else take_in()
-    lines = scan_delimited(paths, how.dialect, reading) if how.dialect is not None else None
+    if how.dialect is None:
+        return take_in()
+    from blendp.logs.text_scan import scan_delimited
+
+    lines = scan_delimited(paths, how.dialect, reading)
     return lines.staged(where, reading, how, memory_limit, progress, take_in) if lines else take_in()
 
 
@@ -144,8 +123,12 @@ def _how(
     """How the files are read: what first lines and footers tell, where options leave it open."""
     how = HowRead(format, {}, None, reading.filter)
     if database is not None:
+        from blendp.logs.parquet_footer import footer_of
+
         names: Sequence[str] = footer_of(paths[0], database).names
     elif format in ("csv", "tsv"):
+        from blendp.logs.recognise import LogHeader, recognise
+
         dialect, names = recognise(paths, format, reading, LogHeader(reading.columns))
         if reading.format == "auto" and tuple(names) == AOL_HEADER and dialect.delimiter == "\t":
             return _how("aol", paths, reading)
