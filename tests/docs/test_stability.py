@@ -17,7 +17,7 @@ from blendp import cli
 from blendp.cli.app import app
 from blendp.cli.campaign import export
 from blendp.normalise import RULES
-from blendp.render.release.files import FILES
+from blendp.render.release.names import FILES
 from blendp.render.survey.files import SURVEY_FILES
 from blendp.render.tally.files import TALLY_FILES
 from blendp.service.http.app import ENDPOINTS

@@ -47,18 +47,18 @@ _MERGE = f"""
         )
 """
 
-_HELD_NEW = "SELECT *, nth_text AS record_id FROM merged"
-_HELD = """
+_STARTED_RECORDS = "SELECT *, nth_text AS record_id FROM merged"
+_NUMBERED_RECORDS = """
     SELECT merged.*, record_id
     FROM merged JOIN records ON records.query = merged.query AND records.url IS NOT DISTINCT FROM merged.url
 """
 
-_ROWS = "SELECT owner, record_id, occurrences FROM ({held}) ORDER BY owner, record_id"
+_ROWS = "SELECT owner, record_id, occurrences FROM ({numbered_records}) ORDER BY owner, record_id"
 
 _RANK = f"""
     CREATE OR REPLACE TEMP TABLE ranked AS
         SELECT owner, person, record_id, row_number() OVER (PARTITION BY owner ORDER BY query, url) - 1 AS nth
-        FROM ({{held}})
+        FROM ({{numbered_records}})
             JOIN (SELECT owner FROM merged GROUP BY owner HAVING count(*) > {MAX_DIFFERENT}) USING (owner)
             JOIN (SELECT owner, any_value({{name}}) AS person FROM {CHOSEN} GROUP BY owner) USING (owner)
 """
@@ -104,12 +104,12 @@ class SecondLook:
         query = query_sql(self.rule.normalise, "query")
         connection.execute(_MERGE.format(query=query, url=url, gathered=gathered))
         connection.execute(f"DROP TABLE IF EXISTS {GATHERED}")
-        held = self._number_records()
-        rows = self._numbers(_ROWS.format(held=held))
+        numbered_records = self._number_records()
+        rows = self._numbers(_ROWS.format(numbered_records=numbered_records))
         kept = np.ones(len(rows["owner"]), dtype=bool)
         many = np.bincount(rows["owner"], minlength=len(who)) > MAX_DIFFERENT
         if many.any():
-            connection.execute(_RANK.format(held=held, name=user_sql("person")))
+            connection.execute(_RANK.format(numbered_records=numbered_records, name=user_sql("person")))
             numbered = ranked_numbers("ranked", key, DUCKDB)
             numbers = self._numbers(f"SELECT owner, number FROM ({numbered}) ORDER BY owner, record_id")
             kept[many[rows["owner"]]] = lowest_of_each(numbers["owner"], numbers["number"], MAX_DIFFERENT)
@@ -121,9 +121,9 @@ class SecondLook:
         """Give the merged records numbers; SQL for them with these."""
         if self.table.distinct:
             self.table.add("merged")
-            return _HELD
+            return _NUMBERED_RECORDS
         self.table.start("merged", "nth_text")
-        return _HELD_NEW
+        return _STARTED_RECORDS
 
     def _numbers(self, sql: str) -> dict[str, Ids]:
         rows = self.table.connection.execute(sql).fetchnumpy()

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from blendp.cli.app import app
-from blendp.render.release.files import FILES
+from blendp.render.release.names import FILES
 from tests.forked import ENVIRONMENT
 from tests.forked import run as blendp
 

@@ -29,6 +29,7 @@ from blendp.cli import EMPTY
 from blendp.cli.app import app
 from blendp.engines import Contributions, database
 from blendp.render.release import files
+from blendp.render.release.names import FILES
 
 NAMES = ("user", "query", "url")
 ROWS = [(f"u{i}", f"q{i % 7}", f"http://x{i % 5}.com") for i in range(1000)]
@@ -230,7 +231,7 @@ def test_a_few_bad_rows_are_counted_and_the_run_goes_on(name: str, written: byte
     code, said = desk.run(name)
     assert code in (0, EMPTY), said
     assert says in said
-    assert sorted(content(desk.folder / "release")) == sorted(files.FILES)
+    assert sorted(content(desk.folder / "release")) == sorted(FILES)
     assert sorted(path.name for path in desk.folder.iterdir()) == [name, "release", "tmp"]
     assert list((desk.folder / "tmp").iterdir()) == []
 

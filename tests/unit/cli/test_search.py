@@ -12,7 +12,7 @@ from blendp.canonical import canonical_json, sha256
 from blendp.cli import BAD_PARAMETER, OUTPUT_EXISTS, REFUSED
 from blendp.cli.app import app
 from blendp.conformance.samples import signing_key
-from blendp.render.release.files import DOCUMENT
+from blendp.render.release.names import DOCUMENT
 from blendp.search import build_index
 from blendp.wire import Envelope
 from blendp.wire.media_types import RELEASE_TYPE, TERMS_TYPE

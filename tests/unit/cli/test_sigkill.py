@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from blendp.render.release.files import FILES
+from blendp.render.release.names import FILES
 from tests.forked import Command, parent
 
 KILLS = 27

@@ -17,7 +17,8 @@ from blendp.logs import log_of_table
 from blendp.methods import Parameters, Release, Simulation, run
 from blendp.render.about import About
 from blendp.render.release.document import rows_for_json
-from blendp.render.release.files import FILES, write_release
+from blendp.render.release.files import write_release
+from blendp.render.release.names import FILES
 from blendp.render.tables import wildcard_text
 from blendp.wire.releases import read_release
 from blendp.wire.text_forms import require_day
