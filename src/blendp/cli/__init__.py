@@ -35,6 +35,9 @@ def main() -> None:
         _run()
     except KeyboardInterrupt:  # the interrupt was asked for again just when it was being heeded
         _end_interrupted()
+    finally:
+        gc.disable()
+        gc.freeze()  # the system takes everything back at once: no need to look through it on the way out
 
 
 class PandasHidden:
