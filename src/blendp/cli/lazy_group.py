@@ -106,8 +106,9 @@ def _import_command(package: str, name: str) -> Any:
     function = name.replace("-", "_")
     with explaining():
         module = import_module(f"{package}.{function}")
-        gc.freeze()  # what is loaded stays: it is never looked through
-        gc.enable()
+        if not gc.isenabled():  # the command line's own doing: what is loaded stays, and is never looked through
+            gc.freeze()
+            gc.enable()
     command = explained(getattr(module, function))
     _complete(command, f"{package} {name}".removeprefix("blendp.cli").lstrip(".").lstrip())
     alone = typer.Typer(add_completion=False, rich_markup_mode="markdown")
