@@ -12,13 +12,13 @@ from rich.text import Text
 from blendp.headlist import HeadList
 from blendp.methods import Outcome, Simulation
 from blendp.render.about import About
+from blendp.render.release.advice import CHANGE, EXPECTED, AdviceText
 from blendp.render.release.checks import all_cautions
 from blendp.render.terminal_table import FigureTable, names
 from blendp.render.text import UNKNOWN, decimals, percent
 
 if TYPE_CHECKING:
     from blendp.evaluation.metrics import TrueHead
-    from blendp.evaluation.planner import EmptyListAdvice
     from blendp.render.tally.files import ClientRow
 
 
@@ -64,21 +64,17 @@ def records_table(outcome: Outcome, truth: TrueHead | None = None, top: int = 15
     return table
 
 
-def advice_table(advice: EmptyListAdvice) -> RenderableType:
+def advice_table(advice: AdviceText) -> RenderableType:
     """What would list something, and how much, after a list that came out empty."""
-    table = FigureTable("The list is empty. What would list more, and how much:")
-    table.add_column("change")
-    table.add_column("records to be expected", justify="right")
-    for remedy in advice.remedies:
-        table.add_row(remedy.option, _length(remedy.expected_records))
-    if advice.opt_in_people_needed is not None:
-        table.add_row(f"{advice.opt_in_people_needed:,} opt-in people", f"about {advice.records_wanted}")
-    table.add_row("as it was", _length(advice.expected_records), style="dim")
-    return Group(table, Text(advice.statement, style="dim"))
-
-
-def _length(records: float) -> str:
-    return "hardly any" if records < 0.05 else f"{records:,.1f}" if records < 10 else f"{records:,.0f}"
+    sentences = Text(" ".join(advice.sentences), style="dim")
+    if not advice.rows:
+        return Group(Text(advice.heading, style="table.title"), sentences)
+    table = FigureTable(advice.heading)
+    table.add_column(CHANGE)
+    table.add_column(EXPECTED, justify="right")
+    for row in advice.rows:
+        table.add_row(*row)
+    return Group(table, sentences)
 
 
 def _percent(value: float, digits: int) -> str:
