@@ -59,7 +59,7 @@ def show(
     if survey is not None:
         _show_survey(survey, release, page, key, as_json)
         return
-    payload, signature = release_in(release, None if key is None else VerifyKey.of_text(key))
+    payload, signature = release_in(release, None if key is None else VerifyKey.of_text(key), or_survey=True)
     document = read_release(payload)
     with undamaged(release):
         outcome = release_of_document(document, list_of_document(document))
