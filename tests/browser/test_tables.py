@@ -62,6 +62,29 @@ def test_a_click_sorts_numbers_falling_then_rising_then_not_at_all(page: Page) -
     expect(page.locator("table.estimates").first.locator("tfoot")).to_contain_text("everything else")
 
 
+def test_words_among_numbers_come_last_and_numbers_are_compared_as_numbers(page: Page) -> None:
+    """Numbers that whole-number order gets wrong, and words for what is not known."""
+    shown = ["not listed", "0.9 ± 0.1", "± nan", "0.10 ± 0.02", "unknown", "0.0251", "12.5", "1e-5"]
+    script = page.locator("script").text_content()
+    page.evaluate(
+        """([script, shown]) => {
+            const body = document.querySelector("table.estimates").tBodies[0];
+            body.replaceChildren(...[...body.rows].slice(0, shown.length));
+            shown.forEach((text, i) => { body.rows[i].cells[2].textContent = text; });
+            document.querySelectorAll(".tools, .hint").forEach(tool => tool.remove());
+            document.querySelectorAll(".sort").forEach(button => button.replaceWith(...button.childNodes));
+            (0, eval)(script);
+        }""",
+        [script, shown],
+    )
+    button = page.get_by_role("columnheader", name="Estimate").first.get_by_role("button")
+    rising, words = ["1e-5", "0.0251", "0.10 ± 0.02", "0.9 ± 0.1", "12.5"], ["not listed", "± nan", "unknown"]
+    button.click()
+    assert column(page, 3) == [*reversed(rising), *words]
+    button.click()
+    assert column(page, 3) == [*rising, *words]
+
+
 def test_texts_sort_as_people_read_and_only_one_column_is_marked(page: Page) -> None:
     page.get_by_role("columnheader", name="Estimate").first.get_by_role("button").click()
     page.get_by_role("columnheader", name="Query").first.get_by_role("button").click()

@@ -61,11 +61,14 @@ class Promised:
 def remember(logs: Sequence[str], epsilon: float, delta: float, day: str) -> Promised | None:
     """Write this release down, and say what it adds up to with earlier ones of the same log; None if it is the first.
 
-    A log is the same if a path of it is: what the file holds may have changed, and its people mostly have not.
+    A log is the same if a path of it is: what the file holds may have changed, and its people mostly have not. What
+    came through a pipe is nowhere, so it is not written down.
     """
     earlier: list[tuple[float, float, list[str]]] = []
+    paths = sorted({_absolute(log) for log in logs if not _is_pipe(log)})[:MAX_PATHS]
+    if not paths:
+        return None
     with suppress(OSError, ValueError, RuntimeError), _opened() as descriptor:  # there may be no home at all
-        paths = sorted({_absolute(log) for log in logs})[:MAX_PATHS]
         if descriptor is None:
             return None
         lines = _read(descriptor)
@@ -88,6 +91,12 @@ def register_path() -> Path:
 
 def _absolute(log: str) -> str:
     return log if "://" in log else os.path.realpath(log)
+
+
+def _is_pipe(log: str) -> bool:
+    with suppress(OSError, ValueError):
+        return stat.S_ISFIFO(Path(log).stat().st_mode)
+    return False
 
 
 @contextmanager

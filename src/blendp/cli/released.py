@@ -21,11 +21,12 @@ SURVEY_DOCUMENT = "survey.json"
 MAX_BYTES = 1 << 28
 """The largest document that is read."""
 
-_REMEDY = "Name one that blendp run or blendp campaign export wrote (blendp show: or blendp survey run)."
 
+def release_in(folder: Path, key: VerifyKey | None, *, or_survey: bool = False) -> tuple[bytes, str]:
+    """The release document of a directory, and what is known of its signature.
 
-def release_in(folder: Path, key: VerifyKey | None) -> tuple[bytes, str]:
-    """The release document of a directory, and what is known of its signature."""
+    ``or_survey`` says that a survey was looked for before, for whoever names a directory with neither.
+    """
     signed, unsigned = folder / SIGNED_DOCUMENT, folder / DOCUMENT
     if signed.is_file():
         envelope = Envelope.from_bytes(bounded(signed))
@@ -35,7 +36,12 @@ def release_in(folder: Path, key: VerifyKey | None) -> tuple[bytes, str]:
         errors.print(warning, style="yellow", markup=False, highlight=False, soft_wrap=True)
         return envelope.payload, "not checked"
     if not unsigned.is_file():
-        raise ParameterError("release", str(folder), f"a directory with {SIGNED_DOCUMENT} or {DOCUMENT}", _REMEDY)
+        documents, commands = f"{SIGNED_DOCUMENT} or {DOCUMENT}", "blendp run or blendp campaign export"
+        if or_survey:
+            documents = f"{SIGNED_DOCUMENT}, {DOCUMENT} or {SURVEY_DOCUMENT}"
+            commands = "blendp run, blendp survey run or blendp campaign export"
+        remedy = f"Name one that {commands} wrote."
+        raise ParameterError("release", str(folder), f"a directory with {documents}", remedy)
     if key is not None:
         raise ParameterError("key", key.text, f"left out: {unsigned} is not signed", "blendp run signs nothing.")
     return bounded(unsigned), "none"
@@ -56,7 +62,9 @@ def bounded(path: Path) -> bytes:
         size = os.fstat(file.fileno()).st_size
         data = file.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
-        raise ParameterError("release", str(path), f"of at most {MAX_BYTES:,} bytes (it has {size:,})", _REMEDY)
+        raise ParameterError(
+            "release", str(path), f"of at most {MAX_BYTES:,} bytes (it has {size:,})", "Name what blendp wrote."
+        )
     return data
 
 

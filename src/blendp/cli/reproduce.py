@@ -29,6 +29,7 @@ from blendp.evaluation.figures import (
 from blendp.outputs import refuse_existing
 from blendp.render.figures.files import ALL_FILES, write_reproduction
 from blendp.render.plan.text import NOT_PRIVATE
+from blendp.render.text import counted
 
 EXAMPLES = """Examples:
 
@@ -97,7 +98,10 @@ def reproduce(
     if logs:
         results.print(NOT_PRIVATE, style="bold magenta", highlight=False)
     results.print(
-        f"{len(drawn)} figures in {out}: open {out / 'index.html'}", highlight=False, markup=False, soft_wrap=True
+        f"{counted(len(drawn), 'figure', 'figures')} in {out}: open {out / 'index.html'}",
+        highlight=False,
+        markup=False,
+        soft_wrap=True,
     )
 
 

@@ -18,6 +18,7 @@ from blendp.evaluation.figures.survey_figures import (
 )
 from blendp.outputs import refuse_existing
 from blendp.render.figures.files import ALL_FILES, write_reproduction
+from blendp.render.text import counted
 
 PEOPLE, RUNS, QUICK_RUNS = 20_000, 100, 25
 
@@ -57,5 +58,8 @@ def reproduce_survey(
         }
         write_reproduction(figures, out, about=about, overwrite=overwrite, progress=bar.start)
     results.print(
-        f"{len(figures)} figures in {out}: open {out / 'index.html'}", highlight=False, markup=False, soft_wrap=True
+        f"{counted(len(figures), 'figure', 'figures')} in {out}: open {out / 'index.html'}",
+        highlight=False,
+        markup=False,
+        soft_wrap=True,
     )

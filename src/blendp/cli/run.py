@@ -68,6 +68,7 @@ def run(
             release = replace(release, reading=log.how.to_dict())
         loading.join()
         from blendp.cli.console import errors, print_json, results, tell_quality
+        from blendp.render.release.advice import AdviceText
         from blendp.render.release.checks import all_cautions
         from blendp.render.release.document import release_card, rows_for_json
         from blendp.render.release.files import write_release
@@ -91,7 +92,9 @@ def run(
         _end(release)
         return
     results.print(summary(release, about))
-    results.print(records_table(release) if release.head_list.records else advice_table(_advice(release)))
+    results.print(
+        records_table(release) if release.head_list.records else advice_table(AdviceText.of(_advice(release)))
+    )
     results.print(f"Results in {out}: open {out / 'report.html'}", highlight=False, markup=False, soft_wrap=True)
     _end(release)
 

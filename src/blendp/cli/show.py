@@ -15,10 +15,11 @@ from blendp.errors import ParameterError
 from blendp.methods import Release
 from blendp.outputs import refuse_existing, whole
 from blendp.render.about import About
+from blendp.render.release.advice import AdviceText
 from blendp.render.release.checks import all_cautions
 from blendp.render.release.document import list_of_document, release_of_document
 from blendp.render.release.files import TITLE
-from blendp.render.release.terminal import records_table, summary
+from blendp.render.release.terminal import advice_table, records_table, summary
 from blendp.render.text import visible
 from blendp.wire import VerifyKey
 from blendp.wire.releases import read_release
@@ -58,12 +59,13 @@ def show(
     if survey is not None:
         _show_survey(survey, release, page, key, as_json)
         return
-    payload, signature = release_in(release, None if key is None else VerifyKey.of_text(key))
+    payload, signature = release_in(release, None if key is None else VerifyKey.of_text(key), or_survey=True)
     document = read_release(payload)
     with undamaged(release):
         outcome = release_of_document(document, list_of_document(document))
         about, cautions = About.of_card(document["card"]), all_cautions(outcome)
-        shown, table = summary(outcome, about), records_table(outcome)
+        shown = summary(outcome, about)
+        table = records_table(outcome) if outcome.head_list.records else advice_table(AdviceText.after(outcome))
     if page is not None:
         with undamaged(release):
             drawn = _drawn(outcome, document, about)
@@ -78,8 +80,7 @@ def show(
     if document["campaign"]:
         _say(f"campaign {visible(str(document['campaign']))}, released {visible(str(document['released']))}")
     results.print(shown)
-    if outcome.head_list.records:
-        results.print(table)
+    results.print(table)
     if page is not None:
         _say(f"Page: open {page}")
 

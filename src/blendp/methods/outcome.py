@@ -103,11 +103,11 @@ class Outcome(Shown):
         which = f"all records (at most {MAX_DIFFERENT} different ones)" if self.many_records else "one record"
         why = ""
         if self.mean_records is not None:
-            unsure = not self.many_records and parameters.uses_many(self.mean_records)
-            mean = min(max(self.mean_records, 0.0), MAX_COUNTED)
             why = (
-                f", since they have about {mean:.3g} different ones on average (with noise"
-                f"{', too much to tell' if unsure else ''}; at most {MAX_COUNTED} of a person counted)"
+                f", since they have about {min(max(self.mean_records, 0.0), MAX_COUNTED):.3g} different ones on "
+                f"average (with noise; at most {MAX_COUNTED} of a person counted)"
+                if parameters.tells_mean(self.mean_records, self.groups.head_list)
+                else ", since there was too much noise to tell how many different ones they have"
             )
         elif said is not None and parameters.opt_in_records == AUTO:
             why = f", since they were said to have {said:g} on average"
@@ -162,8 +162,8 @@ class Outcome(Shown):
                 f"{self.dispersion:.2f}, where 1 is one record): auto may list more."
             )
         if not self.head_list.records:
-            remedy = "what helps is more opt-in users, one level (queries alone), or a larger epsilon"
-            warnings.append(f"No record passed the threshold: {remedy if self.groups.opt_in else 'nobody opted in'}.")
+            why = "the list is empty" if self.groups.opt_in else "nobody opted in"
+            warnings.append(f"No record passed the threshold: {why}.")
         return warnings
 
     def records(self) -> list[Row]:

@@ -225,10 +225,19 @@ class Parameters:
         """
         if self.many_records is not None or mean_records is None:
             return bool(self.many_records)
+        error = 0.0 if people is None else self._mean_error(people)
+        return many_different_are_better(mean_records - 2 * error, self.objective)
+
+    def tells_mean(self, mean_records: float, people: int) -> bool:
+        """Whether a noisy mean of so many people is more than its noise, and enough to decide by."""
+        undecided = self.uses_many(mean_records) and not self.uses_many(mean_records, people)
+        return not undecided and 2 * self._mean_error(people) <= max(mean_records, 1.0)
+
+    def _mean_error(self, people: int) -> float:
+        """The standard error of the noisy mean."""
         from blendp.curator.mean_records import mean_noise
 
-        error = 0.0 if people is None else math.sqrt(mean_noise(self.mean_epsilon).variance) / max(people, 1)
-        return many_different_are_better(mean_records - 2 * error, self.objective)
+        return math.sqrt(mean_noise(self.mean_epsilon).variance) / max(people, 1)
 
     @property
     def mean_epsilon(self) -> Fraction:

@@ -24,10 +24,12 @@
     const known = [];
     const keysOf = (column) => known[column] ??= columnOf(column);
     const columnOf = (column) => {
-      const texts = rows.map((row) => textOf(row.cells[column]));
+      const cells = rows.map((row) => row.cells[column]);
+      const texts = cells.map(textOf);
       const numbers = texts.map(numberOf);
+      const unknown = (text, i) => UNKNOWN.test(text) || (cells[i].tagName === "TD" && !/\d/.test(text));
       const numeric = numbers.some((value) => !Number.isNaN(value))
-        && texts.every((text, i) => UNKNOWN.test(text) || !Number.isNaN(numbers[i]));
+        && texts.every((text, i) => !Number.isNaN(numbers[i]) || unknown(text, i));
       return { numeric, keys: numeric ? numbers : texts };
     };
     const order = (column, falling) => {

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from copy import copy
+from dataclasses import replace
 from typing import Any
 
 from rich.cells import cell_len
@@ -16,7 +19,12 @@ from blendp.render.text import visible
 _MIN_NAME = 9
 """Cells of a text that are always shown."""
 
+_EASY_NAME = 14
+"""Cells of a text below which columns move closer."""
+
 _EVERYTHING = 1 << 20
+
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://(www\.)?([^/?#]+)(.*)", re.IGNORECASE | re.DOTALL)
 
 
 class Name:
@@ -37,9 +45,25 @@ class Name:
 
 
 def cut(text: str, width: int) -> str:
-    """The text within so many cells, its middle replaced by an ellipsis if need be; wide characters count two."""
+    """The text within so many cells, its middle replaced by an ellipsis if need be; wide characters count two.
+
+    Of an address the host stays longest: its scheme goes first, then its path is cut, then its ``www.`` goes.
+    """
     if cell_len(text) <= width:
         return text
+    address = _ADDRESS.fullmatch(text)
+    if address is None:
+        return _without_middle(text, width)
+    www, host, path = address.groups(default="")
+    for kept in (www + host, host):
+        if cell_len(kept + path) <= width:
+            return kept + path
+        if cell_len(kept) < width:
+            return f"{kept}…{_beginning(path[::-1], width - 1 - cell_len(kept))[::-1]}"
+    return _without_middle(host, width)
+
+
+def _without_middle(text: str, width: int) -> str:
     tail = max(width - 1, 0) * 2 // 5
     end = _beginning(text[::-1], tail)[::-1]
     return f"{_beginning(text, max(width - 1, 0) - cell_len(end))}…{end}"
@@ -58,28 +82,69 @@ def _beginning(text: str, width: int) -> str:
 class FigureTable(Table):
     """A table whose columns of numbers, which stand at the right, are never cut.
 
-    Where a terminal is too narrow, headings are wrapped first, then texts are cut. If that is not enough either, the
-    table is wider than the terminal.
+    Where a terminal is too narrow, headings are wrapped first, then texts are cut, then columns move closer, then those
+    with the headings ``least`` are left out, one after the other, and named. If that is not enough either, the table is
+    wider than the terminal. The title has the width of the terminal.
     """
 
-    def __init__(self, title: str | Text | None = None, *, header_style: str = "bold", **settings: Any) -> None:
+    def __init__(
+        self, title: str | None = None, *, header_style: str = "bold", least: Sequence[str] = (), **settings: Any
+    ) -> None:
         """Without frames."""
-        plain = {"title_justify": "left", "box": None, "pad_edge": False}
-        super().__init__(title=title, header_style=header_style, **{**plain, **settings})
+        super().__init__(header_style=header_style, **{"box": None, "pad_edge": False, **settings})
+        self._heading, self._least = title, tuple(least)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Give every column its width, then draw."""
-        gaps = 2 * max(len(self.columns) - 1, 0)
-        widths = self._widths(console, options.max_width - gaps)
-        for column, width in zip(self.columns, widths, strict=True):
-            column.width = width
-        yield from super().__rich_console__(console, options.update(width=max(options.max_width, sum(widths) + gaps)))
+        if self._heading is not None:
+            yield Text(self._heading, style="table.title")
+        fitted = copy(self)
+        left_out = fitted._fit(console, options.max_width)
+        gaps = fitted._gap * max(len(fitted.columns) - 1, 0)
+        widths = fitted._widths(console, options.max_width - gaps)
+        fitted.columns = [
+            replace(column, width=width, _index=i)
+            for i, (column, width) in enumerate(zip(fitted.columns, widths, strict=True))
+        ]
+        room = options.update(width=max(options.max_width, sum(widths) + gaps))
+        yield from super(FigureTable, fitted).__rich_console__(console, room)
+        if left_out:
+            names_left_out = ", ".join(" ".join(name.split()) for name in left_out)
+            yield Text(f"Left out, for want of room: {names_left_out}.", style="dim")
+
+    @property
+    def _gap(self) -> int:
+        """Cells between two columns."""
+        return 1 if self.collapse_padding else 2
+
+    def _fit(self, console: Console, room: int) -> list[str]:
+        """Move columns closer and leave some out until the others have room; returns the headings of those."""
+        self.collapse_padding = not self._fits(console, room, _EASY_NAME)
+        left_out: list[str] = []
+        for name in self._least:
+            if self._fits(console, room, _MIN_NAME):
+                break
+            left_out.append(name)
+            self.columns = [column for column in self.columns if column.header != name]
+        return left_out
+
+    def _fits(self, console: Console, room: int, min_name: int) -> bool:
+        """Whether the columns have room, with so many cells of every text."""
+        widths = zip(self.columns, self._natural(console), strict=True)
+        fewest = sum(_fewest(console, column, whole, min_name) for column, whole in widths)
+        return fewest + self._gap * max(len(self.columns) - 1, 0) <= room
+
+    def _natural(self, console: Console) -> list[int]:
+        """How wide every column is where there is room."""
+        return [max(_widest(console, [column.header]), _widest(console, column.cells)) for column in self.columns]
 
     def _widths(self, console: Console, room: int) -> list[int]:
-        natural = [max(_widest(console, [column.header]), _widest(console, column.cells)) for column in self.columns]
+        natural = self._natural(console)
         if sum(natural) <= room:
             return natural
-        widths = [_fewest(console, column, whole) for column, whole in zip(self.columns, natural, strict=True)]
+        widths = [
+            _fewest(console, column, whole, _MIN_NAME) for column, whole in zip(self.columns, natural, strict=True)
+        ]
         left = room - sum(widths)
         while left > 0:
             open_columns = [i for i, width in enumerate(widths) if width < natural[i]]
@@ -89,12 +154,13 @@ class FigureTable(Table):
         return widths
 
 
-def _fewest(console: Console, column: Column, whole: int) -> int:
+def _fewest(console: Console, column: Column, whole: int, min_name: int) -> int:
     """The width below which a column says less than it must."""
-    heading = max((cell_len(word) for word in str(column.header).split()), default=0)
+    parts = str(column.header).splitlines() if column.no_wrap else str(column.header).split()
+    heading = max(map(cell_len, parts), default=0)
     if column.justify == "right" or column.no_wrap:
         return max(heading, _widest(console, column.cells))
-    return max(heading, min(whole, _MIN_NAME))
+    return max(heading, min(whole, min_name))
 
 
 def _widest(console: Console, cells: Any) -> int:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +44,34 @@ def test_an_empty_list_has_an_exit_code_and_advice_in_words(tmp_path: Path) -> N
     assert "--where" not in done.stdout
     filtered = run(tmp_path, different(2000), *SURE, "--where", "query <> 'x'")
     assert "Only rows that the filter lets through can be listed (--where" in " ".join(filtered.stdout.split())
+
+
+def test_what_hardly_helps_is_not_said_to_help(tmp_path: Path) -> None:
+    """A promise so strong, and so few people, that no change of one option lists anything."""
+    done = run(tmp_path, different(1000), *("--opt-in", "0.02", "--epsilon", "0.5", "--records-per-person", "1"))
+    shown = " ".join(done.stdout.split())
+    assert done.exit_code == EMPTY
+    assert "What would list more" not in shown
+    assert "The list is empty, and nothing in reach would list more." in shown
+    assert "Tried: --levels 1 (hardly any), --epsilon 1 (hardly any)" in shown
+    assert "opt-in people, more than took part" in shown
+
+
+def test_one_level_is_not_the_remedy_of_one_level(tmp_path: Path) -> None:
+    done = run(tmp_path, different(300), "--levels", "1", *SURE)
+    assert done.exit_code == EMPTY
+    assert "one level" not in done.stdout
+    assert "No record passed the threshold: the list is empty." in done.stdout
+
+
+@pytest.mark.parametrize("options", [SURE, ("--opt-in", "0.02", "--epsilon", "0.5")], ids=["some", "none"])
+def test_page_and_terminal_and_show_say_the_same(tmp_path: Path, options: tuple[str, ...]) -> None:
+    done = run(tmp_path, different(2000), *options)
+    again = CliRunner().invoke(app, ["show", str(tmp_path / "out")])
+    advised = done.stdout[done.stdout.index("The list is empty") : done.stdout.index("Results in")]
+    assert again.stdout.endswith(advised)
+    page = html.unescape(re.sub(r"<[^>]*>", " ", (tmp_path / "out" / "report.html").read_text(encoding="utf-8")))
+    assert " ".join(advised.split()) in " ".join(page.split())
 
 
 def test_advice_is_the_same_whatever_the_records_are(tmp_path: Path) -> None:

@@ -45,6 +45,20 @@ def test_links_lead_to_the_same_log_and_addresses_stay(tmp_path: Path) -> None:
     assert remember(["s3a://bucket/*.parquet"], 1.0, 0.0, DAY) is not None
 
 
+def test_what_comes_through_a_pipe_is_not_remembered(tmp_path: Path, state: Path) -> None:
+    """It can never be the same log again."""
+    reading, writing = os.pipe()
+    try:
+        assert remember([f"/dev/fd/{reading}"], 4.0, 1e-5, DAY) is None
+        assert remember([f"/dev/fd/{reading}"], 4.0, 1e-5, DAY) is None
+        assert not state.exists()
+        assert remember([f"/dev/fd/{reading}", str(tmp_path / "log.csv")], 4.0, 1e-5, DAY) is None
+    finally:
+        os.close(reading)
+        os.close(writing)
+    assert json.loads(state.read_text())["paths"] == [str(tmp_path / "log.csv")]
+
+
 @pytest.mark.parametrize(
     "damage",
     [

@@ -152,6 +152,13 @@ def test_what_is_damaged_is_refused_in_one_sentence(folder: Path, tmp_path: Path
         ('"frequencies"', '"numbers"'),
         ('"client": ', '"clients": '),
         ('"frequency": ', '"frequency": "x", "f": '),
+        ('"frequency": ', '"frequency": 1.495, "f": '),
+        ('"frequency": ', '"frequency": -0.1, "f": '),
+        ('"frequency": ', '"frequency": 0.0, "f": '),
+        ('"frequency": ', '"frequency": Infinity, "f": '),
+        ('"std_error": ', '"std_error": -0.1, "s": '),
+        ('"low": ', '"low": 3.0, "l": '),
+        ('"weight_opt_in": ', '"weight_opt_in": 1.2, "w": '),
     ],
 )
 def test_a_damaged_survey_is_refused_too(folder: Path, tmp_path: Path, change: tuple[str, str]) -> None:
@@ -159,6 +166,26 @@ def test_a_damaged_survey_is_refused_too(folder: Path, tmp_path: Path, change: t
     (tmp_path / "survey.json").write_text(whole.replace(*change, 1), encoding="utf-8")
     code, shown, errors = blendp("show", str(tmp_path))
     assert (code, shown, "Traceback" in errors) == (2, "", False)
+
+
+def test_what_a_survey_does_not_know_is_shown_as_unknown(folder: Path, tmp_path: Path) -> None:
+    card = json.loads((folder / "survey/survey.json").read_text(encoding="utf-8"))
+    card["frequencies"][0] |= dict.fromkeys(("frequency", "std_error", "low", "high", "weight_opt_in"))
+    (tmp_path / "survey.json").write_text(json.dumps(card), encoding="utf-8")
+    code, shown, _ = blendp("show", str(tmp_path))
+    assert (code, "unknown" in shown) == (0, True)
+
+
+def test_a_folder_without_a_result_is_told_what_is_looked_for(tmp_path: Path) -> None:
+    code, _, errors = blendp("show", str(tmp_path / "none"))
+    said = " ".join(errors.split())
+    assert code == 2
+    assert "release.dsse.json, release_document.json or survey.json" in said
+    assert "Name one that blendp run, blendp survey run or blendp campaign export wrote." in said
+    code, _, errors = blendp("search", "build", str(tmp_path / "none"), "--out", str(tmp_path / "i.json"))
+    said = " ".join(errors.split())
+    assert (code, "survey" in said) == (2, False)
+    assert "Name one that blendp run or blendp campaign export wrote." in said
 
 
 def test_a_document_beyond_all_bounds_is_not_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

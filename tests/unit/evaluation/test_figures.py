@@ -1,6 +1,7 @@
 """The figures of the paper: their people, their experiments, what is shown of them, and the ladder."""
 
 import math
+import warnings
 from dataclasses import replace
 from itertools import pairwise
 
@@ -96,6 +97,33 @@ def test_means_have_standard_errors() -> None:
     assert mean.error == pytest.approx(math.sqrt(((4 / 3) ** 2 + (1 / 3) ** 2 + (5 / 3) ** 2) / 2 / 3))
     assert math.isnan(Mean.of([1.0]).error)
     assert math.isnan(Mean.of([]).value)
+
+
+def test_what_is_not_finite_has_no_mean_and_no_warning() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for values in ([math.inf, 1.0], [math.inf, -math.inf], [math.nan, 2.0]):
+            mean = Mean.of(values)
+            assert math.isnan(mean.value)
+            assert math.isnan(mean.error)
+
+
+def test_a_log_that_is_too_small_is_shown_with_words_for_what_is_missing() -> None:
+    """Eight queries, too few people for any of them to be listed: the truth is known all the same."""
+    users = [str(user) for user in range(200)]
+    queries = [f"q{user % 8}" for user in range(200)]
+    people = FigurePopulation.of_log(log_of_table(pa.table({"user": users, "query": queries, "url": queries})), 200)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        (nine,) = make_figures(["9"], Laboratory({"log": people}, 3), SMALL)
+    (table,) = nine.tables
+    assert "nan" not in " ".join(text for row in table.rows for text in row)
+    first = next(row for row in table.rows if row[0] == "q0")
+    assert first[2:] == ("0.1250", *["not listed"] * 6)
+    assert "no run listed the query" in table.caption
+    assert not nine.sentence.startswith("Nine")
+    truth = nine.grid[0][0].lines[0]
+    assert [mean.value for mean in truth.means] == [0.125] * 8
 
 
 def test_every_step_is_announced_once() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from blendp.canonical import canonical_json
 from blendp.errors import ParameterError
 from blendp.evaluation.holding_people import SyntheticPeople
 from blendp.logs.synthetic import Population
-from blendp.methods import Listed, Parameters, Simulation, make_list, simulate_people
+from blendp.methods import GroupSizes, Listed, Parameters, Simulation, make_list, simulate_people
 from blendp.methods.listed import _digest
 from blendp.randomness import SimulationRandom
 from blendp.render.release.document import release_card, release_document, release_of_document
@@ -80,6 +81,15 @@ def test_one_record_is_told(settings: dict[str, Any], sentence: str) -> None:
 def test_what_was_said_of_people_speaks_for_another_way(settings: dict[str, Any], caution: str | None) -> None:
     better = Parameters(**settings).better_otherwise
     assert (better is None) if caution is None else (caution in (better or ""))
+
+
+@pytest.mark.parametrize("mean", [64.2, 9.0, 0.7, -8.0])
+def test_a_mean_of_noise_alone_is_not_told(mean: float) -> None:
+    outcome = replace(simulated(1.5, 2_000, epsilon=0.5), mean_records=mean, groups=GroupSizes(20, 0, 980))
+    assert outcome.how_listed == (
+        "The list was made of one record of each opt-in person, since there was too much noise to tell how many "
+        "different ones they have. The objective was balanced."
+    )
 
 
 def test_few_records_show_in_what_was_released() -> None:

@@ -214,7 +214,7 @@ def test_empty_list_is_told_in_plain_words() -> None:
     outcome, truth = make_outcome([])
     for page in (render_release(outcome, title="t"), render_release(outcome, title="t", truth=truth)):
         assert "The list is empty" in page
-        assert "more opt-in users" in page
+        assert "like those of the AOL log" in page
         assert not drawings(page)
         Page(page)
 

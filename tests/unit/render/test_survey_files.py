@@ -6,6 +6,7 @@ import csv
 import datetime
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -125,6 +126,25 @@ def test_plans_and_trials_have_pages_for_every_method() -> None:
     assert json.dumps(done.to_dict(), allow_nan=False)
     for name in METHODS:
         assert f"<strong>{name}</strong>" in page
+
+
+@pytest.mark.parametrize("rests", [True, False])
+def test_a_promise_without_a_model_rests_on_nothing_that_was_learnt(release: SurveyRelease, rests: bool) -> None:
+    """Clients who report one attribute with all of epsilon are promised it whatever was learnt beside them."""
+    sample = run_survey(hostile_answers(), SurveyParameters(epsilon=2, method="sample"), opt_in=0.3, random=KnownKey(1))
+    outcome = release if rests else replace(release, design=sample.design)
+    page = render_survey(outcome, title="t")
+    assert outcome.keeps_without_model is not rests
+    assert ("The promise to clients rests on what" in page) is rests
+    assert ("The promise to clients does not rest on it" in page) is not rests
+
+
+def test_an_evaluation_says_of_which_survey_each_number_is() -> None:
+    answers, parameters = hostile_answers(), SurveyParameters(epsilon=2, learn="tree", method="cbp")
+    trial = evaluate_survey(answers, parameters, opt_in=0.3, runs=2, seed=1)
+    page = render_trials(Trials(answers.questionnaire, tuple(answers.frequencies()), 3_000, (trial,), 1))
+    assert "the most in any of the surveys" in page
+    assert "These are about the first of the surveys" in page
 
 
 def test_many_answers_are_cut_where_nobody_reads_on() -> None:

@@ -22,8 +22,8 @@ ROWS = [
 ]
 
 
-def drawn(width: int) -> str:
-    table = FigureTable("Most popular records")
+def drawn(width: int, least: tuple[str, ...] = ()) -> str:
+    table = FigureTable("Most popular records", least=least)
     table.add_column("query")
     table.add_column("url")
     for heading in ("estimate", "± std error", "opt-in", "clients"):
@@ -44,12 +44,49 @@ def test_numbers_are_whole_and_lines_fit(width: int) -> None:
         assert max(map(cell_len, page.splitlines())) <= width
 
 
+def test_the_least_columns_are_left_out_with_a_word_where_numbers_would_not_fit() -> None:
+    narrow = drawn(40, ("clients", "opt-in"))
+    assert max(map(cell_len, narrow.splitlines())) <= 40
+    assert "12.345 %" in narrow
+    assert "91 %" not in narrow
+    assert "Left out, for want of room: clients, opt-in." in " ".join(narrow.split())
+    assert drawn(80, ("clients", "opt-in")) == drawn(80)
+
+
+@pytest.mark.parametrize("width", range(20, 60))
+def test_headings_are_whole_however_narrow_it_is(width: int) -> None:
+    """Also where a column is left out, and of columns that do not wrap."""
+    table = FigureTable(least=("middle",))
+    table.add_column("name", no_wrap=True)
+    for heading in ("middle", "of the\nrecord"):
+        table.add_column(heading, justify="right")
+    table.add_column("0 to 100 %", no_wrap=True)
+    table.add_row("a", "12.3 %", "1", "████")
+    page = io.StringIO()
+    console = Console(file=page, width=width, force_terminal=False)
+    console.print(table, crop=False)
+    first = page.getvalue()
+    assert "…" not in first
+    console.print(table, crop=False)
+    assert page.getvalue() == 2 * first
+    if width >= 30:
+        assert max(map(cell_len, first.splitlines())) <= width
+
+
+def test_a_title_is_as_wide_as_the_terminal() -> None:
+    table = FigureTable("A title that is much longer than the table that it stands over")
+    table.add_column("n", justify="right")
+    table.add_row("1")
+    page = io.StringIO()
+    Console(file=page, width=100, force_terminal=False).print(table)
+    assert page.getvalue().splitlines()[0].strip() == "A title that is much longer than the table that it stands over"
+
+
 def test_texts_lose_their_middle_only_where_there_is_no_room() -> None:
     assert URL in drawn(200)
     assert URL not in drawn(80)
-    assert "http://" in drawn(80)
-    assert "…" in drawn(80)
-    assert "page=17" in drawn(80)
+    assert "www.example.org…" in drawn(80)
+    assert "example.org" in drawn(60)
 
 
 @pytest.mark.parametrize("width", [60, 200])
@@ -63,7 +100,25 @@ def test_what_is_cut_fits_exactly_or_nearly(text: str, width: int) -> None:
     short = cut(text, width)
     assert cell_len(short) <= width
     assert cell_len(short) >= min(width, cell_len(text)) - 2
-    assert short == text or "…" in short
+    assert short in (text, text.removeprefix("http://")) or "…" in short
+
+
+@pytest.mark.parametrize(
+    ("width", "shown"),
+    [
+        (62, URL),
+        (61, URL.removeprefix("http://")),
+        (40, "www.example.org…hat/goes/on/and/on?page=17"[:15] + "…" + URL[-24:]),
+        (16, "www.example.org…"),
+        (15, "example.org…=17"),
+        (12, "example.org…"),
+        (9, "examp…org"),
+    ],
+)
+def test_of_an_address_the_host_stays_longest(width: int, shown: str) -> None:
+    assert cut(URL, width) == shown
+    assert cut("http://www.google.com/", 12) == "google.com/"
+    assert cut("http://", 4) == "http://"[:2] + "…" + "/"
 
 
 def test_an_escape_sequence_is_shown() -> None:

@@ -18,8 +18,8 @@ RECIPES: dict[str, Recipe] = {
         TopQueries(
             "9",
             "The most popular queries",
-            "Nine queries that everybody asks, as the log has them and as each group and the blend estimate them; bars "
-            "span two standard deviations of a single run either way.",
+            "The queries that most people ask, at most nine, as the log has them and as each group and the blend "
+            "estimate them; bars span two standard deviations of a single run either way.",
             "The blend is close to the truth, with one estimate out of order; column 6 (the clients' URLs added up) "
             "must equal column 5 and does not, so it is invalid.",
             ("aol",),

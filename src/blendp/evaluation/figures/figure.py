@@ -11,6 +11,9 @@ from blendp.errors import ParameterError
 from blendp.evaluation.figures.laboratory import Laboratory, Mean, Point
 from blendp.evaluation.figures.populations import Grid, Setting
 
+UNKNOWN = "unknown"
+"""What tables say where there is no number."""
+
 METHODS = {"published": "published method", "blendp": "blendp"}
 """The two methods that every figure compares, and how panels call them."""
 
@@ -101,6 +104,8 @@ class Recipe(ABC):
 
 
 def pm(mean: Mean, digits: int) -> str:
-    """A mean with its standard error, if that is known."""
+    """A mean with its standard error, as far as they are known."""
+    if math.isnan(mean.value):
+        return UNKNOWN
     error = "" if math.isnan(mean.error) else f" ± {mean.error:.{digits}f}"
     return f"{mean.value:.{digits}f}{error}"

@@ -28,8 +28,10 @@ class Mean:
 
     @classmethod
     def of(cls, values: Sequence[float]) -> Mean:
-        """The mean of these values."""
+        """The mean of these values; unknown where one of them is."""
         many = len(values)
+        if not np.isfinite(values).all():
+            return cls(math.nan, math.nan)
         error = float(np.std(values, ddof=1)) / math.sqrt(many) if many > 1 else math.nan
         return cls(float(np.mean(values)) if many else math.nan, error)
 

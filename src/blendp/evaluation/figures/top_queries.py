@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from blendp.arrays import falling_order
-from blendp.evaluation.figures.figure import METHODS, Figure, Line, Panel, Recipe, Table, pm
+from blendp.evaluation.figures.figure import METHODS, UNKNOWN, Figure, Line, Panel, Recipe, Table, pm
 from blendp.evaluation.figures.laboratory import Experiment, Laboratory, Mean, Played, Point
 from blendp.evaluation.figures.populations import AOL, FigurePopulation, Grid, Setting
 from blendp.evaluation.figures.printed import FIGURE_9, printed_row
@@ -25,6 +25,11 @@ CAPTION = (
     "“As printed” is the paper's one run on the real log, beside means of ours. The truth agrees by construction. "
     "www.google.com's 0.0004 looks like a weight that explodes where a noisy count is about 0 (erratum 3), which "
     "mended weights cannot; column 6, the clients' URLs, must equal the clients' column and does not."
+)
+NOT_LISTED = "not listed"
+MISSING = (
+    f"“{NOT_LISTED.capitalize()}”: no run listed the query, since too few people opted in who hold it, so nothing but "
+    "the truth is known of it. More people, or a larger share who opt in, list more."
 )
 
 
@@ -42,8 +47,9 @@ class TopQueries(Recipe):
         del grid
         panels, points, rows = [], [], []
         for setting in settings:
-            queries = _most_popular(laboratory.populations[setting.name])
-            points_of = {method: _watch(laboratory, _experiment(setting, method), queries) for method in METHODS}
+            truth = _most_popular(laboratory.populations[setting.name])
+            queries = tuple(truth)
+            points_of = {method: _watch(laboratory, _experiment(setting, method), truth) for method in METHODS}
             panels.append(tuple(_panel(setting, method, queries, points_of[method]) for method in METHODS))
             points += [point for method in METHODS for point in points_of[method]]
             rows += [row for method in METHODS for row in _rows(method, points_of[method])]
@@ -60,21 +66,21 @@ class TopQueries(Recipe):
             "One run strays",
             "Weight",
         )
-        return self.figure(
-            tuple(panels),
-            points,
-            [Table(header, tuple(rows), CAPTION if any(row[1] == "as printed" for row in rows) else "")],
-        )
+        captions = [CAPTION] if any(row[1] == "as printed" for row in rows) else []
+        captions += [MISSING] if any(NOT_LISTED in row for row in rows) else []
+        return self.figure(tuple(panels), points, [Table(header, tuple(rows), " ".join(captions))])
 
 
 def _experiment(setting: Setting, method: str) -> Experiment:
     return Experiment(setting.name, setting.opt_in, setting.parameters(method))
 
 
-def _most_popular(people: FigurePopulation) -> tuple[str, ...]:
+def _most_popular(people: FigurePopulation) -> dict[str, float]:
+    """Their true probabilities by query."""
     truth = people.law.truth
     top = falling_order(truth.query)[:TOP]
-    return tuple(query for query, _ in people.law.texts(np.searchsorted(truth.query_id, top)))
+    texts = people.law.texts(np.searchsorted(truth.query_id, top))
+    return {query: float(p) for (query, _), p in zip(texts, truth.query[top], strict=True)}
 
 
 def _is_printed(population: str, queries: tuple[str, ...]) -> bool:
@@ -82,8 +88,9 @@ def _is_printed(population: str, queries: tuple[str, ...]) -> bool:
     return population == AOL.name or {None, *queries} == set(FIGURE_9)
 
 
-def _watch(laboratory: Laboratory, experiment: Experiment, queries: tuple[str, ...]) -> list[Point]:
+def _watch(laboratory: Laboratory, experiment: Experiment, truth: Mapping[str, float]) -> list[Point]:
     """A point for everything else, one for each query, and last the number of estimates out of order."""
+    queries = tuple(truth)
     seen = [_look(played, queries) for played in laboratory.play(experiment)]
     points = []
     for index, query in enumerate((None, *queries)):
@@ -93,6 +100,8 @@ def _watch(laboratory: Laboratory, experiment: Experiment, queries: tuple[str, .
             f"{name}_spread": mean.error * math.sqrt(len(runs)) for name, mean in means.items() if name in COLUMNS
         }
         means |= {name: Mean(sd, math.nan) for name, sd in spread.items()}
+        if query is not None and not runs:
+            means["truth"] = Mean(truth[query], 0.0)
         if _is_printed(experiment.population, queries):
             means |= {f"{name}_printed": Mean(value, math.nan) for name, value in printed_row(query).items()}
         points.append(Point({"query": query, **laboratory.about(experiment), "listed_in": len(runs)}, means))
@@ -153,12 +162,14 @@ def _rows(method: str, points: Sequence[Point]) -> list[tuple[str, ...]]:
     rows = []
     for point in points[:-1]:
         name, means = point.about["query"] or EVERYTHING_ELSE, point.means
-        if "truth" not in means:
-            rows.append((name, method, *["not listed"] * 7))
+        true = f"{means['truth'].value:.4f}"
+        if "blended" not in means:
+            rows.append((name, method, true, *[NOT_LISTED] * 6))
             continue
-        numbers = [f"{means['truth'].value:.4f}", *(pm(means[column], 4) for column in COLUMNS)]
-        strays = f"± {means['blended_spread'].value:.4f}"
-        rows.append((name, method, *numbers, strays, f"{means['weight_opt_in'].value:.2f}"))
+        spread, weight = means["blended_spread"].value, means["weight_opt_in"].value
+        strays = UNKNOWN if math.isnan(spread) else f"± {spread:.4f}"
+        share = UNKNOWN if math.isnan(weight) else f"{weight:.2f}"
+        rows.append((name, method, true, *(pm(means[column], 4) for column in COLUMNS), strays, share))
     disorder = [pm(points[-1].means[column], 1) for column in COLUMNS]
     rows.append(("estimates out of order", method, "0", *disorder, "", ""))
     return rows

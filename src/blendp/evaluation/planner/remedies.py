@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from blendp.curator.mean_records import MAX_COUNTED
 from blendp.evaluation.planner.forecast import ASSUMED_RECORDS, expected_length
 from blendp.methods import Outcome, Parameters
 from blendp.methods.parameters import AUTO, MANY
@@ -16,6 +17,9 @@ from blendp.methods.parameters import AUTO, MANY
 LIKE = "aol"
 MIN_RECORDS = 10
 """How long a list is wanted where it is said how many people it takes."""
+
+HELPS = 0.5
+"""Fewer records than these, on average, are no list."""
 
 _FILTERED = " Only rows that the filter lets through can be listed (--where, --since, --until)."
 _MAX_EPSILON = 50.0
@@ -34,12 +38,18 @@ class ListRemedy:
 
 @dataclass(frozen=True)
 class EmptyListAdvice:
-    """What would help, the best first."""
+    """What was tried, the best first."""
 
     like: str
+    people: int
+    """Of both groups."""
+
     opt_in_people: int
     records_per_person: float
     """As was said, released or assumed."""
+
+    mean_known: bool
+    """False where a noisy mean was released that has too much noise to tell anything."""
 
     expected_records: float
     """With everything as it was."""
@@ -56,7 +66,8 @@ class EmptyListAdvice:
     @classmethod
     def of(cls, outcome: Outcome) -> EmptyListAdvice:
         """From what a release says of itself."""
-        many = _records_per_person(outcome)
+        known = _tells_mean(outcome)
+        many = _records_per_person(outcome, known)
         asked, levels, people = outcome.parameters, outcome.head_list.levels, outcome.groups.opt_in
         now = _saying(asked, many)
 
@@ -73,13 +84,30 @@ class EmptyListAdvice:
             several = replace(now, opt_in_records=MANY, records_per_person=ASSUMED_RECORDS)
             said = f"--opt-in-records many, if people have {ASSUMED_RECORDS:g} records on average"
             remedies.append(ListRemedy(said, length(several)))
+        if not known:
+            several = _saying(asked, ASSUMED_RECORDS)
+            remedies.append(
+                ListRemedy(f"--records-per-person {ASSUMED_RECORDS:g}, if people have so many", length(several))
+            )
         if levels == 2:
             remedies.append(ListRemedy("--levels 1", length(now, 1)))
         remedies.sort(key=lambda one: -one.expected_records)
         wanted = MIN_RECORDS if asked.size is None else min(MIN_RECORDS, asked.size)
         needed = _people_needed(now, levels, people, wanted)
         filtered = outcome.how_filtered is not None
-        return cls(LIKE, people, many, length(now), tuple(remedies), wanted, needed, filtered)
+        all_people = outcome.groups.people
+        return cls(LIKE, all_people, people, many, known, length(now), tuple(remedies), wanted, needed, filtered)
+
+    @property
+    def helpful(self) -> tuple[ListRemedy, ...]:
+        """Those that would list something, and more than as it was."""
+        enough = max(HELPS, self.expected_records)
+        return tuple(one for one in self.remedies if one.expected_records > enough)
+
+    @property
+    def people_are_here(self) -> bool:
+        """Whether as many people as are needed took part, if only more of them opted in."""
+        return self.opt_in_people_needed is not None and self.opt_in_people_needed <= self.people
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values, for JSON."""
@@ -89,19 +117,28 @@ class EmptyListAdvice:
     def statement(self) -> str:
         """In one sentence, what the rest rests on."""
         each = "one record" if self.records_per_person == 1 else f"{self.records_per_person:.3g} records"
+        how = "on average" if self.mean_known else "(there was too much noise to tell how many they have)"
         return (
             f"Forecasts for {self.opt_in_people:,} opt-in people like those of the {self.like.upper()} log, with "
-            f"{each} each on average. Nothing of this log was looked at, so yours may differ. Another release "
+            f"{each} each {how}. Nothing of this log was looked at, so yours may differ. Another release "
             f"about the same people adds to what they were promised.{_FILTERED if self.filtered else ''}"
         )
 
 
-def _records_per_person(outcome: Outcome) -> float:
-    """As was said, or as a noisy mean was released, or as is assumed where all of them count."""
-    known = [each for each in (outcome.parameters.records_per_person, outcome.mean_records) if each is not None]
-    if not known:
+def _tells_mean(outcome: Outcome) -> bool:
+    """Whether a noisy mean, where one was released, tells how many records people have."""
+    mean = outcome.mean_records
+    return mean is None or outcome.parameters.tells_mean(mean, outcome.groups.head_list)
+
+
+def _records_per_person(outcome: Outcome, mean_known: bool) -> float:
+    """As was said, or as a noisy mean tells, or as is assumed: many where all of them count, one where one does."""
+    said = outcome.parameters.records_per_person
+    if said is None and outcome.mean_records is not None and mean_known:
+        said = min(outcome.mean_records, MAX_COUNTED)
+    if said is None:
         return ASSUMED_RECORDS if outcome.many_records else 1.0
-    return max(known[0], _MIN_MANY if outcome.many_records else 1.0)
+    return max(said, _MIN_MANY if outcome.many_records else 1.0)
 
 
 def _people_needed(parameters: Parameters, levels: int, people: int, records: int) -> int | None:

@@ -15,6 +15,7 @@ from blendp.methods import Outcome, Simulation
 from blendp.methods.outcome import Row
 from blendp.render import plots, text
 from blendp.render.about import About
+from blendp.render.release.advice import CHANGE, EXPECTED, AdviceText
 from blendp.render.release.checks import all_cautions
 from blendp.render.templates import fill
 
@@ -109,6 +110,8 @@ def render_release(
         "thing": thing,
         "things": things,
         "notes": _notes(outcome),
+        "advice": None if listed else AdviceText.after(outcome),
+        "headings": (CHANGE, EXPECTED),
         "plots": _plots(outcome, listed, truth, digits) if listed else {},
         "top": TOP,
         "long": LONG,

@@ -12,13 +12,13 @@ from rich.text import Text
 from blendp.headlist import HeadList
 from blendp.methods import Outcome, Simulation
 from blendp.render.about import About
+from blendp.render.release.advice import CHANGE, EXPECTED, AdviceText
 from blendp.render.release.checks import all_cautions
 from blendp.render.terminal_table import FigureTable, names
 from blendp.render.text import UNKNOWN, decimals, percent
 
 if TYPE_CHECKING:
     from blendp.evaluation.metrics import TrueHead
-    from blendp.evaluation.planner import EmptyListAdvice
     from blendp.render.tally.files import ClientRow
 
 
@@ -44,7 +44,7 @@ def records_table(outcome: Outcome, truth: TrueHead | None = None, top: int = 15
     """The most probable records, with their errors and where the knowledge comes from."""
     two_levels = outcome.head_list.levels == 2
     title = "Most popular records" if two_levels else "Most popular queries"
-    table = FigureTable(title)
+    table = FigureTable(title, least=("clients", "opt-in", "± std error"))
     table.add_column("query")
     if two_levels:
         table.add_column("url")
@@ -64,21 +64,17 @@ def records_table(outcome: Outcome, truth: TrueHead | None = None, top: int = 15
     return table
 
 
-def advice_table(advice: EmptyListAdvice) -> RenderableType:
+def advice_table(advice: AdviceText) -> RenderableType:
     """What would list something, and how much, after a list that came out empty."""
-    table = FigureTable("The list is empty. What would list more, and how much:")
-    table.add_column("change")
-    table.add_column("records to be expected", justify="right")
-    for remedy in advice.remedies:
-        table.add_row(remedy.option, _length(remedy.expected_records))
-    if advice.opt_in_people_needed is not None:
-        table.add_row(f"{advice.opt_in_people_needed:,} opt-in people", f"about {advice.records_wanted}")
-    table.add_row("as it was", _length(advice.expected_records), style="dim")
-    return Group(table, Text(advice.statement, style="dim"))
-
-
-def _length(records: float) -> str:
-    return "hardly any" if records < 0.05 else f"{records:,.1f}" if records < 10 else f"{records:,.0f}"
+    sentences = Text(" ".join(advice.sentences), style="dim")
+    if not advice.rows:
+        return Group(Text(advice.heading, style="table.title"), sentences)
+    table = FigureTable(advice.heading)
+    table.add_column(CHANGE)
+    table.add_column(EXPECTED, justify="right")
+    for row in advice.rows:
+        table.add_row(*row)
+    return Group(table, sentences)
 
 
 def _percent(value: float, digits: int) -> str:
@@ -87,7 +83,7 @@ def _percent(value: float, digits: int) -> str:
 
 def scores_table(figures: dict[str, Any]) -> RenderableType:
     """The means of an evaluation, with their standard errors where there are several runs."""
-    table = FigureTable("Against the log's own truth", header_style="")
+    table = FigureTable("Against the log's own truth", header_style="", least=("clients alone", "opt-in alone"))
     table.add_column("")
     for name in ("blended", "opt-in alone", "clients alone"):
         table.add_column(name, justify="right")
@@ -119,7 +115,7 @@ def clients_table(rows: list[ClientRow], head_list: HeadList, *, about_records: 
     """The most probable records, or queries, as the clients tell them."""
     two_levels = about_records and head_list.levels == 2
     title = f"What the clients say of {'records' if two_levels else 'queries'}"
-    table = FigureTable(title)
+    table = FigureTable(title, least=("± std error",))
     table.add_column("query")
     if two_levels:
         table.add_column("url")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, astuple, fields
 from os import PathLike
 from pathlib import Path
@@ -22,6 +22,9 @@ from blendp.render.survey.text import learnt_model, learnt_tree
 from blendp.render.tables import write_table
 from blendp.survey import AnswerRow, SurveyOutcome, SurveyRelease
 from blendp.survey.models.files import model_to_bytes
+
+_ROUNDING = 1e-6
+"""By how much a sum of frequencies may miss 1."""
 
 SURVEY_FILES = ("frequencies.csv", "survey.json", "questionnaire.json", "model.json", "report.html")
 
@@ -109,17 +112,38 @@ def frequency_rows(outcome: SurveyOutcome) -> list[dict[str, Any]]:
 
 
 def rows_of_document(document: Mapping[str, Any]) -> list[AnswerRow]:
-    """The rows of a survey whose document was read; what is null is unknown."""
-    return [
+    """The rows of a survey whose document was read; what is null is unknown.
+
+    Raises :class:`ValueError` for numbers that no survey has.
+    """
+    rows = [
         AnswerRow(*(_read_cell(row[field.name], field.type) for field in fields(AnswerRow)))
         for row in document["frequencies"]
     ]
+    if any(row.std_error < 0 or row.low > row.high or abs(row.weight_opt_in - 0.5) > 0.5 for row in rows):
+        raise ValueError("an error below 0, an interval without inside, or a weight that is none")
+    if document["parameters"]["project"]:
+        _require_shares(rows)
+    return rows
+
+
+def _require_shares(rows: Sequence[AnswerRow]) -> None:
+    """Refuse frequencies that were not projected: below 0, or of an attribute that is known and do not sum to 1."""
+    sums: dict[str, float] = {}
+    for row in rows:
+        if row.frequency < 0:
+            raise ValueError("a frequency below 0")
+        sums[row.attribute] = sums.get(row.attribute, 0.0) + row.frequency
+    if any(abs(total - 1) > _ROUNDING for total in sums.values()):
+        raise ValueError("frequencies that do not sum to 1")
 
 
 def _read_cell(value: Any, kind: object) -> Any:
     """A text, or a number that may be unknown; ``kind`` is the field's annotation."""
     if (kind == "str") != isinstance(value, str):
         raise TypeError("a text where a number is due, or a number where a text is")
+    if kind != "str" and value is not None and not math.isfinite(value):
+        raise ValueError("a number that is none")
     return math.nan if value is None else value if kind == "str" else float(value)
 
 

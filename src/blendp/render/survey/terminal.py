@@ -23,6 +23,16 @@ from blendp.survey import AnswerRow, Design, SurveyOutcome
 ROWS = 40
 """How many rows of frequencies are shown."""
 
+_LEAST_OF_TRIALS = (
+    "clients,\npredicted",
+    "loss\npromised",
+    "opt-in\nalone",
+    "by the\nmodel",
+    "clients\nalone",
+    "by the\ndata",
+)
+"""Columns of an evaluation that a narrow terminal goes without, the first of them first."""
+
 _GROUPS = 12
 _BAR = 12
 _EIGHTHS = " ▏▎▍▌▋▊▉"
@@ -62,7 +72,7 @@ def card_summary(card: Mapping[str, Any]) -> RenderableType:
 def frequency_table(rows: Sequence[AnswerRow], last_step: str, max_rows: int = ROWS) -> RenderableType:
     """The frequencies with their intervals and a bar each, and what was done to them last."""
     digits = decimals([row.std_error for row in rows], [row.frequency for row in rows])
-    table = FigureTable("Frequencies")
+    table = FigureTable("Frequencies", least=("0 to 100 %", "± std error"))
     table.add_column("attribute")
     table.add_column("value")
     for name in ("frequency", "± std error", "95 % interval"):
@@ -119,7 +129,7 @@ def survey_plan_tables(view: PlanView) -> RenderableType:
 
 
 def _planned(view: PlanView) -> FigureTable:
-    table = FigureTable("Expected")
+    table = FigureTable("Expected", least=("groups",))
     table.add_column("method", no_wrap=True)
     for name in (
         "groups",
@@ -166,7 +176,7 @@ def _groups(design: Design, questionnaire: Questionnaire, method: str) -> Render
 def trials_tables(view: Trials) -> RenderableType:
     """Every method against the truth."""
     first = view.best.example
-    table = FigureTable()
+    table = FigureTable(least=_LEAST_OF_TRIALS)
     table.add_column("method", no_wrap=True)
     for name in (
         "error",
