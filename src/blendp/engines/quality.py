@@ -6,10 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from blendp.engines.usable import NO_TIME
 from blendp.errors import LogError
 
 NOT_UTF_8 = "not UTF-8"
 """Why a row is broken whose text cannot be decoded."""
+
+_REMEDIES = {
+    NOT_UTF_8: " say the encoding of the file (--encoding, such as cp1252),",
+    NO_TIME: " name the column with the time (--time-column), write times as 2026-10-15, 2026/10/15, 20261015 or"
+    " 15.10.2026, with 12:00:00 after it or not, as 15/Oct/2026:12:00:00 +0000, or as 10 or 13 digits since 1970,"
+    " compare others by --where (with strptime, on Spark to_timestamp) in place of --since and --until,",
+}
+"""What to do first about rows that are broken for a reason, each ending in a comma."""
 
 
 class Described(Protocol):
@@ -57,12 +66,11 @@ class LogQuality:
         if self.broken_share <= max_broken:
             return
         reason, count = next(iter(self.broken.items()))
-        encoding = " say the encoding of the file (--encoding, such as cp1252)," if reason == NOT_UTF_8 else ""
         raise LogError(
             f"{self.broken_rows} of {self.rows} rows of {where} are broken ({self.broken_share:.2%}), more than"
-            f" max_broken = {max_broken} allows, most often for {reason!r} ({count} rows):"
-            f"{encoding} mend these rows, check format and columns, or raise max_broken (--max-broken) to go on without"
-            " them."
+            f" max_broken = {max_broken} allows, most often for {reason!r} ({count} {'row' if count == 1 else 'rows'}):"
+            f"{_REMEDIES.get(reason, '')} mend these rows, check format and columns, or raise max_broken (--max-broken)"
+            " to go on without them."
         )
 
     def __str__(self) -> str:

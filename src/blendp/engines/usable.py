@@ -14,6 +14,9 @@ from blendp.texts import MAX_TEXT_BYTES, WHITE
 FILTERED_OUT = "filtered out"
 """Why a row is ignored that a filter does not let count."""
 
+NO_TIME = "time not readable"
+"""Why a row is broken of which a filter on times cannot say whether it counts."""
+
 _TRUE, _FALSE = "('true', '1', 'yes')", "('false', '0', 'no')"
 _CHOICE = "lower(trim(opt_in))"
 _MISSING = {"person": "no user", "query": "no query", "url": "no URL"}
@@ -55,7 +58,8 @@ class RowRule:
         levels     is 2 for <query, URL> records, 1 for queries alone,
         opt_in     says whether every row must say if its user opts in,
         normalise  is the rule of :mod:`blendp.normalise` for texts,
-        filtered   says whether rows have a column ``kept``, which says if a filter lets them count,
+        filtered   says whether rows have a column ``kept``, which says if a filter lets them count; NULL if their
+                   time cannot be read,
         nul        says whether texts may hold a NUL byte, as far as is known.
     """
 
@@ -94,7 +98,7 @@ class RowRule:
             cases.append(f"WHEN {known} IS NOT NULL THEN {known}")
         if self.filtered and "query" in texts:
             plain.append("kept")
-            cases.append(f"WHEN NOT kept THEN '{FILTERED_OUT}'")
+            cases.append(f"WHEN NOT kept THEN '{FILTERED_OUT}' WHEN kept IS NULL THEN '{NO_TIME}'")
         if dialect.readable:
             readable = " AND ".join(f"coalesce({dialect.readable.format(text)}, true)" for text in texts)
             plain.append(readable)

@@ -3,7 +3,8 @@
 A filter is the same for everybody and looks at one row alone: columns, constants, operators and functions that always
 give the same, nothing else. What is no such expression is refused before a row is read. A row for which it is not true
 is filtered out, be it false, unknown (NULL) or impossible to work out: no row stops a run on the embedded engine; on
-Spark a few functions do (docs/logs.md). Its person takes part all the same, without that record.
+Spark a few functions do (docs/logs.md). A row that is not filtered out so and has no time that can be read is broken,
+where a span of time is asked for. Its person takes part all the same, without that record.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from typing import Any
 
 import duckdb
 
+from blendp.engines.moments import in_span, time_for_duckdb
 from blendp.errors import LogError, ParameterError
 from blendp.logs.columns import one_position
-from blendp.normalise import literal
 
 ALIAS = "filter_"
 """How our own names of the columns begin that a filter looks at."""
@@ -93,22 +94,23 @@ class CompiledFilter:
 
     where:
         columns  has the columns that are looked at, and the name of each in ``tests``,
-        tests    are SQL expressions; the rows count for which all are true.
+        tests    are SQL expressions; the rows count for which all are true,
+        span     is one more, of the time of a row, None if there are no bounds: NULL if that time cannot be read.
     """
 
     columns: Mapping[str, str]
     tests: Sequence[str]
+    span: str | None = None
 
     @property
     def sql(self) -> str:
-        """True of the rows that count, and false of all others."""
-        if not self.tests:
-            return "true"
-        return f"coalesce({' AND '.join(f'({test})' for test in self.tests)}, false)"
+        """True of the rows that count, NULL of those of which it is not known when they were, false of all others."""
+        tests = [f"coalesce({test}, false)" for test in self.tests] + ([f"({self.span})"] if self.span else [])
+        return " AND ".join(tests) or "true"
 
     def __bool__(self) -> bool:
         """Whether anything is filtered."""
-        return bool(self.tests)
+        return bool(self.tests or self.span)
 
     def over(self, names: Sequence[str], where: str) -> dict[str, int]:
         """Where the columns stand among the names of all, by their name in ``tests``."""
@@ -134,13 +136,11 @@ def compiled(
     tests: list[str] = []
     if rows.where is not None:
         tests.append(f"TRY({_checked(rows.where, connection, alias_of)})")
-    if rows.bounds:
-        time = f"TRY_CAST({alias_of(rows.time_name(names, where))} AS TIMESTAMPTZ)"
-        tests += [f"{time} {sign} {literal(moment.isoformat())}::TIMESTAMPTZ" for sign, moment in rows.bounds]
+    span = in_span(time_for_duckdb(alias_of(rows.time_name(names, where))), rows.bounds) if rows.bounds else None
     if names is not None:
         for column in columns:
             column_position(names, column, where)
-    return CompiledFilter(columns, tests)
+    return CompiledFilter(columns, tests, span)
 
 
 def require_truth(

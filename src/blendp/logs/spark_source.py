@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Unpack
 
+from blendp.engines.moments import in_span, time_for_spark
 from blendp.engines.spark import SparkLog, SparkSettings, spark_session
-from blendp.engines.spark.filters import require_row_filter, span_of_time
-from blendp.engines.spark.log import columns_of, require_plain
+from blendp.engines.spark.filters import require_row_filter
+from blendp.engines.spark.log import columns_of, quoted, require_plain
 from blendp.engines.usable import RowRule
 from blendp.errors import LogError, ParameterError
 from blendp.logs.columns import positions, same_levels
@@ -36,11 +37,12 @@ def open_spark_log(source: str | Sequence[str], settings: SparkSettings, **optio
     tests = []
     if reading.where is not None:
         require_row_filter(session, paths, reading.where)
-        tests.append(f"({reading.where}\n)")
+        tests.append(f"coalesce(({reading.where}\n), false)")
     columns = dict(names)
     if bounds := reading.filter.bounds:
         columns["time"] = reading.filter.time_name(list(kinds), where)
-        tests += span_of_time(columns["time"], bounds)
+        time = time_for_spark(quoted(columns["time"]), kinds[columns["time"]])
+        tests.append(f"({in_span(time, bounds)})")
     rule = RowRule(same_levels(position_of, None, where), "opt_in" in position_of, reading.normalise, bool(tests))
     kept = " AND ".join(tests) if tests else None
     how = HowRead("parquet", columns, None, reading.filter)

@@ -236,18 +236,20 @@ def test_the_same_rows_count_on_both_engines(tmp_path: Path) -> None:
         "Suche": ["p", "q", "r", "s", "t"],
         "n": [1, 5, 7, 9, None],
         "text": ["1", "x", "9", "5", ""],
-        "Datum": ["2026-01-01", "2026-01-02", "no day", "2026-01-03T01:00:00+02:00", None],
+        "Datum": ["01.01.2026", "2026-01-02", "no day", "2026-01-03T01:00:00+02:00", "20260104"],
     }
     pq.write_table(pa.table(rows), tmp_path / "log.parquet")
     filters: list[dict[str, Any]] = [
         {"where": "n > 3"},
         {"where": "CAST(text AS INT) > 3"},
-        {"since": "2026-01-02", "where": "n < 9"},
+        {"since": "2026-01-02", "where": "n < 9", "max_broken": 0.2},
+        {"since": "2026-01-03", "max_broken": 0.2},
     ]
     for options in filters:
         the_same(tmp_path / "log.parquet", Parameters(epsilon=8, delta=1e-3), 0.5, **options)
         drawn = open_log(tmp_path / "log.parquet", **options).draw(1, 9)
-        assert (drawn.users, drawn.quality.usable) == (4, 5 - drawn.quality.ignored["filtered out"])
+        broken = {"time not readable": 1} if "since" in options else {}
+        assert (drawn.users, drawn.quality.broken) == (4, broken)
         assert 0 < drawn.quality.usable < 4
     beside = ("n IN (SELECT 1)", "sum(n) > 1", "_metadata.row_index < 3", "rand() > 0.5", "now() > Datum")
     for where in (*beside, "n", "nope = 1", "n > 1), (true"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -71,16 +72,68 @@ CASES: list[tuple[dict[str, Any], str]] = [
     ],
 )
 def test_the_same_rows_count_in_every_format(tmp_path: Path, kind: str, options: dict[str, Any], left: str) -> None:
-    """A cast that fails, a time that is none, NULL: such rows are filtered out, and stop nothing. People stay."""
+    """A cast that fails, NULL: such rows are filtered out, and stop nothing. A time that is none is broken."""
     columns = Columns(levels=1) if kind == "ndjson" else Columns()
-    time: dict[str, Any] = (
-        {"time_column": "Time"} if kind == "ndjson" and ("since" in options or "until" in options) else {}
-    )
-    log = read_log(write(tmp_path, kind), columns=columns, **options, **time)
+    in_span = "since" in options or "until" in options
+    time: dict[str, Any] = {"time_column": "Time"} if kind == "ndjson" and in_span else {}
+    log = read_log(write(tmp_path, kind), columns=columns, **options, **time, max_broken=0.2)
     assert queries(log) == left
     assert log.users == 4
-    assert dict(log.quality.ignored) == {"filtered out": 5 - len(left)}
-    assert not log.quality.broken
+    broken = {"time not readable": 1} if in_span and "where" not in options else {}
+    assert dict(log.quality.ignored) == {"filtered out": 5 - len(left) - len(broken)}
+    assert dict(log.quality.broken) == broken
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "ndjson"])
+def test_times_are_read_row_by_row_and_rows_without_one_are_broken(tmp_path: Path, kind: str) -> None:
+    rows = {
+        "user": ["a", "b", "c", "d", "e"],
+        "query": ["v", "w", "x", "y", "z"],
+        "time": ["15.10.2026 12:00", "1792065599", "10/05/2026", "", "2026-10-15"],
+    }
+    path = tmp_path / f"log.{kind}"
+    lines = [dict(zip(rows, row, strict=True)) for row in zip(*rows.values(), strict=True)]
+    if kind == "parquet":
+        pq.write_table(pa.table(rows), path)
+    elif kind == "ndjson":
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    else:
+        path.write_text("".join(",".join(line) + "\n" for line in (rows, *(line.values() for line in lines))))
+    log = read_log(path, columns=Columns(levels=1), since="2026-10-15T11:59:59", time_column="time", max_broken=0.4)
+    assert queries(log) == "vw"
+    assert log.users == 5
+    assert dict(log.quality.broken) == {"time not readable": 2}
+    assert dict(log.quality.ignored) == {"filtered out": 1}
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        pa.array([1792065600, 1792065599, 7]),
+        pa.array([1792065600000, 1792065599999, None]),
+        pa.array([1792065600.0, 1792065599.5, float("nan")]),
+        pa.array([20261016, 20261014, 20261399]),
+        pa.array([datetime(2026, 10, 15, 12), datetime(2026, 10, 15, 11), None]),
+        pa.array([datetime(2026, 10, 16).date(), datetime(2026, 10, 15).date(), None]),
+    ],
+)
+def test_times_in_columns_of_other_types(tmp_path: Path, times: pa.Array) -> None:
+    table = pa.table({"user": ["a", "b", "c"], "query": ["x", "y", "z"], "time": times})
+    pq.write_table(table, tmp_path / "log.parquet")
+    for source in (table, tmp_path / "log.parquet"):
+        log = read_log(source, since="2026-10-15T12:00", max_broken=0.4)
+        assert queries(log) == "x"
+        assert dict(log.quality.broken) == {"time not readable": 1}
+
+
+def test_times_that_cannot_be_read_stop_a_run_and_the_sentence_says_what_can(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("user,query,date\nu1,q,10/05/2026\nu2,q,10/06/2026\n")
+    with pytest.raises(LogError, match=r"'time not readable' \(2 rows\).*--time-column.*15\.10\.2026.*--where"):
+        read_log(path, since="2026-10-01")
+    by_hand = read_log(path, where="strptime(date, '%m/%d/%Y') >= '2026-10-06'")
+    assert by_hand.quality.usable == 1
+    assert read_log(path, since="2026-10-01", where="date NOT LIKE '%/%'").quality.ignored == {"filtered out": 2}
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])

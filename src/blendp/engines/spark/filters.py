@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from blendp.errors import ParameterError
@@ -20,12 +19,6 @@ _OUTSIDE = ("Current", "Now", "LocalTimestamp", "InputFile", "RaiseError", "Scal
 
 _LEGAL = "one expression of Spark's SQL on the log's columns that is true or false"
 _ONE_ROW = "A filter looks at one row alone."
-
-
-def span_of_time(column: str, bounds: Sequence[tuple[str, datetime]]) -> list[str]:
-    """Spark's SQL for how the time in a column compares with each bound."""
-    time = f"try_cast(`{column.replace('`', '``')}` AS TIMESTAMP)"
-    return [f"{time} {sign} TIMESTAMP '{moment.isoformat()}'" for sign, moment in bounds]
 
 
 def require_row_filter(session: SparkSession, paths: Sequence[str], where: str) -> None:

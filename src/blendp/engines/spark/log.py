@@ -51,7 +51,7 @@ class SparkLog:
     where:
         names  has the column of each role: user, query, and url and opt_in if the log has them,
         rule   says which rows are usable,
-        kept   is Spark's SQL for the rows that count, None if all do,
+        kept   is Spark's SQL for the rows that count, NULL of those whose time cannot be read; None if all do,
         how    says how the log was read, for people and for a release's card.
     """
 
@@ -109,13 +109,13 @@ class SparkLog:
         """The name of the rows, with the file and the place of each."""
         roles = {"user": "person", "query": "query", "url": "url", "opt_in": "opt_in"}
         columns = [
-            f"CAST({_quoted(self.names[role])} AS STRING) AS {name}"
+            f"CAST({quoted(self.names[role])} AS STRING) AS {name}"
             if role in self.names
             else f"CAST(NULL AS STRING) AS {name}"
             for role, name in roles.items()
         ]
         if self.kept is not None:
-            columns.append(f"coalesce({self.kept}, false) AS kept")
+            columns.append(f"{self.kept} AS kept")
         places = ["_metadata.file_path AS file", "_metadata.row_index AS place"]
         with tables.guard(), lenient(self.session) if self.kept is not None else nullcontext():
             return tables.named(self.session.read.parquet(*self.paths).selectExpr(*places, *columns))
@@ -136,5 +136,6 @@ def require_plain(columns: Mapping[str, str], names: Mapping[str, str], where: s
             )
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
+    """The name of a column in Spark's SQL."""
     return "`" + name.replace("`", "``") + "`"
