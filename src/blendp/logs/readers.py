@@ -45,9 +45,10 @@ def open_log(
     pyarrow, a relation of DuckDB) or an iterable of record batches. One in memory is read where it lies; a stream is
     taken in once, batch by batch.
 
-    The log is then read once, when its contributions are drawn (:meth:`~blendp.engines.StagedLog.draw`): this is for
-    logs of any size. Parquet, CSV and TSV are read where they lie; rows of other formats, and of text files that the
-    database would not read rightly, wait in the database, on disk if they are many.
+    The log is then read, once for each run, when its contributions are drawn
+    (:meth:`~blendp.engines.StagedLog.draw`): this is for logs of any size. Parquet, CSV and TSV are read where they
+    lie; rows of other formats, and of text files that the database would not read rightly, wait in the database, on
+    disk if they are many. The rows of a pipe or a stream come once, for one run.
 
     How a text file is written, and which column is which, is recognised by its first line
     (:mod:`blendp.logs.recognise`) unless options say it.
@@ -104,11 +105,15 @@ def open_log(
             raise failed(where, error) from error
         return intake.finish(reading.max_broken, where, how)
 
-    if database is not None:
-        rows = scan_parquet(paths, columns, database, filtered=bool(reading.filter))
-        return rows.staged(where, reading, how, progress, take_in) if rows else take_in()
-    lines = scan_delimited(paths, how.dialect, reading) if how.dialect is not None else None
-    return lines.staged(where, reading, how, memory_limit, progress, take_in) if lines else take_in()
+    def opened(database: duckdb.DuckDBPyConnection | None = None) -> StagedLog:
+        if format == "parquet":
+            database = database or connect(memory_limit)
+            rows = scan_parquet(paths, columns, database, filtered=bool(reading.filter))
+            return rows.staged(where, reading, how, progress, take_in) if rows else take_in()
+        lines = scan_delimited(paths, how.dialect, reading) if how.dialect is not None else None
+        return lines.staged(where, reading, how, memory_limit, progress, take_in) if lines else take_in()
+
+    return replace(opened(database), anew=opened if all(path.is_file() for path in paths) else None)
 
 
 def read_log(
