@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from functools import partial
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -267,3 +268,34 @@ def test_an_opened_log_shows_itself_in_one_short_line(tmp_path: Path, frame: pd.
     (tmp_path / "log.csv").write_text("user,query,url\nu1,q,v\n")
     assert repr(blendp.open_log(frame)) == "<StagedLog of the table, queries>"
     assert repr(blendp.open_log(tmp_path / "log.csv")) == f"<StagedLog of {tmp_path}/log.csv, <query, URL> records>"
+
+
+def test_a_plan_of_a_survey_takes_one_way_or_several() -> None:
+    one = blendp.plan_survey(fair_answers(), SurveyParameters(epsilon=1), opt_in=0.1)
+    several = blendp.plan_survey(fair_answers(), (SurveyParameters(epsilon=1),), opt_in=0.1)
+    assert [way.parameters for way in one.methods] == [way.parameters for way in several.methods]
+
+
+def test_columns_may_be_named_by_a_mapping(frame: pd.DataFrame, tmp_path: Path) -> None:
+    renamed = frame.rename(columns={"user": "who", "query": "text"})
+    assert blendp.run(renamed, opt_in=0.1, columns={"user": "who", "query": "text"}).groups.people == PEOPLE
+    renamed.to_csv(tmp_path / "log.csv", index=False)
+    log = blendp.read_log(tmp_path / "log.csv", columns={"user": "who", "query": "text", "opt_in": "trusts"})
+    assert log.users == PEOPLE
+    for columns in ({"users": "who"}, ["who", "text"], "who", {"user": 3}):
+        for call in (lambda c=columns: blendp.run(frame, opt_in=0.1, columns=c), lambda c=columns: Columns.of(c)):
+            with pytest.raises(ParameterError, match=r"blendp\.Columns\("):
+                call()
+
+
+def test_an_option_that_does_not_exist_is_named_with_its_function_and_the_nearest(frame: pd.DataFrame) -> None:
+    functions: dict[str, Any] = {name: getattr(blendp, name) for name in ("open_log", "read_log", "log_of_table")}
+    functions["open_spark_log"] = partial(blendp.open_spark_log, settings=blendp.SparkSettings())
+    for name, function in functions.items():
+        for option, hint in (
+            ("levels", r"columns=blendp\.Columns\(levels=\.\.\.\)"),
+            ("delimeter", "delimiter"),
+            ("zzz", "format, columns, names"),
+        ):
+            with pytest.raises(TypeError, match=rf"^{name}\(\) has no option '{option}'.*{hint}"):
+                function(frame, **{option: 1})

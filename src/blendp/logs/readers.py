@@ -70,7 +70,7 @@ def open_log(
     Raises:
         LogError: The log cannot be read, or, when it is drawn from, more rows are broken than ``max_broken`` allows.
     """
-    reading = LogReading(**options)
+    reading = LogReading.of("open_log", options)
     if not isinstance(source, str | Path) and is_frame(source):
         return open_frame(source, reading, memory_limit, progress)
     format, paths = find_files(_require_paths(source), reading.format)
@@ -125,12 +125,14 @@ def read_log(
     **options: Unpack[ReadingOptions],
 ) -> EmbeddedLog:
     """Read a log and keep it, by numbers, to draw from many times; takes what :func:`open_log` takes."""
+    LogReading.of("read_log", options)
     return open_log(source, memory_limit=memory_limit, progress=progress, tell=tell, **options).numbered()
 
 
 def log_of_table(table: Frame, **options: Unpack[ReadingOptions]) -> EmbeddedLog:
     """The log of a table, of whichever library, with the options of :func:`read_log`, which takes tables too."""
     require_frame("table", table)
+    LogReading.of("log_of_table", options)
     return read_log(table, **options)
 
 
