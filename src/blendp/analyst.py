@@ -7,7 +7,7 @@ first. The methods below know nothing of tables.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -49,7 +49,7 @@ def run(
     parameters: Parameters | None = None,
     *,
     opt_in: OptIn = None,
-    columns: Columns | None = None,
+    columns: Columns | Mapping[str, Any] | None = None,
     random: ReleaseRandom | None = None,
     seed: int | None = None,
     progress: Progress = silent,
@@ -65,7 +65,7 @@ def run(
         parameters: What is promised to every person, and how the method is set.
         opt_in: Who opts in: a share of the people, drawn at random; the name of a column of the table; or True or
             False for every row of a table in memory (a user opts in whose rows all say so) or for every user of a log.
-        columns: The names of a table's columns.
+        columns: The names of a table's columns: :class:`Columns`, or a mapping such as ``{"user": "who"}``.
         random: Where noise comes from; the operating system's if left out.
         seed: Who opts in (if a share is drawn) and which records of each person count are then the same in every run
             and on every engine; the guarantee holds for any such choice. All noise is fresh whatever the seed.
@@ -83,7 +83,7 @@ def simulate(
     parameters: Parameters | None = None,
     *,
     opt_in: OptIn = None,
-    columns: Columns | None = None,
+    columns: Columns | Mapping[str, Any] | None = None,
     random: SimulationRandom,
 ) -> Simulation:
     """Run the method as an experiment that can be repeated from its seed; takes what :func:`run` takes."""
@@ -97,7 +97,7 @@ def evaluate(
     parameters: Parameters | None = None,
     *,
     opt_in: OptIn = None,
-    columns: Columns | None = None,
+    columns: Columns | Mapping[str, Any] | None = None,
     repeat: int = 1,
     seed: int = 0,
     progress: Progress | None = None,
@@ -117,7 +117,7 @@ def plan(
     *,
     opt_in: float = 0.05,
     like: str | EmbeddedLog | Frame = "aol",
-    columns: Columns | None = None,
+    columns: Columns | Mapping[str, Any] | None = None,
     records_per_person: float = 1.0,
     target: Target | None = None,
     progress: Progress = silent,
@@ -130,7 +130,7 @@ def plan(
         opt_in: The share of people who opt in.
         like: Whose records people have: of the population ``aol`` or ``yandex``, or of a log or table, from whose raw
             records the plan is then computed: **not private**.
-        columns: The names of a table's columns.
+        columns: The names of a table's columns: :class:`Columns`, or a mapping such as ``{"user": "who"}``.
         records_per_person: How many records a person has on average, in a population.
         target: What is to be reached; the plan then says by which opt-in share, and by which epsilon.
         progress: Told what is being done.
@@ -206,7 +206,7 @@ def simulate_survey(
 
 def plan_survey(
     answers: Answers | Frame,
-    parameters: Sequence[SurveyParameters] | None = None,
+    parameters: SurveyParameters | Sequence[SurveyParameters] | None = None,
     *,
     people: int | None = None,
     opt_in: float = 0.0,
@@ -220,6 +220,7 @@ def plan_survey(
     """What each way to ask is expected to give, for so many ``people`` who answer like these. Not private."""
     read, _ = _answers(answers, None, questionnaire, columns, missing, keep=True)
     ways = [SurveyParameters(method=name) for name in survey.METHODS] if parameters is None else parameters
+    ways = [ways] if isinstance(ways, SurveyParameters) else ways
     return plan_answers(read, ways, people=people, opt_in=opt_in, model=model, seed=seed, progress=progress)
 
 
@@ -251,7 +252,9 @@ def _require_parameters(parameters: Any) -> None:
         )
 
 
-def _opened(log: Any, opt_in: OptIn, columns: Columns | None, *, keep: bool = False) -> tuple[Any, Any]:
+def _opened(
+    log: Any, opt_in: OptIn, columns: Columns | Mapping[str, Any] | None, *, keep: bool = False
+) -> tuple[Any, Any]:
     """The log of what was given, and who opts in, if that is not among its columns."""
     if is_log(log) and not is_frame(log):
         if columns is not None:
@@ -263,7 +266,7 @@ def _opened(log: Any, opt_in: OptIn, columns: Columns | None, *, keep: bool = Fa
         return log, np.asarray(opt_in) if isinstance(opt_in, Sequence) else opt_in
     if not is_frame(log):
         raise not_a_frame("log", log, _LOG)
-    chosen, marks, who = columns or Columns(), None, None
+    chosen, marks, who = Columns.of(columns), None, None
     if isinstance(opt_in, str):
         if chosen.opt_in not in (None, opt_in):
             raise ParameterError("opt_in", opt_in, f"{chosen.opt_in}, as the columns say", "Name one column.")

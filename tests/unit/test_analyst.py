@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
+from functools import partial
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import blendp
-from blendp import Columns, ParameterError, Parameters, SimulationRandom, SurveyParameters, methods
+from blendp import Columns, LogError, ParameterError, Parameters, SimulationRandom, SurveyParameters, methods
 from tests.unit.render.survey_samples import fair_answers
 
 PEOPLE = 3_000
@@ -194,3 +198,104 @@ def test_neither_pandas_nor_polars_is_needed(monkeypatch: pytest.MonkeyPatch) ->
             blendp.EngineError, match=f"{library} is not installed: install it with: pip install {library}"
         ):
             getattr(release, f"to_{library}")()
+
+
+def opened_in_many_ways(tmp_path: Path) -> dict[str, blendp.StagedLog]:
+    """The same rows where they can be reached as often as needed."""
+    table = log_table()
+    plain, quoted, lines, parquet = (tmp_path / f"log{end}" for end in (".csv", "2.csv", ".ndjson", ".parquet"))
+    table.to_pandas().to_csv(plain, index=False)
+    quoted.write_text(plain.read_text().replace("u17,", '"u17",'))
+    lines.write_text("\n".join(json.dumps(row) for row in table.to_pylist()))
+    pq.write_table(table, parquet)
+    files = {path.name: blendp.open_log(path, columns=Columns(levels=1)) for path in (plain, quoted, lines, parquet)}
+    filtered = {f"some of {name}": blendp.open_log(one, where="query <> 'q3'") for name, one in TABLES.items()}
+    return files | {name: blendp.open_log(one) for name, one in TABLES.items()} | filtered
+
+
+TABLES = {"pandas": log_table().to_pandas(), "polars": pl.DataFrame(log_table()), "pyarrow": log_table()}
+
+
+def test_a_log_whose_rows_can_still_be_reached_is_run_again(tmp_path: Path) -> None:
+    """A cell that is run again: each run is a release of its own, and none disturbs those before it."""
+    for name, log in opened_in_many_ways(tmp_path).items():
+        first, second = (blendp.simulate(log, opt_in=0.2, random=SimulationRandom(1)) for _ in range(2))
+        assert the_same(first, second), name
+        released = [blendp.run(log, Parameters(opt_in_records=one), opt_in=0.3, seed=4) for one in (1, "many")]
+        assert {one.groups.opt_in for one in released} == {PEOPLE * 3 / 10}, name
+        assert log.quality.rows == PEOPLE, name
+        assert log.numbered().users == PEOPLE, name
+
+
+def test_contributions_of_two_draws_live_side_by_side(tmp_path: Path) -> None:
+    for name, log in opened_in_many_ways(tmp_path).items():
+        early, late = (log.draw(1, 5, reproducible=True) for _ in range(2))
+        everybody = np.arange(PEOPLE)
+        holdings = [drawn.holdings(everybody, 9) for drawn in (late, early)]
+        np.testing.assert_array_equal(holdings[0].totals, holdings[1].totals, err_msg=name)
+        assert late.texts(late.records[:9, 0]) == early.texts(early.records[:9, 0]), name
+
+
+def test_a_run_that_failed_does_not_spoil_the_log(tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text("user,query\nu1,\nu2,q\n")
+    log = blendp.open_log(tmp_path / "log.csv")
+    for _ in range(2):
+        with pytest.raises(LogError, match=r"50 %|broken"):
+            log.draw(1, 1)
+
+
+def test_what_can_be_read_only_once_says_so_the_second_time(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "log.csv")
+    writer = Thread(target=lambda: log_table().to_pandas().to_csv(tmp_path / "log.csv", index=False))
+    writer.start()
+    reader = pa.RecordBatchReader.from_batches(log_table().schema, log_table().to_batches(500))
+    batches = (batch for batch in log_table().to_batches(500))
+    piped = blendp.open_log(tmp_path / "log.csv")
+    writer.join()
+    for log in (piped, blendp.open_log(batches), blendp.open_log(reader)):
+        blendp.run(log, opt_in=0.2)
+        for again in (lambda log=log: blendp.run(log, opt_in=0.2), log.numbered):
+            with pytest.raises(LogError, match=r"come once, .* drawn from: open it again, .*blendp\.read_log"):
+                again()
+
+
+def test_a_log_that_was_kept_elsewhere_is_opened_anew() -> None:
+    log = blendp.open_log(log_table())
+    assert log.numbered().users == blendp.run(log, opt_in=0.2).groups.people == PEOPLE
+
+
+def test_an_opened_log_shows_itself_in_one_short_line(tmp_path: Path, frame: pd.DataFrame) -> None:
+    (tmp_path / "log.csv").write_text("user,query,url\nu1,q,v\n")
+    assert repr(blendp.open_log(frame)) == "<StagedLog of the table, queries>"
+    assert repr(blendp.open_log(tmp_path / "log.csv")) == f"<StagedLog of {tmp_path}/log.csv, <query, URL> records>"
+
+
+def test_a_plan_of_a_survey_takes_one_way_or_several() -> None:
+    one = blendp.plan_survey(fair_answers(), SurveyParameters(epsilon=1), opt_in=0.1)
+    several = blendp.plan_survey(fair_answers(), (SurveyParameters(epsilon=1),), opt_in=0.1)
+    assert [way.parameters for way in one.methods] == [way.parameters for way in several.methods]
+
+
+def test_columns_may_be_named_by_a_mapping(frame: pd.DataFrame, tmp_path: Path) -> None:
+    renamed = frame.rename(columns={"user": "who", "query": "text"})
+    assert blendp.run(renamed, opt_in=0.1, columns={"user": "who", "query": "text"}).groups.people == PEOPLE
+    renamed.to_csv(tmp_path / "log.csv", index=False)
+    log = blendp.read_log(tmp_path / "log.csv", columns={"user": "who", "query": "text", "opt_in": "trusts"})
+    assert log.users == PEOPLE
+    for columns in ({"users": "who"}, ["who", "text"], "who", {"user": 3}):
+        for call in (lambda c=columns: blendp.run(frame, opt_in=0.1, columns=c), lambda c=columns: Columns.of(c)):
+            with pytest.raises(ParameterError, match=r"blendp\.Columns\("):
+                call()
+
+
+def test_an_option_that_does_not_exist_is_named_with_its_function_and_the_nearest(frame: pd.DataFrame) -> None:
+    functions: dict[str, Any] = {name: getattr(blendp, name) for name in ("open_log", "read_log", "log_of_table")}
+    functions["open_spark_log"] = partial(blendp.open_spark_log, settings=blendp.SparkSettings())
+    for name, function in functions.items():
+        for option, hint in (
+            ("levels", r"columns=blendp\.Columns\(levels=\.\.\.\)"),
+            ("delimeter", "delimiter"),
+            ("zzz", "format, columns, names"),
+        ):
+            with pytest.raises(TypeError, match=rf"^{name}\(\) has no option '{option}'.*{hint}"):
+                function(frame, **{option: 1})

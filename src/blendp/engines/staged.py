@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from threading import Event, Thread
+from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Protocol
 
 import duckdb
@@ -68,9 +68,12 @@ class _NotBelievedError(Exception):
     """The database did not read the rows as it should."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class StagedLog:
     """Rows that are yet to be drawn from.
+
+    Drawing leaves tables in the database that what was drawn then owns. So who draws again, or keeps the log after
+    that, gets it opened anew, with a database of its own.
 
     where:
         rows     is SQL for the rows: place, if ``has_places``, person (a user's id), query, url, opt_in, all as they
@@ -83,25 +86,33 @@ class StagedLog:
         witness  knows whether the database read them rightly; if not, they are read in that other way,
         rows_of_chosen  is SQL for at least the rows of the people in the table ``chosen``, if it costs less than
                  ``rows``,
-        how      says how the log was read, for people and for a release's card.
+        how      says how the log was read, for people and for a release's card,
+        anew     opens the same log once more, None if its rows can be read only once.
     """
 
     rows: str
     rule: RowRule
     where: str
     max_broken: float
-    connection: duckdb.DuckDBPyConnection = field(repr=False)
+    connection: duckdb.DuckDBPyConnection
     has_reasons: bool = True
     has_places: bool = True
     broken: Counter[str] = field(default_factory=Counter)
     ignored: Counter[str] = field(default_factory=Counter)
     total_rows: int | None = None
-    progress: Callable[[int], None] | None = field(default=None, repr=False)
-    instead: Callable[[], StagedLog] | None = field(default=None, repr=False)
-    witness: Witness | None = field(default=None, repr=False)
-    rows_of_chosen: str | None = field(default=None, repr=False)
-    how: Described | None = field(default=None, repr=False)
-    _drawn: list[LogQuality] = field(default_factory=list, init=False, repr=False)
+    progress: Callable[[int], None] | None = None
+    instead: Callable[[], StagedLog] | None = None
+    witness: Witness | None = None
+    rows_of_chosen: str | None = None
+    how: Described | None = None
+    anew: Callable[[], StagedLog] | None = None
+    _drawn: list[LogQuality] = field(default_factory=list, init=False)
+    _taken: Lock = field(default_factory=Lock, init=False)
+    """Whoever gets it first may use the rows of this database."""
+
+    def __repr__(self) -> str:
+        """One line for people."""
+        return f"<{type(self).__name__} of {self.where}, {'<query, URL> records' if self.levels == 2 else 'queries'}>"
 
     @property
     def levels(self) -> int:
@@ -121,9 +132,10 @@ class StagedLog:
         Without ``holdings`` nobody's holdings can be asked for later, and rows that wait in a table are forgotten.
         With a ``share`` of the people who will be asked for theirs, people are in random order, and the first are
         asked without reading the log again, if that can be (:mod:`blendp.engines.first_people`).
-        A log is drawn from once.
         """
         require_draw(per_user, key)
+        if not self._taken.acquire(blocking=False):
+            return self._draw_by(self._opened_anew(), per_user, key, reproducible, holdings, share)
         reason = self.rule.reason_but_user(DUCKDB, self._known)
         numbered = (
             numbered_by_content("{rows}", reason, key, DUCKDB)
@@ -159,12 +171,18 @@ class StagedLog:
             )
         except (duckdb.Error, _NotBelievedError) as error:
             if self._is_refused(error):
-                again = self._again().draw(per_user, key, reproducible=reproducible, holdings=holdings, share=share)
-                self._drawn.append(again.quality)
-                return again
+                return self._draw_by(self._again(), per_user, key, reproducible, holdings, share)
             raise failed(self.where, error) from error
         require_people(contributions.users, quality, self.where)
         self._drawn.append(quality)
+        return contributions
+
+    def _draw_by(
+        self, other: StagedLog, per_user: int, key: int, reproducible: bool, holdings: bool, share: float | None
+    ) -> Contributions:
+        """What is drawn from the same log opened otherwise."""
+        contributions = other.draw(per_user, key, reproducible=reproducible, holdings=holdings, share=share)
+        self._drawn.append(contributions.quality)
         return contributions
 
     def _gather(self, first: FirstPeople | None) -> str:
@@ -200,6 +218,8 @@ class StagedLog:
         """The whole log by numbers, to draw from many times; it takes the rows with it."""
         from blendp.engines.numbering import number_rows
 
+        if not self._taken.acquire(blocking=False):
+            return self._opened_anew().numbered()
         try:
             count = f"SELECT count(*), count(*) FILTER ({self._reason} IS NULL) FROM ({self.rows})"
             with self._watched():
@@ -255,6 +275,14 @@ class StagedLog:
         if isinstance(error, duckdb.IOException) and self.witness is not None:
             return True
         return isinstance(error, duckdb.InvalidInputException | _NotBelievedError)
+
+    def _opened_anew(self) -> StagedLog:
+        if self.anew is None:
+            raise LogError(
+                f"The rows of {self.where} come once, and it has been drawn from: open it again, or keep it with "
+                "blendp.read_log to draw from it many times."
+            )
+        return self.anew()
 
     def _again(self) -> StagedLog:
         assert self.instead is not None

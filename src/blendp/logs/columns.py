@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 from blendp.errors import LogError, ParameterError
 from blendp.logs.column_names import candidates
@@ -33,10 +34,22 @@ class Columns:
         if self.levels == 1 and self.url is not None:
             raise ParameterError("levels", 1, "2 where a URL column is named", "Leave one of the two out.")
         names = [name for name in (self.user, self.query, self.url, self.opt_in) if name is not None]
-        if not all(names):
-            raise ParameterError("columns", tuple(names), "names of one character or more", "Name every column.")
+        if not all(names) or not all(isinstance(name, str) for name in names):
+            remedy = 'Name every column: blendp.Columns(user="who", query="text").'
+            raise ParameterError("columns", tuple(names), "names of one character or more", remedy)
         if len(set(names)) != len(names):
             raise ParameterError("columns", tuple(names), "distinct names", "Give every column its own name.")
+
+    @classmethod
+    def of(cls, given: Any) -> Columns:
+        """The columns that somebody names, also by a mapping of what each holds to its name; None for the usual."""
+        if given is None or isinstance(given, Columns):
+            return given or cls()
+        roles = [role.name for role in fields(cls)]
+        if not (isinstance(given, Mapping) and set(given) <= set(roles)):
+            legal = f"blendp.Columns(...), or a mapping with some of {', '.join(roles)}"
+            raise ParameterError("columns", given, legal, 'Write blendp.Columns(user="who", query="text").')
+        return cls(**given)
 
     @property
     def named(self) -> dict[str, str]:

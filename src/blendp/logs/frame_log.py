@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import duckdb
@@ -60,16 +61,17 @@ def open_frame(
         chosen = _marked(chosen, marks)
     intake.levels = same_levels(dict.fromkeys(chosen.names), None, WHERE)
     how = HowRead("table", _columns(names, reading), None, reading.filter)
+    anew = None if chosen.table is None else partial(open_frame, source, reading, memory_limit, progress, marks)
     if chosen.table is not None and not reading.filter and _is_scannable(chosen.table):
         rule = RowRule(intake.levels, "opt_in" in chosen.names, reading.normalise)
-        return replace(_scanned(chosen.table, rule, reading.max_broken, memory_limit, progress), how=how)
+        return replace(_scanned(chosen.table, rule, reading.max_broken, memory_limit, progress), how=how, anew=anew)
     try:
         for batch in chosen.batches():
             intake.filter_by(names, WHERE, _schema(batch, names, choose(names)))
             intake.add(_as_bytes(batch))
     except duckdb.Error as error:
         raise failed(WHERE, error) from error
-    return intake.finish(reading.max_broken, WHERE, how)
+    return replace(intake.finish(reading.max_broken, WHERE, how), anew=anew)
 
 
 def _columns(names: Sequence[str], reading: LogReading) -> dict[str, str]:

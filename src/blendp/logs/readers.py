@@ -35,9 +35,10 @@ def open_log(
     pyarrow, a relation of DuckDB) or an iterable of record batches. One in memory is read where it lies; a stream is
     taken in once, batch by batch.
 
-    The log is then read once, when its contributions are drawn (:meth:`~blendp.engines.StagedLog.draw`): this is for
-    logs of any size. Parquet, CSV and TSV are read where they lie; rows of other formats, and of text files that the
-    database would not read rightly, wait in the database, on disk if they are many.
+    The log is then read, once for each run, when its contributions are drawn
+    (:meth:`~blendp.engines.StagedLog.draw`): this is for logs of any size. Parquet, CSV and TSV are read where they
+    lie; rows of other formats, and of text files that the database would not read rightly, wait in the database, on
+    disk if they are many. The rows of a pipe or a stream come once, for one run.
 
     How a text file is written, and which column is which, is recognised by its first line
     (:mod:`blendp.logs.recognise`) unless options say it.
@@ -59,7 +60,7 @@ def open_log(
     Raises:
         LogError: The log cannot be read, or, when it is drawn from, more rows are broken than ``max_broken`` allows.
     """
-    reading = LogReading(**options)
+    reading = LogReading.of("open_log", options)
     if not isinstance(source, str | Path) and is_frame(source):
         from blendp.logs.frame_log import open_frame
 
@@ -77,17 +78,21 @@ def open_log(
 
         return read_carefully(paths, how, reading, where, memory_limit, progress)
 
-    if database is not None:
-        from blendp.logs.parquet_scan import scan_parquet
+    def opened(database: duckdb.DuckDBPyConnection | None = None) -> StagedLog:
+        if format == "parquet":
+            from blendp.logs.parquet_scan import scan_parquet
 
-        rows = scan_parquet(paths, reading.columns, database, filtered=bool(reading.filter))
-        return rows.staged(where, reading, how, progress, take_in) if rows else take_in()
-    if how.dialect is None:
-        return take_in()
-    from blendp.logs.text_scan import scan_delimited
+            database = database or connect(memory_limit)
+            rows = scan_parquet(paths, reading.columns, database, filtered=bool(reading.filter))
+            return rows.staged(where, reading, how, progress, take_in) if rows else take_in()
+        if how.dialect is None:
+            return take_in()
+        from blendp.logs.text_scan import scan_delimited
 
-    lines = scan_delimited(paths, how.dialect, reading)
-    return lines.staged(where, reading, how, memory_limit, progress, take_in) if lines else take_in()
+        lines = scan_delimited(paths, how.dialect, reading)
+        return lines.staged(where, reading, how, memory_limit, progress, take_in) if lines else take_in()
+
+    return replace(opened(database), anew=opened if all(path.is_file() for path in paths) else None)
 
 
 def read_log(
@@ -99,12 +104,14 @@ def read_log(
     **options: Unpack[ReadingOptions],
 ) -> EmbeddedLog:
     """Read a log and keep it, by numbers, to draw from many times; takes what :func:`open_log` takes."""
+    LogReading.of("read_log", options)
     return open_log(source, memory_limit=memory_limit, progress=progress, tell=tell, **options).numbered()
 
 
 def log_of_table(table: Frame, **options: Unpack[ReadingOptions]) -> EmbeddedLog:
     """The log of a table, of whichever library, with the options of :func:`read_log`, which takes tables too."""
     require_frame("table", table)
+    LogReading.of("log_of_table", options)
     return read_log(table, **options)
 
 

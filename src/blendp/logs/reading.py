@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from datetime import date
+from difflib import get_close_matches
 from typing import Any, TypedDict
 
 from blendp.errors import ParameterError, require_choice, require_number
@@ -19,15 +21,15 @@ class ReadingOptions(TypedDict, total=False):
     """The options of :func:`blendp.open_log` and its like: what :class:`LogReading` has."""
 
     format: str
-    columns: Columns
+    columns: Columns | Mapping[str, Any]
     names: Sequence[str] | None
     delimiter: str | None
     quotes: bool | None
     encoding: str | None
     header: bool
     where: str | None
-    since: str | None
-    until: str | None
+    since: str | date | None
+    until: str | date | None
     time_column: str | None
     normalise: str
     max_broken: float
@@ -50,8 +52,8 @@ class LogReading(TextOptions):
     format: str = "auto"
     columns: Columns = field(default_factory=Columns)
     where: str | None = None
-    since: str | None = None
-    until: str | None = None
+    since: str | date | None = None
+    until: str | date | None = None
     time_column: str | None = None
     normalise: str = "blendp-1"
     max_broken: float = 0.01
@@ -59,6 +61,7 @@ class LogReading(TextOptions):
     def __post_init__(self) -> None:
         """Refuse what no log can be read by."""
         super().__post_init__()
+        object.__setattr__(self, "columns", Columns.of(self.columns))
         require_choice("format", self.format, FORMATS)
         require_choice("normalise", self.normalise, RULES)
         require_number(
@@ -74,7 +77,21 @@ class LogReading(TextOptions):
     @property
     def filter(self) -> RowFilter:
         """The rows that count."""
-        return RowFilter(where=self.where, since=self.since, until=self.until, time_column=self.time_column)
+        since, until = (one.isoformat() if isinstance(one, date) else one for one in (self.since, self.until))
+        return RowFilter(where=self.where, since=since, until=until, time_column=self.time_column)
+
+    @classmethod
+    def of(cls, function: str, options: Mapping[str, Any]) -> LogReading:
+        """What was said to a public function; raises TypeError for an option that it does not have."""
+        known = list(ReadingOptions.__annotations__)
+        for name in options:
+            if name not in known:
+                near = get_close_matches(name, known, 1)
+                if name in (role.name for role in fields(Columns)):
+                    near = [f"columns=blendp.Columns({name}=...)"]
+                hint = f"did you mean {near[0]}?" if near else f"its options are {', '.join(known)}."
+                raise TypeError(f"{function}() has no option {name!r}: {hint}")
+        return cls(**options)
 
     def require_for(self, format: str) -> None:
         """Raise if something is said that a format does not know."""

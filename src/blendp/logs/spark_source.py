@@ -21,7 +21,7 @@ def open_spark_log(source: str | Sequence[str], settings: SparkSettings, **optio
     The options are those of :func:`blendp.open_log`, but for what is about text files; ``where`` is Spark's SQL. How
     much memory the driver has, the settings say.
     """
-    reading = LogReading(**options)
+    reading = LogReading.of("open_spark_log", options)
     if reading.format not in ("auto", "parquet"):
         raise ParameterError("format", reading.format, "parquet on Spark", "Write the log as Parquet.")
     reading.require_for("parquet")

@@ -157,6 +157,13 @@ class SurveyOutcome(Shown):
         return " ".join([self._promises, *(f"NOT PROTECTED: {exception}." for exception in self.exceptions)])
 
     @property
+    def promised(self) -> str:
+        """What each group is promised, in a few words."""
+        clients = f"ε = {self.parameters.epsilon:g} to clients"
+        clients += "" if self.keeps_without_model else " about each attribute, by the model"
+        return f"{self.parameters.budget} to opt-in people, {clients}" if self.opt_in_people else clients
+
+    @property
     def _promises(self) -> str:
         losses, epsilon, delta = self.design.losses, self.parameters.epsilon, self.parameters.budget.delta
         if self.keeps_without_model:
@@ -242,7 +249,7 @@ class SurveyOutcome(Shown):
 
     def _brief(self) -> str:
         people = f"{self.opt_in_people:,} opt-in, {self.design.clients:,} clients"
-        return f"{self.questionnaire}, {self.parameters.method}, ε = {self.parameters.epsilon:g}, {people}"
+        return f"{self.questionnaire}, {self.parameters.method}, {self.promised}, {people}"
 
     def __str__(self) -> str:
         """The design and the frequencies."""

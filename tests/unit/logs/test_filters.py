@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -250,3 +251,18 @@ def test_files_whose_columns_have_different_types_are_filtered_by_their_own(tmp_
     pq.write_table(pa.table({"user": ["c", "d"], "query": ["q", "r"], "n": ["7", "x"]}), tmp_path / "2.parquet")
     drawn = open_log(tmp_path, where="n::INT > 3").draw(1, 7)
     assert (drawn.users, drawn.quality.usable) == (4, 2)
+
+
+@pytest.mark.parametrize(
+    "since", [date(2026, 1, 2), datetime(2026, 1, 2), pd.Timestamp("2026-01-02"), pd.Timestamp("2026-01-02", tz="UTC")]
+)
+def test_a_moment_may_be_a_date_or_a_datetime(since: date) -> None:
+    by_text = open_log(pa.table(ROWS), since="2026-01-02", until="2026-01-04")
+    by_date = open_log(pa.table(ROWS), since=since, until=date(2026, 1, 4))
+    assert by_date.draw(1, 1).quality == by_text.draw(1, 1).quality
+    assert by_date.how is not None
+    rows = by_date.how.to_dict()["rows"]
+    assert (rows["since"][:10], rows["until"]) == ("2026-01-02", "2026-01-04")
+    for wrong in (pd.NaT, 3):
+        with pytest.raises(ParameterError, match="since"):
+            open_log(pa.table(ROWS), since=wrong)  # type: ignore[arg-type]

@@ -209,3 +209,31 @@ def test_texts_of_people_are_drawn_as_they_are() -> None:
     assert any("□" in name for name in names)
     assert not any(text.get_parse_math() for gid, text in texts.items() if gid.startswith("text-"))
     assert not any(sign in name for name in names for sign in "\n\x00\u202e")
+
+
+def test_types_of_columns_do_not_depend_on_values() -> None:
+    def schemas(epsilon: float) -> list[pa.Schema]:
+        parameters, ways, answers = Parameters(epsilon=epsilon), SurveyParameters(epsilon=epsilon), fair_answers()
+        plan = blendp.plan(100_000, parameters, opt_in=0.05)
+        survey = blendp.plan_survey(answers, ways), blendp.evaluate_survey(answers, ways, opt_in=0.1, runs=2)
+        return [plan.to_arrow().schema, *(one.to_arrow().schema for one in survey)]
+
+    assert schemas(1) == schemas(1.5)
+    for schema in schemas(1):
+        assert schema.field("epsilon").type == pa.float64()
+
+
+def test_a_survey_says_what_each_group_is_promised() -> None:
+    parameters = SurveyParameters(epsilon=1, delta=1e-7, method="cbps", record_epsilon=1)
+    both, clients = (
+        blendp.simulate_survey(fair_answers(), parameters, opt_in=opt_in, random=SimulationRandom(1))
+        for opt_in in (0.1, 0.0)
+    )
+    promised = "(ε = 1, δ = 1e-07) to opt-in people, ε = 1 to clients"
+    assert (both.promised, clients.promised) == (promised, "ε = 1 to clients")
+    assert promised in repr(both)
+    assert promised in both._repr_html_()
+    by_model = blendp.simulate_survey(
+        fair_answers(), SurveyParameters(epsilon=1, delta=1e-7, method="cbp"), opt_in=0.1, random=SimulationRandom(1)
+    )
+    assert by_model.keeps_without_model == (not by_model.promised.endswith("about each attribute, by the model"))

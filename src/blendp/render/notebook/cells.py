@@ -122,7 +122,7 @@ def _(outcome: SurveyOutcome) -> Cell:
         for row in rows[:MAX_ROWS]
     )
     lines = (
-        f"Method {outcome.parameters.method}, promise ε = {outcome.parameters.epsilon:g} to every person.",
+        f"Method {outcome.parameters.method}, promise {outcome.promised}.",
         f"People: {outcome.opt_in_people:,} opt-in, {outcome.design.clients:,} clients.",
     )
     return Cell(

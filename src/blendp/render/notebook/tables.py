@@ -19,7 +19,10 @@ from blendp.survey import AnswerRow, SurveyOutcome
 Tables = Mapping[str, Callable[[], pa.Table]]
 """The tables of a result by name, the main one first."""
 
-_TYPES = {int: pa.int64(), bool: pa.bool_()}
+_LENGTHS = ("head_list_records", "head_list_queries", "candidate_records")
+_COUNTS = ("opt_in_people", "clients", "place", "run", "runs", *_LENGTHS)
+_TYPES = {"many_records": pa.bool_(), **dict.fromkeys(_COUNTS, pa.int64())}
+"""The types of the columns without texts that hold no real numbers; values do not decide, 1 may be an epsilon."""
 
 
 def table_of(result: object, name: str | None) -> pa.Table:
@@ -141,11 +144,11 @@ def _flat(figures: Mapping[str, Any], before: str = "") -> dict[str, Any]:
 
 
 def _table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], texts: Sequence[str] = ()) -> pa.Table:
-    """Rows as a table; a column without texts is of truth values, of whole numbers, or of numbers."""
+    """Rows as a table; a column without texts is of truth values, of whole numbers, or of real numbers."""
 
     def column(name: str) -> pa.Array:
         values = [row[name] for row in rows]
-        kind = pa.string() if name in texts else _TYPES.get(type(values[0]) if values else float, pa.float64())
+        kind = pa.string() if name in texts else _TYPES.get(name, pa.float64())
         return pa.array(values, kind, from_pandas=True)
 
     return pa.table({name: column(name) for name in columns})
