@@ -78,11 +78,11 @@ def test_words_among_numbers_come_last_and_numbers_are_compared_as_numbers(page:
         [script, shown],
     )
     button = page.get_by_role("columnheader", name="Estimate").first.get_by_role("button")
-    rising, words = ["1e-5", "0.0251", "0.10 ± 0.02", "0.9 ± 0.1", "12.5"], ["not listed", "± nan", "unknown"]
+    rising, unknown = ["1e-5", "0.0251", "0.10 ± 0.02", "0.9 ± 0.1", "12.5"], ["not listed", "± nan", "unknown"]
     button.click()
-    assert column(page, 3) == [*reversed(rising), *words]
+    assert column(page, 3) == [*reversed(rising), *unknown]
     button.click()
-    assert column(page, 3) == [*rising, *words]
+    assert column(page, 3) == [*rising, *unknown]
 
 
 def test_texts_sort_as_people_read_and_only_one_column_is_marked(page: Page) -> None:

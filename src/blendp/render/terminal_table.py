@@ -83,16 +83,16 @@ class FigureTable(Table):
     """A table whose columns of numbers, which stand at the right, are never cut.
 
     Where a terminal is too narrow, headings are wrapped first, then texts are cut, then columns move closer, then those
-    with the headings ``least`` are left out, one after the other, and named. If that is not enough either, the table is
+    with the headings ``droppable`` are left out, one after the other, and named. If that is not enough either, the table is
     wider than the terminal. The title has the width of the terminal.
     """
 
     def __init__(
-        self, title: str | None = None, *, header_style: str = "bold", least: Sequence[str] = (), **settings: Any
+        self, title: str | None = None, *, header_style: str = "bold", droppable: Sequence[str] = (), **settings: Any
     ) -> None:
         """Without frames."""
         super().__init__(header_style=header_style, **{"box": None, "pad_edge": False, **settings})
-        self._heading, self._least = title, tuple(least)
+        self._heading, self._droppable = title, tuple(droppable)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Give every column its width, then draw."""
@@ -121,7 +121,7 @@ class FigureTable(Table):
         """Move columns closer and leave some out until the others have room; returns the headings of those."""
         self.collapse_padding = not self._fits(console, room, _EASY_NAME)
         left_out: list[str] = []
-        for name in self._least:
+        for name in self._droppable:
             if self._fits(console, room, _MIN_NAME):
                 break
             left_out.append(name)

@@ -22,8 +22,8 @@ ROWS = [
 ]
 
 
-def drawn(width: int, least: tuple[str, ...] = ()) -> str:
-    table = FigureTable("Most popular records", least=least)
+def drawn(width: int, droppable: tuple[str, ...] = ()) -> str:
+    table = FigureTable("Most popular records", droppable=droppable)
     table.add_column("query")
     table.add_column("url")
     for heading in ("estimate", "± std error", "opt-in", "clients"):
@@ -56,7 +56,7 @@ def test_the_least_columns_are_left_out_with_a_word_where_numbers_would_not_fit(
 @pytest.mark.parametrize("width", range(20, 60))
 def test_headings_are_whole_however_narrow_it_is(width: int) -> None:
     """Also where a column is left out, and of columns that do not wrap."""
-    table = FigureTable(least=("middle",))
+    table = FigureTable(droppable=("middle",))
     table.add_column("name", no_wrap=True)
     for heading in ("middle", "of the\nrecord"):
         table.add_column(heading, justify="right")

@@ -36,7 +36,7 @@ def _figures(view: Overview) -> FigureTable:
 
 
 def _sweep(view: Overview) -> FigureTable:
-    table = FigureTable("By opt-in share", least=("people", "NDCG", "L1"))
+    table = FigureTable("By opt-in share", droppable=("people", "NDCG", "L1"))
     table.add_column("opt-in", justify="right")
     table.add_column("people", justify="right")
     for name in view.sweeps:

@@ -44,7 +44,7 @@ def records_table(outcome: Outcome, truth: TrueHead | None = None, top: int = 15
     """The most probable records, with their errors and where the knowledge comes from."""
     two_levels = outcome.head_list.levels == 2
     title = "Most popular records" if two_levels else "Most popular queries"
-    table = FigureTable(title, least=("clients", "opt-in", "± std error"))
+    table = FigureTable(title, droppable=("clients", "opt-in", "± std error"))
     table.add_column("query")
     if two_levels:
         table.add_column("url")
@@ -83,7 +83,7 @@ def _percent(value: float, digits: int) -> str:
 
 def scores_table(figures: dict[str, Any]) -> RenderableType:
     """The means of an evaluation, with their standard errors where there are several runs."""
-    table = FigureTable("Against the log's own truth", header_style="", least=("clients alone", "opt-in alone"))
+    table = FigureTable("Against the log's own truth", header_style="", droppable=("clients alone", "opt-in alone"))
     table.add_column("")
     for name in ("blended", "opt-in alone", "clients alone"):
         table.add_column(name, justify="right")
@@ -115,7 +115,7 @@ def clients_table(rows: list[ClientRow], head_list: HeadList, *, about_records: 
     """The most probable records, or queries, as the clients tell them."""
     two_levels = about_records and head_list.levels == 2
     title = f"What the clients say of {'records' if two_levels else 'queries'}"
-    table = FigureTable(title, least=("± std error",))
+    table = FigureTable(title, droppable=("± std error",))
     table.add_column("query")
     if two_levels:
         table.add_column("url")

@@ -23,7 +23,7 @@ from blendp.survey import AnswerRow, Design, SurveyOutcome
 ROWS = 40
 """How many rows of frequencies are shown."""
 
-_LEAST_OF_TRIALS = (
+_DROPPABLE = (
     "clients,\npredicted",
     "loss\npromised",
     "opt-in\nalone",
@@ -72,7 +72,7 @@ def card_summary(card: Mapping[str, Any]) -> RenderableType:
 def frequency_table(rows: Sequence[AnswerRow], last_step: str, max_rows: int = ROWS) -> RenderableType:
     """The frequencies with their intervals and a bar each, and what was done to them last."""
     digits = decimals([row.std_error for row in rows], [row.frequency for row in rows])
-    table = FigureTable("Frequencies", least=("0 to 100 %", "± std error"))
+    table = FigureTable("Frequencies", droppable=("0 to 100 %", "± std error"))
     table.add_column("attribute")
     table.add_column("value")
     for name in ("frequency", "± std error", "95 % interval"):
@@ -129,7 +129,7 @@ def survey_plan_tables(view: PlanView) -> RenderableType:
 
 
 def _planned(view: PlanView) -> FigureTable:
-    table = FigureTable("Expected", least=("groups",))
+    table = FigureTable("Expected", droppable=("groups",))
     table.add_column("method", no_wrap=True)
     for name in (
         "groups",
@@ -176,7 +176,7 @@ def _groups(design: Design, questionnaire: Questionnaire, method: str) -> Render
 def trials_tables(view: Trials) -> RenderableType:
     """Every method against the truth."""
     first = view.best.example
-    table = FigureTable(least=_LEAST_OF_TRIALS)
+    table = FigureTable(droppable=_DROPPABLE)
     table.add_column("method", no_wrap=True)
     for name in (
         "error",
