@@ -30,6 +30,14 @@ def distinct(values: NDArray[Scalar]) -> NDArray[Scalar]:
     return ordered[np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1]))[: len(ordered)])]
 
 
+def medians(values: Array) -> Array:
+    """The medians along the last axis, as ``numpy.median`` has them, which would load NumPy's masked arrays."""
+    length = values.shape[-1]
+    middle = slice((length - 1) // 2, length // 2 + 1)
+    ordered = np.partition(values, [middle.start, middle.stop - 1, length - 1], axis=-1)  # nan comes last
+    return np.where(np.isnan(ordered[..., -1]), np.nan, np.mean(ordered[..., middle], axis=-1))
+
+
 def falling_order(values: NDArray[Any]) -> Ids:
     """The positions of values from the largest to the smallest: ties stay as they stand, nan comes last."""
     return np.argsort(-values, kind="stable")

@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blendp.arrays import Array
+from blendp.arrays import Array, medians
 from blendp.estimate.posterior import Posterior
 from blendp.estimate.split import Arm, Split, reconcile
 
@@ -150,8 +150,8 @@ def _share_reached(simulated: Array, real: float) -> float:
 
 def _middle(difference: Array, variance: Array) -> Array:
     """The median of (d - a)^2/v, a the median of d; differences may have leading axes."""
-    apart = difference - np.median(difference, axis=-1, keepdims=True)
-    return np.asarray(np.median(apart**2 / variance, axis=-1))
+    apart = difference - medians(difference)[..., None]
+    return medians(apart**2 / variance)
 
 
 def _noise(arm: Arm, expected: Array, variance: Array, draws: int, generator: np.random.Generator) -> Array:
