@@ -31,10 +31,11 @@ def distinct(values: NDArray[Scalar]) -> NDArray[Scalar]:
 
 
 def medians(values: Array) -> Array:
-    """The median of each row of numbers, as ``numpy.median`` has it, which would load NumPy's masked arrays too."""
-    middle = values.shape[-1] // 2
-    sides = [middle - 1, middle] if values.shape[-1] % 2 == 0 else [middle]
-    return np.asarray(np.partition(values, sides, axis=-1)[..., sides].mean(axis=-1))
+    """The medians along the last axis, as ``numpy.median`` has them, which would load NumPy's masked arrays."""
+    length = values.shape[-1]
+    middle = slice((length - 1) // 2, length // 2 + 1)
+    ordered = np.partition(values, [middle.start, middle.stop - 1, length - 1], axis=-1)  # nan comes last
+    return np.where(np.isnan(ordered[..., -1]), np.nan, np.mean(ordered[..., middle], axis=-1))
 
 
 def falling_order(values: NDArray[Any]) -> Ids:

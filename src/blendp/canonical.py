@@ -23,17 +23,17 @@ def read_canonical(data: bytes, what: str, *formats: str) -> dict[str, Any]:
     """The value of canonical bytes of one of these formats; refuses every other spelling, so that a hash names one
     value.
     """
-    form = " or ".join(formats)
+    form, beginning = " or ".join(formats), data[:40].decode("utf-8", "replace").strip()
     remedy = "Fetch it again; if that does not help, it needs another version of blendp."
     try:
         value = json.loads(data)
         canonical_again = canonical_json(value) if isinstance(value, dict) else b""
     except (UnicodeError, ValueError, RecursionError) as error:
-        raise ParameterError(what, data[:40], f"a {form} document", remedy) from error
+        raise ParameterError(what, beginning, f"a {form} document", remedy) from error
     if not isinstance(value, dict) or value.get("format") not in formats:
-        raise ParameterError(what, data[:40], f"a {form} document", remedy)
+        raise ParameterError(what, beginning, f"a {form} document", remedy)
     if canonical_again != data:
-        raise ParameterError(what, data[:40], "in canonical form", remedy)
+        raise ParameterError(what, beginning, "in canonical form", remedy)
     return value
 
 

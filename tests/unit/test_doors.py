@@ -9,10 +9,12 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import blendp
-from blendp import logs, mechanisms, wire
+from blendp import curator, engines, estimate, logs, mechanisms, methods, reports, wire
 from blendp.cli.table import GROUPS
 
 HEAVY = {"duckdb", "jinja2", "matplotlib", "pyarrow", "scipy"}
@@ -59,6 +61,18 @@ def test_a_run_loads_no_plotting_library_and_no_pandas(tmp_path: Path) -> None:
     assert not {"pyarrow.compute", "pyarrow.dataset", "pyarrow.parquet", "blendp.engines.spark"} & loaded
     assert not {"blendp.logs.answers", "blendp.wire.campaign"} & loaded
     assert "plot-records" in (tmp_path / "out" / "report.html").read_text()
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_a_run_on_plain_files_loads_neither_arrow_nor_what_nobody_asked_for(kind: str, tmp_path: Path) -> None:
+    log = tmp_path / f"log.{kind}"
+    users = [f"u{number}" for number in range(2000)]
+    if kind == "csv":
+        log.write_text("user,query\n" + "".join(f"{user},goo\n" for user in users))
+    else:
+        pq.write_table(pa.table({"user": users, "query": ["goo"] * len(users)}), log)
+    loaded = modules_of_command("run", str(log), "--opt-in", "0.5", "--out", str(tmp_path / "out"))
+    assert not {"pyarrow", "pydantic", "numpy.ma"} & loaded
 
 
 def test_a_demo_loads_the_service_only_to_serve(tmp_path: Path) -> None:
@@ -134,7 +148,7 @@ def test_names_are_loaded_from_where_type_checkers_find_them() -> None:
     assert {*typed, "__version__"} == set(blendp.__all__)
 
 
-@pytest.mark.parametrize("package", [logs, mechanisms, wire])
+@pytest.mark.parametrize("package", [curator, engines, estimate, logs, mechanisms, methods, reports, wire])
 def test_names_of_a_package_are_loaded_from_where_type_checkers_find_them(package: ModuleType) -> None:
     lazy = {name: home for home, names in package._HOMES.items() for name in names}
     assert lazy == typed_names(package)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import inspect
+import re
 import sys
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
@@ -43,12 +44,17 @@ _ALIASES = {
     "path": "out",
     "names": "columns",
     "header": "no_header",
+    **{f"columns.{role}": f"{role}_column" for role in ("user", "query", "url", "opt_in")},
     "cap epsilon": "lower_cap",
     "cap delta": "lower_delta",
     "yearly epsilon": "lower_year",
     "yearly delta": "lower_year_delta",
 }
 """Options that set a parameter of another name, where there is none of its own."""
+
+
+_NONE = re.compile(r"None \(--[a-z-]+ 0\)")
+"""What Python calls None and the command line 0."""
 
 
 class NoSuchFileError(ParameterError):
@@ -163,7 +169,7 @@ def _sentence_of_parameter(error: ParameterError, name: str) -> str:
         return f"{error.value} does not exist ({name})."
     if error.value is None and f"{error.legal} ".startswith("given "):
         return f"{name} is missing: it must be {error.legal}. {error.remedy}"
-    return str(error).replace(error.parameter, name, 1)
+    return _NONE.sub("0", str(error).replace(error.parameter, name, 1))
 
 
 def _flag(parameter: str, options: Collection[str]) -> str:

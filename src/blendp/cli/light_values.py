@@ -1,7 +1,7 @@
 """Values of the command line read without the library of types that Typer loads for the first of them.
 
-Loading it takes longer than reading a small log. What is written in the plainest way is read here; everything else, and
-whatever is wrong, is left to Typer, which has the words for it.
+Loading it takes longer than reading a small log. What is written in the plainest way is read here; everything else is
+left to Typer. What is no number is refused in our own words.
 """
 
 from __future__ import annotations
@@ -11,6 +11,9 @@ import re
 from pathlib import Path
 from typing import Any
 
+from typer import BadParameter
+
+_MAX_SHOWN = 40
 _INT = re.compile(r"[+-]?[0-9]{1,18}")
 _FLOAT = re.compile(r"[+-]?[0-9]{1,18}(?:\.[0-9]{1,18})?(?:[eE][+-]?[0-9]{1,2})?")
 
@@ -33,9 +36,32 @@ class LightParam:
                 raise NotPlainError
             return plain_list(value, descriptor.annotation) if several else plain_value(value, descriptor.annotation)
         except NotPlainError:
-            from typer import _coercion
+            return _by_typer(value, descriptor, param, ctx)
 
-            return _coercion.build_runtime_param(descriptor).coerce(value, param=param, ctx=ctx)
+
+def _by_typer(value: Any, descriptor: Any, param: Any, ctx: Any) -> Any:
+    """A value as Typer reads it; what is no number is refused in our own words."""
+    kind, info = descriptor.annotation, descriptor.parameter_info
+    number = {int: "a whole number", float: "a number"}.get(kind) if isinstance(value, str) else None
+    refusal = BadParameter(f"it must be {number}, got {str(value)[:_MAX_SHOWN]!r}.", ctx=ctx, param=param)
+    if number and info.parser is None and not _may_be_number(value):
+        raise refusal
+    from typer import _coercion
+
+    try:
+        return _coercion.build_runtime_param(descriptor).coerce(value, param=param, ctx=ctx)
+    except BadParameter:
+        if number and info.parser is info.min is info.max is None:
+            raise refusal from None
+        raise
+
+
+def _may_be_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def lighten(param: Any) -> None:

@@ -30,15 +30,18 @@ class Columns:
     def __post_init__(self) -> None:
         """Refuse names that are empty or stand for two things, and levels that contradict them."""
         if self.levels not in (None, 1, 2):
-            raise ParameterError("levels", self.levels, "1, 2 or None", "1 counts queries alone.")
+            raise ParameterError("levels", self.levels, "1 or 2, or left out", "1 counts queries alone.")
         if self.levels == 1 and self.url is not None:
             raise ParameterError("levels", 1, "2 where a URL column is named", "Leave one of the two out.")
-        names = [name for name in (self.user, self.query, self.url, self.opt_in) if name is not None]
-        if not all(names) or not all(isinstance(name, str) for name in names):
-            remedy = 'Name every column: blendp.Columns(user="who", query="text").'
-            raise ParameterError("columns", tuple(names), "names of one character or more", remedy)
-        if len(set(names)) != len(names):
-            raise ParameterError("columns", tuple(names), "distinct names", "Give every column its own name.")
+        named = {role: getattr(self, role) for role in ("user", "query", "url", "opt_in")}
+        names = {role: name for role, name in named.items() if name is not None}
+        for role, name in sorted(names.items(), key=lambda item: item[0] == item[1]):  # what was said is named first
+            if not (isinstance(name, str) and name):
+                raise ParameterError(f"columns.{role}", name, "a name of one character or more", "Name the column.")
+            same = [other for other in names if other != role and names[other] == name]
+            if same:
+                legal = f"another column than the {same[0].replace('_', '-')}"
+                raise ParameterError(f"columns.{role}", name, legal, "Give every column its own name.")
 
     @classmethod
     def of(cls, given: Any) -> Columns:

@@ -94,7 +94,7 @@ def require_share(opt_in: object) -> None:
         opt_in,
         above=0,
         below=1,
-        legal="a share above 0 and below 1, or an array of True and False",
+        legal="a share above 0 and below 1",
         remedy="0.05 means that 5 % of the users opt in.",
     )
 

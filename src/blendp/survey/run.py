@@ -161,7 +161,7 @@ def _who(answers: AnswerSource, opt_in: float | NDArray[np.bool_] | None) -> tup
             opt_in,
             min_value=0,
             below=1,
-            legal="a share of at least 0 and below 1, or a NumPy array of True and False",
+            legal="a share of at least 0 and below 1",
             remedy="0.05 means that 5 % of the people opt in.",
         )
     return answers, opt_in

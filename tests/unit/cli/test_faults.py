@@ -85,6 +85,10 @@ class Fault:
 
 
 FAULTS = [
+    Fault("one column twice", {"a.csv": CSV}, "a.csv --user-column query", 2, "--user-column = 'query' is not allowed"),
+    Fault("users opt in", {"a.csv": CSV}, "a.csv --opt-in-column user", 2, "--opt-in-column = 'user' is not allowed"),
+    Fault("no size", {"a.csv": CSV}, "a.csv --size -1", 2, "at least one record; 0 keeps all."),
+    Fault("no level", {"a.csv": CSV}, "a.csv --levels 3", 2, "it must be 1 or 2, or left out."),
     Fault("gzip cut short", {"a.csv.gz": gzip.compress(CSV)[:-900]}, "a.csv.gz", 3, "a.csv.gz cannot be read (Trunc"),
     Fault("gzip without its end", {"a.csv.gz": gzip.compress(CSV)[:-4]}, "a.csv.gz", 3, "cut short"),
     Fault("NDJSON gzip cut short", {"a.ndjson.gz": gzip.compress(NDJSON)[:-900]}, "a.ndjson.gz", 3, "fetch it again"),

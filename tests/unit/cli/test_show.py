@@ -142,7 +142,7 @@ def test_what_is_damaged_is_refused_in_one_sentence(folder: Path, tmp_path: Path
     code, shown, errors = blendp("show", str(tmp_path))
     assert (code, shown) == (2, "")
     assert "release" in errors
-    assert "Traceback" not in errors
+    assert not any(word in errors for word in ("Traceback", "b'", "\\n"))
 
 
 @pytest.mark.parametrize(

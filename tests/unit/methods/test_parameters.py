@@ -151,7 +151,7 @@ def test_marked_users_opt_in() -> None:
     for wrong in (marks[1:], np.full(10, 0.05), marks.astype(int)):
         with pytest.raises(ParameterError, match="10 times True or False"):
             draw_groups(10, wrong, 0.5, SimulationRandom(1))
-    with pytest.raises(ParameterError, match="or an array of True and False"):
+    with pytest.raises(ParameterError, match="a share above 0 and below 1"):
         draw_groups(10, [True] * 10, 0.5, SimulationRandom(1))  # type: ignore[arg-type]
 
 
