@@ -34,6 +34,7 @@ _SHOWN_ROWS, _SHOWN_WIDTH = 3, 100
 _MARKS = "~^!#$%&*+/:=@ "
 """What else may stand between fields."""
 
+_CONTROL = re.compile(rb"[\x01-\x08\x0e-\x1f]")
 _SEPARATOR = re.compile(rb'"?sep=([!-~\t])"?[;,\t|]*', re.IGNORECASE)
 
 
@@ -157,17 +158,11 @@ class _Start:
         if not text:
             raise LogError(f"{self.path} is empty: give a file with rows.")
         line = text[: MAX_LINE + 2].partition(b"\n")[0] + b"\n"
+        if options.header:
+            self._require_lines(line, text)
         if encoding is None and options.header and not line.isascii():
             encoding = self._encoding_of_header(line, options)
             text, line = text if encoding == UTF_8 else decoded(text, encoding), decoded(line, encoding)
-        whole = text.strip(b"\r\n")
-        if options.header and b"\r" in whole and b"\n" not in whole:
-            raise LogError(
-                f"{self.path} ends its lines with lone carriage returns: write line feeds, for example by"
-                " tr '\\r' '\\n' < old > new."
-            )
-        if options.header and b"\0" in line:
-            raise LogError(f"{self.path} is no text file (its first line has a NUL byte): save its table as CSV.")
         dialect, names = self._cut(line, text, options)
         dialect = replace(dialect, preamble=separator is not None)
         if encoding is None and not text.isascii():
@@ -180,6 +175,17 @@ class _Start:
         for sign, trouble in _NO_TEXT.items():
             if self.start.startswith(sign):
                 raise LogError(f"{self.path} {trouble}.")
+
+    def _require_lines(self, line: bytes, text: bytes) -> None:
+        """Raise if the first line is no text, or no line but all of a file whose lines end otherwise."""
+        if b"\0" in line or (_CONTROL.search(line) and not decodes(line, UTF_8)):
+            raise LogError(f"{self.path} is no text file (its first line has control bytes): save its table as CSV.")
+        whole = text.strip(b"\r\n")
+        if b"\r" in whole and b"\n" not in whole:
+            raise LogError(
+                f"{self.path} ends its lines with lone carriage returns: write line feeds, for example by"
+                " tr '\\r' '\\n' < old > new."
+            )
 
     def _encoding_said(self) -> str | None:
         """What was given, or a header's first bytes tell."""
@@ -195,7 +201,7 @@ class _Start:
 
     def _encoding_of_header(self, line: bytes, options: TextOptions) -> str:
         """The one encoding in which a header that is not ASCII names columns that are known."""
-        if decodes(line, UTF_8) or b"\0" in line:
+        if decodes(line, UTF_8):
             return UTF_8
         possible = [encoding for encoding in CANDIDATES if decodes(line, encoding)]
         fitting = [encoding for encoding in possible if self._fitting(decoded(line, encoding), options)]

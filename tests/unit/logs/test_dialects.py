@@ -170,11 +170,12 @@ def test_one_person_has_one_vote_whatever_they_write(tmp_path: Path, own: str) -
         (b"user~query~url\nu1~q~x\n", r"no column 'user' .*, or say what stands between fields \(--delimiter '~'\)\."),
         (b"client,visitor,query\n1,2,3\n", r"2 columns that may be the user \('client', 'visitor'\)"),
         (b"\n\n", "is empty"),
-        (b"user,query\ru1,q\ru2,r\r", "ends its lines with lone carriage returns: write line feeds"),
+        (b"user,query\ru1,q\ru2,r\xe9\r", "ends its lines with lone carriage returns: write line feeds"),
         (b"PK\x03\x04\x14\0\0\0\x08\0user,query", "is a ZIP archive or a workbook, not text: .*as CSV"),
         ("user,query\nu,q\n".encode("utf-32"), "is UTF-32 text: save it as UTF-8"),
         (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "is no text file"),
         (b"user,que\0ry\nu,q\n", "is no text file"),
+        (b"\x93\x1c,\xe9\x02\xa4\n\x81,q\n", "is no text file"),
     ],
 )
 def test_what_cannot_be_decided_is_asked_for(tmp_path: Path, content: bytes, message: str) -> None:
