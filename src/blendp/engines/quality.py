@@ -13,7 +13,8 @@ NOT_UTF_8 = "not UTF-8"
 """Why a row is broken whose text cannot be decoded."""
 
 _REMEDIES = {
-    NOT_UTF_8: " say the encoding of the file (--encoding, such as cp1252),",
+    NOT_UTF_8: " say the encoding of the file (--encoding, such as gb18030 or cp1252),",
+    "wrong number of fields": " say what stands between fields (--delimiter),",
     NO_TIME: " name the column with the time (--time-column), write times as 2026-10-15, 2026/10/15, 20261015 or"
     " 15.10.2026, with 12:00:00 after it or not, as 15/Oct/2026:12:00:00 +0000, or as 10 or 13 digits since 1970,"
     " compare others by --where (with strptime, on Spark to_timestamp) in place of --since and --until,",
@@ -66,18 +67,24 @@ class LogQuality:
         if self.broken_share <= max_broken:
             return
         reason, count = next(iter(self.broken.items()))
+        are = "is" if self.rows == 1 else "are"
         raise LogError(
-            f"{self.broken_rows} of {self.rows} rows of {where} are broken ({self.broken_share:.2%}), more than"
-            f" max_broken = {max_broken} allows, most often for {reason!r} ({count} {'row' if count == 1 else 'rows'}):"
+            f"{self.broken_rows} of {self.rows} {_rows(self.rows)} of {where} {are} broken ({self.broken_share:.2%}),"
+            " more than"
+            f" max_broken = {max_broken} allows, most often for {reason!r} ({count} {_rows(count)}):"
             f"{_REMEDIES.get(reason, '')} mend these rows, check format and columns, or raise max_broken (--max-broken)"
             " to go on without them."
         )
 
     def __str__(self) -> str:
         """A line for the rows, and one each for broken and ignored ones."""
-        lines = [f"{self.rows} rows, {self.usable} usable"]
+        lines = [f"{self.rows} {_rows(self.rows)}, {self.usable} usable"]
         for name, counts in (("broken", self.broken), ("ignored", self.ignored)):
             if counts:
                 reasons = ", ".join(f"{reason} {count}" for reason, count in counts.items())
                 lines.append(f"{sum(counts.values())} {name}: {reasons}")
         return "\n".join(lines)
+
+
+def _rows(count: int) -> str:
+    return "row" if count == 1 else "rows"

@@ -219,7 +219,7 @@ def _read_delimited(table_of: AnswersFile, dialect: TextDialect) -> _Table:
             position_of, width = table_of.choose(names), len(names)
             pieces = {name: [] for name in position_of}
             cut = cut.after_first_row() if dialect.header else cut  # noqa: PLW2901
-        refuse_broken(cut, width, quotes, where)
+        refuse_broken(cut, width, dialect, where)
         every = np.ones(len(cut.first), dtype=bool)
         for name, position in position_of.items():
             pieces[name].append(cut.column(every, position).dictionary_encode())

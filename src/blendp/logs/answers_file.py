@@ -10,16 +10,17 @@ import numpy as np
 
 from blendp.answers import MAX_ATTRIBUTES, Questionnaire
 from blendp.errors import LogError, ParameterError, require_choice
-from blendp.logs.dialect import TextDialect, TextOptions
+from blendp.logs.dialect import DELIMITERS, TextDialect, TextOptions
 from blendp.logs.fields import NOT_CLOSED, TOO_LONG, Cut
 from blendp.logs.filters import RowFilter
 from blendp.logs.reading import HowRead
 from blendp.logs.recognise import recognise
-from blendp.logs.sources import format_of, unreadable
+from blendp.logs.sources import format_of, refuse_workbook, unreadable
+from blendp.logs.votes import UndecidedError
 
 FORMATS = ("auto", "csv", "tsv", "parquet")
 
-NOT_UTF_8 = "save the file as UTF-8, or say its encoding (encoding=...)"
+NOT_UTF_8 = "save the file as UTF-8, or say its encoding (--encoding, such as gb18030 or cp1252)"
 """What to do about a text file that is not UTF-8."""
 
 _REMEDIES = {
@@ -78,7 +79,17 @@ class AnswersFile:
 
     def require(self, names: Sequence[str], where: str) -> None:
         """Raise :class:`LogError` unless all questions are there, once."""
-        chosen_columns(names, self.asked, self.opt_in, where)
+        try:
+            chosen_columns(names, self.asked, self.opt_in, where)
+        except LogError as error:
+            if any(name in names for name in self.wanted):
+                raise
+            raise UndecidedError(str(error)) from None
+
+    @property
+    def example(self) -> str:
+        """The names of some columns, as in an option."""
+        return ",".join(self.wanted[:3]) or "a,b,c"
 
     def owner(self, names: Sequence[str]) -> None:
         """A row is a person's own."""
@@ -144,7 +155,7 @@ def chosen_columns(names: Sequence[str], asked: Sequence[str] | None, opt_in: st
     return {name: names.index(name) for name in wanted}
 
 
-def refuse_broken(cut: Cut, width: int, quotes: bool, where: str) -> None:
+def refuse_broken(cut: Cut, width: int, dialect: TextDialect, where: str) -> None:
     """Refuse lines that cannot be cut, and rows with too few or too many fields."""
     if flaw := cut.first_flaw():
         line, reason = flaw
@@ -152,9 +163,13 @@ def refuse_broken(cut: Cut, width: int, quotes: bool, where: str) -> None:
     ragged = np.flatnonzero(cut.fields != width)
     if len(ragged):
         row = int(ragged[0])
-        remedy = "correct it, and quote answers that hold a comma" if quotes else "correct it"
+        number = int(cut.fields[row])
+        mark = DELIMITERS.get(dialect.delimiter, repr(dialect.delimiter))
+        remedy = f"correct it, quote answers that hold {mark}," if dialect.quotes else "correct it,"
         raise LogError(
-            f"{where} has {cut.fields[row]} fields on line {cut.lines[row]} and {width} in its header: {remedy}."
+            f"{where} has {number} {'field' if number == 1 else 'fields'} on line {cut.lines[row]} and {width}"
+            f" {'in its header' if dialect.header else 'columns are named'}: {remedy} or say what stands between fields"
+            " (--delimiter)."
         )
 
 
@@ -169,6 +184,7 @@ def _one_file(source: str | Path, format: str) -> tuple[Path, str]:
         raise unreadable(path, error) from error
     kind = format_of(path) if format == "auto" else format
     if kind is None or kind not in FORMATS:
+        refuse_workbook(path)
         raise LogError(
             f"The format of {path} is unknown: use .csv, .tsv or .parquet, each also with .gz, or give the format"
             " (--format)."

@@ -73,7 +73,7 @@ class TextOptions:
 
     def __post_init__(self) -> None:
         """Refuse what no file can be, and rows whose columns have no names."""
-        TextDialect(self.delimiter or ",", encoding=self.encoding or UTF_8)
+        TextDialect("," if self.delimiter is None else self.delimiter, encoding=self.encoding or UTF_8)
         if self.names is not None:
             names = tuple(self.names)
             if isinstance(self.names, str) or not names or "" in names or len(set(names)) < len(names):

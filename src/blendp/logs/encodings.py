@@ -63,7 +63,7 @@ def canonical(encoding: str) -> str:
         raise ParameterError(
             "encoding",
             encoding,
-            "one of " + ", ".join(ENCODINGS),
+            "one of utf-16, " + ", ".join(ENCODINGS),
             "Name the file's encoding; Excel writes utf-8, utf-16 or a Windows code page such as cp1252.",
         )
     return name

@@ -18,21 +18,22 @@ def read_ndjson(paths: Iterable[Path], columns: Columns, intake: RowIntake, wher
     """Take in NDJSON files. A named column must be in some row; whether there are URLs is never told by rows."""
     if columns.levels is None:
         columns = replace(columns, levels=2)
-    absent, empty = dict(columns.named), True
+    absent = dict(columns.named)
+    keys: list[str] | None = None
     filtered = {alias: name for name, alias in intake.filter_by(None, where).columns.items()}
     for path in paths:
         for cut in cut_file(path, None, header=False, encoding=encoding):
             with register_lines(intake, cut) as lines:
                 intake.connection.execute(f"CREATE OR REPLACE TEMP TABLE documents AS {_documents(lines)}")
-            empty = empty and not _any_object(intake)
+            keys = _first_keys(intake) if keys is None else keys
             for role in [role for role, name in absent.items() if _present(intake, name)]:
                 del absent[role]
             intake.add_rows(_rows(columns.wanted, filtered))
     intake.connection.execute("DROP TABLE IF EXISTS documents")
-    if empty:
+    if keys is None:
         raise LogError(f"{where} holds no JSON object: it must be UTF-8 text (not UTF-16) with one object a line.")
     for role, name in absent.items():
-        raise missing(role, name, where)
+        raise missing(role, name, where, keys)
     intake.levels = columns.levels
 
 
@@ -46,9 +47,11 @@ def _documents(lines: str) -> str:
     """
 
 
-def _any_object(intake: RowIntake) -> bool:
-    seen = "SELECT 1 FROM documents WHERE document IS NOT NULL LIMIT 1"
-    return intake.connection.execute(seen).fetchone() is not None
+def _first_keys(intake: RowIntake) -> list[str] | None:
+    """The names in the first object, for people to see; None if there is no object."""
+    first = "SELECT json_keys(document) FROM documents WHERE document IS NOT NULL ORDER BY row LIMIT 1"
+    seen = intake.connection.execute(first).fetchone()
+    return None if seen is None else seen[0]
 
 
 def _present(intake: RowIntake, name: str) -> bool:

@@ -11,6 +11,7 @@ groups, and every group has one (:mod:`blendp.logs.votes`).
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -30,17 +31,39 @@ LOOKED_AT = 1 << 22
 """How many bytes of a file are looked at."""
 
 _SHOWN_ROWS, _SHOWN_WIDTH = 3, 100
+_MARKS = "~^!#$%&*+/:=@ "
+"""What else may stand between fields."""
+
+_CONTROL = re.compile(rb"[\x01-\x08\x0e-\x1f]")
 _SEPARATOR = re.compile(rb'"?sep=([!-~\t])"?[;,\t|]*', re.IGNORECASE)
+
+
+_NO_TEXT = {
+    b"PK\x03\x04": "is a ZIP archive or a workbook, not text: save or export its table as CSV",
+    b"\xd0\xcf\x11\xe0": "is a workbook, not text: save or export its table as CSV",
+    b"\x1f\x8b": "is compressed with gzip: let its name end in .gz",
+    b"\x28\xb5\x2f\xfd": "is compressed with zstd: let its name end in .zst",
+    b"PAR1\x15": "is a Parquet file: say so (--format parquet)",
+    b"\xff\xfe\0\0": "is UTF-32 text: save it as UTF-8",
+    b"\0\0\xfe\xff": "is UTF-32 text: save it as UTF-8",
+    b"\x89PNG": "is no text file (a picture): check the path",
+    b"%PDF-": "is no text file (a PDF): check the path",
+}
+"""How files begin that are no text, what they are, and what to do."""
 
 
 class Header(Protocol):
     """What the first line of a file has to name."""
 
+    @property
+    def example(self) -> str:
+        """Names of columns, as in an option."""
+
     def fits(self, names: Sequence[str]) -> bool:
         """Whether these may be the names."""
 
     def require(self, names: Sequence[str], where: str) -> None:
-        """Raise :class:`LogError` unless they are."""
+        """Raise :class:`LogError` unless they are, :class:`UndecidedError` if none of them is."""
 
     def owner(self, names: Sequence[str]) -> int | None:
         """At which of the names the id of a row's person stands; None if every row is a person's own."""
@@ -51,6 +74,7 @@ class LogHeader:
     """The header of a log."""
 
     columns: Columns
+    example: str = "user,query,url"
 
     def fits(self, names: Sequence[str]) -> bool:
         """Whether all columns are there that the log must have."""
@@ -63,8 +87,7 @@ class LogHeader:
         except LogError as error:
             if any(candidates(names, role, name) for role, name in self.columns.named.items()):
                 raise
-            other = "or say --no-header and name all (--columns user,query,url) if the first line names none"
-            raise UndecidedError(f"{str(error).removesuffix('.')}, {other}.") from None
+            raise UndecidedError(str(error)) from None
 
     def owner(self, names: Sequence[str]) -> int | None:
         """Where the user stands."""
@@ -122,6 +145,8 @@ class _Start:
 
     def recognised(self) -> tuple[TextDialect, str | None, Sequence[str]]:
         """The dialect but for its encoding; that, None if the bytes are ASCII and tell none; the columns' names."""
+        if self.options.header:
+            self._require_text()
         encoding = self._encoding_said()
         text = self.start if encoding in (None, UTF_8) else decoded(self.start, encoding)
         text = text.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n").lstrip(b"\n")
@@ -133,6 +158,8 @@ class _Start:
         if not text:
             raise LogError(f"{self.path} is empty: give a file with rows.")
         line = text[: MAX_LINE + 2].partition(b"\n")[0] + b"\n"
+        if options.header:
+            self._require_lines(line, text)
         if encoding is None and options.header and not line.isascii():
             encoding = self._encoding_of_header(line, options)
             text, line = text if encoding == UTF_8 else decoded(text, encoding), decoded(line, encoding)
@@ -142,6 +169,23 @@ class _Start:
             rows = text[len(line) if options.header else 0 :]
             encoding = self._encoding_of_rows(rows, dialect, names)
         return dialect, encoding, names
+
+    def _require_text(self) -> None:
+        """Raise if the file begins like one that is no text."""
+        for sign, trouble in _NO_TEXT.items():
+            if self.start.startswith(sign):
+                raise LogError(f"{self.path} {trouble}.")
+
+    def _require_lines(self, line: bytes, text: bytes) -> None:
+        """Raise if the first line is no text, or no line but all of a file whose lines end otherwise."""
+        if b"\0" in line or (_CONTROL.search(line) and not decodes(line, UTF_8)):
+            raise LogError(f"{self.path} is no text file (its first line has control bytes): save its table as CSV.")
+        whole = text.strip(b"\r\n")
+        if b"\r" in whole and b"\n" not in whole:
+            raise LogError(
+                f"{self.path} ends its lines with lone carriage returns: write line feeds, for example by"
+                " tr '\\r' '\\n' < old > new."
+            )
 
     def _encoding_said(self) -> str | None:
         """What was given, or a header's first bytes tell."""
@@ -157,7 +201,7 @@ class _Start:
 
     def _encoding_of_header(self, line: bytes, options: TextOptions) -> str:
         """The one encoding in which a header that is not ASCII names columns that are known."""
-        if decodes(line, UTF_8) or b"\0" in line:
+        if decodes(line, UTF_8):
             return UTF_8
         possible = [encoding for encoding in CANDIDATES if decodes(line, encoding)]
         fitting = [encoding for encoding in possible if self._fitting(decoded(line, encoding), options)]
@@ -183,8 +227,19 @@ class _Start:
         try:
             self._require(names)
         except UndecidedError as error:
+            advised = LogError(f"{str(error).removesuffix('.')}, {self._advice(line, names, dialect)}.")
+            raise with_rows(advised, text) from None
+        except LogError as error:
             raise with_rows(error, text) from None
         return dialect, options.names or names
+
+    def _advice(self, line: bytes, names: Sequence[str], dialect: TextDialect) -> str:
+        """What to do about a first line that names no column that is looked for, cut in this way."""
+        marks = Counter(mark for mark in line.strip().decode(UTF_8, "replace") if mark in DELIMITERS or mark in _MARKS)
+        if len(names) == 1 and marks:
+            return f"or say what stands between fields (--delimiter {_said(marks.most_common(1)[0][0])})"
+        by = "" if dialect.delimiter == _default(self.format) else f" with --delimiter {_said(dialect.delimiter)}"
+        return f"or say --no-header{by} and name all (--columns {self.header.example}) if the first line names none"
 
     def _fitting(self, line: bytes, options: TextOptions) -> list[TextDialect]:
         """The ways to cut the first line into names as they should be; names hold no tab, so tabs alone if they do."""
@@ -226,7 +281,7 @@ class _Start:
             return UTF_8
         column = self.header.owner(names)
         lines = [line for line in rows.split(b"\n") if not line.isascii()]
-        owners = lines
+        owners = _each(lines)
         if column is not None:
             owners, lines = _with_owners(lines, dialect, len(names), column)
         try:
@@ -273,6 +328,21 @@ def _with_owners(
     users = cut.column(whole, column)
     owners = (unquoted(users)[0] if dialect.quotes else users).to_pylist()
     return [owner.strip() for owner in owners], [lines[line - 1] for line in cut.lines[whole].tolist()]
+
+
+def _each(lines: Sequence[bytes]) -> list[bytes]:
+    """Whose the lines are if each is another person's: its text, and how often that came before."""
+    count: Counter[bytes] = Counter()
+    owners = []
+    for line in lines:
+        owners.append(b"%b\n%d" % (line, count[line]))
+        count[line] += 1
+    return owners
+
+
+def _said(delimiter: str) -> str:
+    """The delimiter as on the command line."""
+    return "tab" if delimiter == "\t" else f"'{delimiter}'"
 
 
 def _unseen(format: str, options: TextOptions) -> TextDialect:

@@ -15,6 +15,7 @@ _EXTENSIONS = {".csv": "csv", ".tsv": "tsv", ".parquet": "parquet", ".ndjson": "
 _TEXT = {".txt": "tsv"}
 """What a file may be that was named, and whose first line tells more; in a folder such files may be anything."""
 
+_WORKBOOKS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods", ".numbers")
 _COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 _BY_NAME_ONLY = ("aol", "yandex")
 _KNOWN = ", ".join(_EXTENSIONS)
@@ -80,6 +81,7 @@ def _common_format(paths: tuple[Path, ...]) -> str:
     for path in paths:
         format = format_of(path, _EXTENSIONS | _TEXT)
         if format is None:
+            refuse_workbook(path)
             raise LogError(f"The format of {path} is unknown: use one of {_KNOWN}, or give the format (--format).")
         formats.setdefault(format, path)
     if len(formats) > 1:
@@ -92,6 +94,12 @@ def format_of(path: Path, extensions: Mapping[str, str] = _EXTENSIONS) -> str | 
     """The format a file's extension stands for, a final ``.gz`` or ``.zst`` put aside; None when for none."""
     name = path.name.lower()
     return extensions.get(Path(name.removesuffix(".gz").removesuffix(".zst")).suffix)
+
+
+def refuse_workbook(path: Path) -> None:
+    """Raise for a file whose name says that it is a spreadsheet's own."""
+    if path.suffix.lower() in _WORKBOOKS:
+        raise LogError(f"{path} is a workbook: export it as CSV, and give that file.")
 
 
 def compression_of(path: Path) -> str | None:

@@ -260,7 +260,7 @@ def _delimited_batches(table_of: AnswersFile, dialect: TextDialect) -> Iterator[
             names = table_of.names or header_of(cut, quotes)
             position_of, width = table_of.choose(names), len(names)
             cut = cut.after_first_row() if dialect.header else cut  # noqa: PLW2901
-        refuse_broken(cut, width, quotes, where)
+        refuse_broken(cut, width, dialect, where)
         every = np.ones(len(cut.first), dtype=bool)
         if len(every):
             yield {

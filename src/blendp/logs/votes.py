@@ -45,7 +45,7 @@ class UndecidedError(LogError):
         """The error for what is not UTF-8, and may be in any of these encodings."""
         if encodings:
             names = ", ".join(ENCODINGS[encoding] for encoding in encodings)
-            error = cls(f"{what}; it decodes as {names}: say which it is, such as --encoding {encodings[0]}.")
+            error = cls(f"{what}; it decodes as {names}: say which it is (--encoding {' or '.join(encodings)}).")
         else:
             error = cls(f"{what}, nor text in any encoding that is tried: say which it is (--encoding).")
         error.encodings = encodings

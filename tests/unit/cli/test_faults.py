@@ -116,13 +116,13 @@ FAULTS = [
     Fault("missing opt-in, Parquet", {"a.parquet": PARQUET}, "a.parquet --opt-in-column in", 3, "--opt-in-column"),
     Fault("missing opt-in, CSV", {"a.csv": CSV}, "a.csv --opt-in-column in", 3, "no column 'in'"),
     Fault("missing opt-in, NDJSON", {"a.ndjson": NDJSON}, "a.ndjson --opt-in-column in", 3, "no column 'in'"),
-    Fault("some Latin-1", {"a.csv": CSV + b"u,caf\xe9,u\n"}, "a.csv --max-broken 0", 3, "'not UTF-8' (1 rows)"),
+    Fault("some Latin-1", {"a.csv": CSV + b"u,caf\xe9,u\n"}, "a.csv --max-broken 0", 3, "'not UTF-8' (1 row)"),
     Fault(
         "Latin-1 in Parquet",
         {"a.parquet": parquet(latin_1_in_text())},
         "a.parquet --max-broken 0",
         3,
-        "'not UTF-8' (1 rows)",
+        "'not UTF-8' (1 row)",
     ),
     Fault("UTF-16", {"a.csv": CSV.decode().encode("utf-16")}, "a.csv --encoding utf-8", 3, "is UTF-16 text: say so"),
     Fault(
@@ -131,7 +131,7 @@ FAULTS = [
     Fault(
         "UTF-16, the other", {"a.ndjson": NDJSON.decode().encode("utf-16-be")}, "a.ndjson", 3, "text (not UTF-16) with"
     ),
-    Fault("1 MB query", {"a.csv": CSV + b"u," + LONG + b",u\n"}, "a.csv --max-broken 0", 3, "'text too long' (1 rows)"),
+    Fault("1 MB query", {"a.csv": CSV + b"u," + LONG + b",u\n"}, "a.csv --max-broken 0", 3, "'text too long' (1 row)"),
     Fault("NUL", {"a.csv": CSV + b"u\0,q,u\nu,q\0,u\nu,q,u\0\n"}, "a.csv --max-broken 0", 3, "'NUL byte' (3 rows)"),
     Fault("NUL in the header", {"a.csv": b"us\0er,query\nu,q\n"}, "a.csv", 3, "(it has 'us\\x00er', 'query')"),
     Fault("empty CSV", {"a.csv": b""}, "a.csv", 3, "a.csv is empty: give a file with rows."),

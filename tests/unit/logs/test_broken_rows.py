@@ -144,7 +144,7 @@ def test_limit(tmp_path: Path, max_broken: float, stops: bool) -> None:
     assert "2 of 20 rows" in message
     assert "(10.00%)" in message
     assert f"max_broken = {max_broken}" in message
-    assert "'no query' (1 rows)" in message
+    assert "'no query' (1 row)" in message
 
 
 def test_no_broken_row_passes_the_strictest_limit(tmp_path: Path) -> None:
@@ -154,7 +154,7 @@ def test_no_broken_row_passes_the_strictest_limit(tmp_path: Path) -> None:
 def test_quality_for_people() -> None:
     quality = LogQuality(10, 5, {"no user": 1, "no query": 2, "no URL": 0}, {"no click": 2})
     assert str(quality) == "10 rows, 5 usable\n3 broken: no query 2, no user 1\n2 ignored: no click 2"
-    assert str(LogQuality(1, 1)) == "1 rows, 1 usable"
+    assert str(LogQuality(1, 1)) == "1 row, 1 usable"
     assert LogQuality(0, 0).broken_share == 0
     assert quality.broken_share == 0.3
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -165,14 +166,45 @@ def test_one_person_has_one_vote_whatever_they_write(tmp_path: Path, own: str) -
     [
         (b"u1;weather\nu2;x\n", r"no column 'user' \(it has 'u1', 'weather'\).*--no-header"),
         ("Benutzer;Straße;Suche\nu;x;y\n".encode("cp1252"), "first line .* not UTF-8.*Windows-1252.*--encoding"),
+        (b"u1;weather\nu2;x\n", "--no-header with --delimiter ';' and name all"),
+        (b"user~query~url\nu1~q~x\n", r"no column 'user' .*, or say what stands between fields \(--delimiter '~'\)\."),
         (b"client,visitor,query\n1,2,3\n", r"2 columns that may be the user \('client', 'visitor'\)"),
         (b"\n\n", "is empty"),
+        (b"user,query\ru1,q\ru2,r\xe9\r", "ends its lines with lone carriage returns: write line feeds"),
+        (b"PK\x03\x04\x14\0\0\0\x08\0user,query", "is a ZIP archive or a workbook, not text: .*as CSV"),
+        ("user,query\nu,q\n".encode("utf-32"), "is UTF-32 text: save it as UTF-8"),
+        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "is no text file"),
+        (b"user,que\0ry\nu,q\n", "is no text file"),
+        (b"\x93\x1c,\xe9\x02\xa4\n\x81,q\n", "is no text file"),
     ],
 )
 def test_what_cannot_be_decided_is_asked_for(tmp_path: Path, content: bytes, message: str) -> None:
     with pytest.raises(LogError, match=message) as caught:
         recognised(tmp_path / "log.csv", content)
     assert "\n" not in str(caught.value)
+
+
+def test_two_columns_that_may_be_the_user_are_shown_with_the_first_rows(tmp_path: Path) -> None:
+    with pytest.raises(LogError) as caught:
+        recognised(tmp_path / "log.csv", b"client,visitor,query\n1,2,3\n")
+    assert caught.value.__notes__ == ["client,visitor,query", "1,2,3"]
+
+
+def test_a_wrong_delimiter_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    with pytest.raises(LogError, match=r"\(--delimiter '\|'\)"):
+        recognised(path, b"user|query\nu1|q\n", delimiter=";")
+    path.write_text("u1;q\n")
+    with pytest.raises(LogError, match=r"'wrong number of fields' \(1 row\): say what stands between .*--delimiter"):
+        read_log(path, header=False, names=("user", "query"))
+
+
+def test_bytes_of_a_row_are_no_sign_of_a_file_that_is_no_text(tmp_path: Path) -> None:
+    """Without a header the first line is a person's."""
+    path = tmp_path / "log.csv"
+    path.write_bytes(b"PK\x03\x04,q\nu\0,q\nu\r,q\nu2,q\n")
+    log = read_log(path, header=False, names=("user", "query"), max_broken=0.3)
+    assert (log.users, dict(log.quality.broken)) == (3, {"NUL byte": 1})
 
 
 def test_the_first_rows_are_shown_and_nothing_in_them_acts(tmp_path: Path) -> None:
@@ -215,6 +247,8 @@ def test_files_of_one_log_are_written_alike(tmp_path: Path) -> None:
     ("options", "message"),
     [
         ({"delimiter": ";;"}, "delimiter"),
+        ({"delimiter": ""}, "delimiter"),
+        ({"encoding": "utf-7"}, "utf-16, "),
         ({"encoding": "utf-7"}, "encoding"),
         ({"encoding": "no such"}, "encoding"),
         ({"header": False}, "names"),
@@ -254,6 +288,41 @@ def test_answers_in_any_dialect(tmp_path: Path) -> None:
     path.write_text("a,b;c\n1,2;3\n")
     with pytest.raises(LogError, match="may be cut at commas or semicolons"):
         read_answers(path)
+
+
+def test_the_encoding_of_answers_is_voted_on_by_rows(tmp_path: Path) -> None:
+    """A row is a person's own, also if others answer the same."""
+    path = tmp_path / "answers.csv"
+    rows = [f"{CHINESE[i % 4]},{CHINESE[i % 3]}" for i in range(4 * ENOUGH)]
+    path.write_bytes("\n".join(["a,b", *rows]).encode("gb18030"))
+    assert read_answers(path).questionnaire.attributes[0].values == tuple(sorted(CHINESE[:4]))
+    path.write_bytes("\n".join(["a,b", *rows[:5]]).encode("gb18030"))
+    with pytest.raises(LogError, match=r"not UTF-8 on line 2: .*--encoding"):
+        read_answers(path)
+
+
+def test_answers_without_a_header(tmp_path: Path) -> None:
+    path = tmp_path / "answers.csv"
+    path.write_text("yes;red\nno;blue\n")
+    with pytest.raises(LogError, match=r"no column 'smokes'.*--no-header with --delimiter ';' and name all") as caught:
+        read_answers(path, columns=["smokes", "colour"])
+    assert caught.value.__notes__ == ["yes;red", "no;blue"]
+    with pytest.raises(LogError, match=r"has 1 field on line 1 and 2 columns are named: .*--delimiter"):
+        read_answers(path, columns=["smokes", "colour"], header=False)
+
+
+@pytest.mark.parametrize("read", [open_log, read_answers])
+def test_workbooks_are_to_be_exported(tmp_path: Path, read: Callable[[Path], object]) -> None:
+    (tmp_path / "a.xlsx").write_bytes(b"PK")
+    with pytest.raises(LogError, match=r"a.xlsx is a workbook: export it as CSV"):
+        read(tmp_path / "a.xlsx")
+
+
+def test_names_in_ndjson_are_shown(tmp_path: Path) -> None:
+    path = tmp_path / "log.ndjson"
+    path.write_text('5\n{"User": "u", "Suche": "q", "url": "x"}\n')
+    with pytest.raises(LogError, match=r"no column 'user' \(it has 'User', 'Suche', 'url'\): .*--user-column"):
+        open_log(path)
 
 
 def test_the_table_of_twenty_files_is_true() -> None:

@@ -340,7 +340,7 @@ def test_too_many_columns(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("a,b\nx,1\n\ny,2,3\n", "has 3 fields on line 4 and 2 in its header: correct it, and quote answers"),
+        ("a,b\nx,1\n\ny,2,3\n", "has 3 fields on line 4 and 2 in its header: correct it, quote answers"),
         ('a,b\n"x\n",1\ny\n', r"on line 2 \(quote not closed\): close the quote on that line"),
         ('a,b\nx,1\ny,"2\nx,1\ny,2\n', r"on line 3 \(quote not closed\)"),
         ('a,b\nx,1\n"y,2\nx,1\ny,2', r"on line 3 \(quote not closed\)"),
@@ -441,7 +441,7 @@ def test_text_that_is_not_utf8(tmp_path: Path) -> None:
     path = text(tmp_path / "t.csv", b"a,b\nx,1\ncaf\xe9,2\n")
     assert refusal(path) == (
         f"The column 'a' of {path} has text that is not UTF-8 on line 3: save the file as UTF-8, or say its encoding"
-        " (encoding=...)."
+        " (--encoding, such as gb18030 or cp1252)."
     )
     assert read_answers(path, columns=["b"]).people == 2
 
