@@ -1,4 +1,4 @@
-"""The options that ``run`` and ``evaluate`` share: what to read, with which method and promise."""
+"""The options that ``run`` and ``evaluate`` share: what to read, with which method and promise; and where runs run."""
 
 from __future__ import annotations
 
@@ -91,16 +91,9 @@ class Job(LogOptions):
     ] = Parameters.wildcard
     project: Annotated[bool, method(help="Project probabilities on the simplex.")] = Parameters.project
 
-    engine: Annotated[str, machine(help="embedded, or spark: Parquet wherever Spark reads it (blendp[spark]).")] = (
-        "embedded"
-    )
     memory_limit: Annotated[
         str | None,
         machine(help="Memory of the engine, such as 4GB; what is more goes to disk (most of what there is)."),
-    ] = None
-    master: Annotated[str | None, machine(help="spark: where it runs (local[*] if none is said).")] = None
-    spark_conf: Annotated[
-        list[str] | None, machine(help="spark: a setting of its own, KEY=VALUE; may be repeated.")
     ] = None
 
     def parameters(self) -> Parameters:
@@ -124,6 +117,28 @@ class Job(LogOptions):
         """Who opted in and whether texts were normalised, for the release card."""
         return {"opt_in": self.who_opts_in(), "opt_in_column": self.opt_in_column, "normalise": self.normalise}
 
+    def read(self, progress: Callable[[int], None]) -> EmbeddedLog:
+        """The log, kept for many runs."""
+        from blendp.logs import read_log
+
+        return read_log(self.logs, memory_limit=self.memory_limit, progress=progress, tell=tell_how, **self._options())
+
+    def _options(self) -> ReadingOptions:
+        return self.reading_options(self.opt_in_column)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunJob(Job):
+    """The same on either engine."""
+
+    engine: Annotated[str, machine(help="embedded, or spark: Parquet wherever Spark reads it (blendp[spark]).")] = (
+        "embedded"
+    )
+    master: Annotated[str | None, machine(help="spark: where it runs (local[*] if none is said).")] = None
+    spark_conf: Annotated[
+        list[str] | None, machine(help="spark: a setting of its own, KEY=VALUE; may be repeated.")
+    ] = None
+
     def open(self, progress: Callable[[int], None]) -> StagedLog | SparkLog:
         """The log, to be drawn from once."""
         require_choice("engine", self.engine, ENGINES)
@@ -143,18 +158,6 @@ class Job(LogOptions):
         if log.how is not None:
             tell_how(log.how)
         return log
-
-    def read(self, progress: Callable[[int], None]) -> EmbeddedLog:
-        """The log, kept for many runs."""
-        from blendp.logs import read_log
-
-        if self.engine != "embedded":
-            raise ParameterError("engine", self.engine, "embedded here", "Only run and tally know spark.")
-        refuse_spark_options(self.engine, self.master, self.spark_conf)
-        return read_log(self.logs, memory_limit=self.memory_limit, progress=progress, tell=tell_how, **self._options())
-
-    def _options(self) -> ReadingOptions:
-        return self.reading_options(self.opt_in_column)
 
 
 def spark_settings(master: str | None, memory_limit: str | None, conf: list[str] | None) -> SparkSettings:

@@ -76,7 +76,11 @@ def test_mistakes_get_one_sentence(folder: Path, arguments: tuple[str, ...], say
 def test_experiments_stay_on_one_machine(folder: Path) -> None:
     code, stderr = fails("evaluate", "log.parquet", "--engine", "spark", folder=folder)
     assert code == 2
-    assert "Only run and tally know spark" in stderr
+    assert "--engine" in stderr
+    for command, is_offered in (("run", True), ("evaluate", False)):
+        page = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "200"}).stdout
+        assert [option in page for option in ("--engine", "--master", "--spark-conf")] == [is_offered] * 3
+        assert "--memory-limit" in page
 
 
 def test_spark_that_is_not_installed_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
