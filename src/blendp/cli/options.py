@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument
@@ -19,6 +20,12 @@ if TYPE_CHECKING:  # engines are loaded when a log is opened, not to say which o
     from blendp.logs.reading import ReadingOptions
 
 ENGINES = ("embedded", "spark")
+
+_SMALL = 1 << 22
+"""Bytes of Parquet, some hundred thousand rows, that are read sooner than Java has compiled itself well."""
+
+_SHORT_LIVED = {"spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+"""Spark's configuration for a Java that compiles quickly, not well."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,15 +160,20 @@ class RunJob(Job):
             raise ParameterError("format", self.format, "parquet with --engine spark", "Write the log as Parquet.")
         from blendp.logs import open_spark_log
 
-        settings = spark_settings(self.master, self.memory_limit, self.spark_conf)
+        settings = spark_settings(self.logs, self.master, self.memory_limit, self.spark_conf)
         log = open_spark_log(self.logs, settings, **self._options())
         if log.how is not None:
             tell_how(log.how)
         return log
 
 
-def spark_settings(master: str | None, memory_limit: str | None, conf: list[str] | None) -> SparkSettings:
-    """Spark's settings from the command line."""
+def spark_settings(
+    sources: Sequence[str], master: str | None, memory_limit: str | None, conf: list[str] | None
+) -> SparkSettings:
+    """Spark's settings from the command line, for what is to be read.
+
+    A Java that reads little on this machine spends most of its time on compiling itself well: it is told not to.
+    """
     from blendp.engines.database import bytes_of
     from blendp.engines.spark import SparkSettings
 
@@ -170,7 +182,16 @@ def spark_settings(master: str | None, memory_limit: str | None, conf: list[str]
         if not name or not equals:
             raise ParameterError("spark_conf", name, "KEY=VALUE", "For instance spark.executor.memory=8g.")
     memory = None if memory_limit is None else f"{bytes_of(memory_limit) >> 20}m"
-    return SparkSettings(master or SparkSettings.master, memory, {name: value for name, _, value in pairs})
+    settings = SparkSettings(master or SparkSettings.master, memory, {name: value for name, _, value in pairs})
+    if not settings.is_local or not _are_small(sources):
+        return settings
+    return replace(settings, conf=_SHORT_LIVED | dict(settings.conf))
+
+
+def _are_small(sources: Sequence[str]) -> bool:
+    """Whether these are files on this machine, and small together; folders, patterns and addresses may be anything."""
+    paths = [Path(source) for source in sources]
+    return all(path.is_file() for path in paths) and sum(path.stat().st_size for path in paths) <= _SMALL
 
 
 def refuse_spark_options(engine: str, master: str | None, conf: list[str] | None) -> None:
