@@ -1,9 +1,10 @@
-"""The options that ``run`` and ``evaluate`` share: what to read, with which method and promise."""
+"""The options that ``run`` and ``evaluate`` share: what to read, with which method and promise; and where runs run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument
@@ -19,6 +20,12 @@ if TYPE_CHECKING:  # engines are loaded when a log is opened, not to say which o
     from blendp.logs.reading import ReadingOptions
 
 ENGINES = ("embedded", "spark")
+
+_SMALL = 1 << 22
+"""Bytes of Parquet, some hundred thousand rows, that are read sooner than Java has compiled itself well."""
+
+_SHORT_LIVED = {"spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+"""Spark's configuration for a Java that compiles quickly, not well."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,16 +98,9 @@ class Job(LogOptions):
     ] = Parameters.wildcard
     project: Annotated[bool, method(help="Project probabilities on the simplex.")] = Parameters.project
 
-    engine: Annotated[str, machine(help="embedded, or spark: Parquet wherever Spark reads it (blendp[spark]).")] = (
-        "embedded"
-    )
     memory_limit: Annotated[
         str | None,
         machine(help="Memory of the engine, such as 4GB; what is more goes to disk (most of what there is)."),
-    ] = None
-    master: Annotated[str | None, machine(help="spark: where it runs (local[*] if none is said).")] = None
-    spark_conf: Annotated[
-        list[str] | None, machine(help="spark: a setting of its own, KEY=VALUE; may be repeated.")
     ] = None
 
     def parameters(self) -> Parameters:
@@ -124,6 +124,28 @@ class Job(LogOptions):
         """Who opted in and whether texts were normalised, for the release card."""
         return {"opt_in": self.who_opts_in(), "opt_in_column": self.opt_in_column, "normalise": self.normalise}
 
+    def read(self, progress: Callable[[int], None]) -> EmbeddedLog:
+        """The log, kept for many runs."""
+        from blendp.logs import read_log
+
+        return read_log(self.logs, memory_limit=self.memory_limit, progress=progress, tell=tell_how, **self._options())
+
+    def _options(self) -> ReadingOptions:
+        return self.reading_options(self.opt_in_column)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunJob(Job):
+    """The same on either engine."""
+
+    engine: Annotated[str, machine(help="embedded, or spark: Parquet wherever Spark reads it (blendp[spark]).")] = (
+        "embedded"
+    )
+    master: Annotated[str | None, machine(help="spark: where it runs (local[*] if none is said).")] = None
+    spark_conf: Annotated[
+        list[str] | None, machine(help="spark: a setting of its own, KEY=VALUE; may be repeated.")
+    ] = None
+
     def open(self, progress: Callable[[int], None]) -> StagedLog | SparkLog:
         """The log, to be drawn from once."""
         require_choice("engine", self.engine, ENGINES)
@@ -138,27 +160,20 @@ class Job(LogOptions):
             raise ParameterError("format", self.format, "parquet with --engine spark", "Write the log as Parquet.")
         from blendp.logs import open_spark_log
 
-        settings = spark_settings(self.master, self.memory_limit, self.spark_conf)
+        settings = spark_settings(self.logs, self.master, self.memory_limit, self.spark_conf)
         log = open_spark_log(self.logs, settings, **self._options())
         if log.how is not None:
             tell_how(log.how)
         return log
 
-    def read(self, progress: Callable[[int], None]) -> EmbeddedLog:
-        """The log, kept for many runs."""
-        from blendp.logs import read_log
 
-        if self.engine != "embedded":
-            raise ParameterError("engine", self.engine, "embedded here", "Only run and tally know spark.")
-        refuse_spark_options(self.engine, self.master, self.spark_conf)
-        return read_log(self.logs, memory_limit=self.memory_limit, progress=progress, tell=tell_how, **self._options())
+def spark_settings(
+    sources: Sequence[str], master: str | None, memory_limit: str | None, conf: list[str] | None
+) -> SparkSettings:
+    """Spark's settings from the command line, for what is to be read.
 
-    def _options(self) -> ReadingOptions:
-        return self.reading_options(self.opt_in_column)
-
-
-def spark_settings(master: str | None, memory_limit: str | None, conf: list[str] | None) -> SparkSettings:
-    """Spark's settings from the command line."""
+    A Java that reads little on this machine spends most of its time on compiling itself well: it is told not to.
+    """
     from blendp.engines.database import bytes_of
     from blendp.engines.spark import SparkSettings
 
@@ -167,7 +182,16 @@ def spark_settings(master: str | None, memory_limit: str | None, conf: list[str]
         if not name or not equals:
             raise ParameterError("spark_conf", name, "KEY=VALUE", "For instance spark.executor.memory=8g.")
     memory = None if memory_limit is None else f"{bytes_of(memory_limit) >> 20}m"
-    return SparkSettings(master or SparkSettings.master, memory, {name: value for name, _, value in pairs})
+    settings = SparkSettings(master or SparkSettings.master, memory, {name: value for name, _, value in pairs})
+    if not settings.is_local or not _are_small(sources):
+        return settings
+    return replace(settings, conf=_SHORT_LIVED | dict(settings.conf))
+
+
+def _are_small(sources: Sequence[str]) -> bool:
+    """Whether these are files on this machine, and small together; folders, patterns and addresses may be anything."""
+    paths = [Path(source) for source in sources]
+    return all(path.is_file() for path in paths) and sum(path.stat().st_size for path in paths) <= _SMALL
 
 
 def refuse_spark_options(engine: str, master: str | None, conf: list[str] | None) -> None:

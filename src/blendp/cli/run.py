@@ -10,7 +10,7 @@ from typer import Exit
 
 from blendp import methods
 from blendp.cli import EMPTY
-from blendp.cli.options import Job
+from blendp.cli.options import RunJob
 from blendp.cli.panels import method, output, takes_job
 from blendp.cli.progress import steps
 from blendp.cli.promised import remember
@@ -34,7 +34,7 @@ EXAMPLES = """Examples:
 
 @takes_job
 def run(
-    job: Job,
+    job: RunJob,
     seed: Annotated[
         int | None,
         method(help="Who opts in and which of a person's records count, reproducibly; the noise is always fresh."),

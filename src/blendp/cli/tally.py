@@ -72,7 +72,7 @@ def tally(
     form = ListQuestions(_read_list(head_list), epsilon)
     with steps(2 + (out is not None)) as bar:
         bar.start("counting reports")
-        settings = None if engine == "embedded" else spark_settings(master, memory_limit, spark_conf)
+        settings = None if engine == "embedded" else spark_settings(reports, master, memory_limit, spark_conf)
         counted = _count(reports, form, settings, memory_limit)
         _tell(counted)
         bar.start("estimating")

@@ -177,10 +177,8 @@ def _checked(where: str, connection: duckdb.DuckDBPyConnection, alias_of: Callab
 
     Casts give NULL where they fail: the whole expression would be tried row by row otherwise, which is slow.
     """
-    asked = "SELECT json_serialize_sql(?::VARCHAR)"
-    tree = json.loads(connection.execute(asked, [f"SELECT (\n{where}\n)"]).fetchall()[0][0])
-    if tree.get("error"):
-        raise ParameterError("where", where, f"{_LEGAL} ({tree.get('error_message', 'no SQL')})", _HINT)
+    _parsed(where, connection)  # by itself: parentheses of its own might close ours
+    tree = _parsed(f"(\n{where}\n)", connection, where)
     statements = tree["statements"]
     node = statements[0]["node"]
     plain = len(statements) == 1 and node["type"] == "SELECT_NODE" and node["from_table"]["type"] == "EMPTY"
@@ -204,6 +202,16 @@ def _checked(where: str, connection: duckdb.DuckDBPyConnection, alias_of: Callab
     node["select_list"][0]["alias"] = ""
     sql: str = connection.execute("SELECT json_deserialize_sql(?::JSON)", [json.dumps(tree)]).fetchall()[0][0]
     return sql.removeprefix("SELECT ")
+
+
+def _parsed(expression: str, connection: duckdb.DuckDBPyConnection, where: str | None = None) -> dict[str, Any]:
+    """The tree of a SELECT of this, which stands for what was asked: ``where``, or the expression itself."""
+    asked = "SELECT json_serialize_sql(?::VARCHAR)"
+    tree: dict[str, Any] = json.loads(connection.execute(asked, [f"SELECT {expression}"]).fetchall()[0][0])
+    if tree.get("error"):
+        reason = tree.get("error_message", "no SQL")
+        raise ParameterError("where", where or expression, f"{_LEGAL}: it does not parse ({reason})", _HINT)
+    return tree
 
 
 def _is_bare(node: Mapping[str, Any]) -> bool:
@@ -233,6 +241,9 @@ def _require_functions(names: set[str], where: str, connection: duckdb.DuckDBPyC
     ).fetchall()
     fine = {name for name, is_fine in known if is_fine} | set(_SHORTHANDS)
     for name in sorted(names - fine):
+        operator = name.removesuffix("__postfix")
+        if operator != name:
+            raise ParameterError("where", where, f"{_LEGAL}: it does not parse (nothing follows {operator})", _HINT)
         trouble = "is not a function of one row" if name in dict(known) else "is no function that is known"
         raise ParameterError("where", where, f"{_LEGAL}: {name} {trouble}", "A filter looks at one row alone.")
 

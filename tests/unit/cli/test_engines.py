@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from blendp.cli.app import app
+from blendp.cli.options import spark_settings
 from blendp.logs.synthetic import population
 from tests.support import SHORT_LIVED
 
@@ -76,7 +77,27 @@ def test_mistakes_get_one_sentence(folder: Path, arguments: tuple[str, ...], say
 def test_experiments_stay_on_one_machine(folder: Path) -> None:
     code, stderr = fails("evaluate", "log.parquet", "--engine", "spark", folder=folder)
     assert code == 2
-    assert "Only run and tally know spark" in stderr
+    assert "--engine" in stderr
+    for command, is_offered in (("run", True), ("evaluate", False)):
+        page = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "200"}).stdout
+        assert [option in page for option in ("--engine", "--master", "--spark-conf")] == [is_offered] * 3
+        assert "--memory-limit" in page
+
+
+def test_java_compiles_quickly_for_what_is_small_and_here(tmp_path: Path) -> None:
+    small, large = tmp_path / "small.parquet", tmp_path / "large.parquet"
+    small.write_bytes(b"x")
+    large.write_bytes(bytes((1 << 22) + 1))
+    name = "spark.driver.defaultJavaOptions"
+
+    def java_options(*sources: Path | str, master: str | None = None, conf: list[str] | None = None) -> str | None:
+        return spark_settings([str(source) for source in sources], master, None, conf).conf.get(name)
+
+    assert "TieredStopAtLevel=1" in str(java_options(small, small))
+    assert java_options(small, conf=[f"{name}=-Xint"]) == "-Xint"
+    assert java_options(small, master="spark://host:7077") is None
+    for sources in ((large,), (small, large), (tmp_path,), (tmp_path / "*.parquet",), ("s3a://bucket/log",)):
+        assert java_options(*sources) is None
 
 
 def test_spark_that_is_not_installed_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import socket
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from blendp.engines.spark import SparkSettings
-from blendp.engines.spark.failures import explained, plain_reason, require_master
+from blendp.engines.spark.failures import explained, less_memory, plain_reason
 from blendp.errors import EngineError, LogError
 from blendp.logs import open_spark_log
 from tests.spark_cluster import CONF, SparkCluster
@@ -110,6 +109,31 @@ READING = (
         ),
         (("java.lang.OutOfMemoryError: Java heap space",), EngineError, r"\(Java heap space\).*--memory-limit"),
         (("java.io.IOException: No space left on device",), EngineError, r"free disk space on the executors"),
+        (
+            (
+                "java.lang.RuntimeException: java.lang.ClassNotFoundException: Class org.apache.hadoop.fs.s3a."
+                "S3AFileSystem not found",
+                "java.lang.ClassNotFoundException: Class org.apache.hadoop.fs.s3a.S3AFileSystem not found",
+            ),
+            EngineError,
+            r"S3AFileSystem not found\): add its connector: --spark-conf spark\.jars\.packages="
+            r"org\.apache\.hadoop:hadoop-aws:\d+\.\d+\.\d+\.$",
+        ),
+        (
+            ('org.apache.hadoop.fs.UnsupportedFileSystemException: No FileSystem for scheme "s3"',),
+            EngineError,
+            r"write s3a:// in place of s3://\.$",
+        ),
+        (
+            ('org.apache.hadoop.fs.UnsupportedFileSystemException: No FileSystem for scheme "foo"',),
+            EngineError,
+            r"add the package that knows the store: --spark-conf spark\.jars\.packages=",
+        ),
+        (
+            ("java.net.ConnectException: Call From a to b:9000 failed on connection exception: Connection refused",),
+            EngineError,
+            r"^No store answers for the log \(.*refused\): check its address",
+        ),
         (("java.lang.IllegalStateException: odd",), EngineError, r"^Spark failed on the log \(odd\): see its logs\.$"),
     ],
 )
@@ -124,6 +148,19 @@ def test_a_reason_is_short_and_has_no_control_characters() -> None:
     assert plain_reason("\n java.lang.X$YException: \x1b[31mred\x07. SQLSTATE: 0") == "[31mred"
     assert len(plain_reason("x" * 10_000)) < 400
     assert plain_reason("") == ""
+    assert plain_reason("[CLASS_OF.ERROR] It is so. SQLSTATE: 1") == "It is so"
+
+
+@pytest.mark.parametrize(
+    ("asked", "less"), [("1g", "512m"), ("8g", "4g"), ("3G", "1536m"), ("4096", "2g"), ("900m", "450m")]
+)
+def test_what_is_to_be_asked_for_is_less(asked: str, less: str) -> None:
+    assert f"spark.executor.memory={less}, or " in less_memory(asked)
+
+
+@pytest.mark.parametrize("asked", ["512m", "600000k", "nonsense"])
+def test_no_less_is_asked_for_than_spark_starts_with(asked: str) -> None:
+    assert less_memory(asked) == ""
 
 
 @pytest.mark.usefixtures("spark")
@@ -135,24 +172,6 @@ def test_a_broken_file_among_good_ones_is_named(tmp_path: Path) -> None:
     with pytest.raises(LogError, match=r"broken\.parquet cannot be read .*write or fetch the file again") as caught:
         log.bound(1, 0)
     one_sentence(caught.value)
-
-
-def test_a_wrong_master_is_told_at_once() -> None:
-    with socket.socket() as bound:
-        bound.bind(("127.0.0.1", 0))
-        silent = f"127.0.0.1:{bound.getsockname()[1]}"  # bound and not listening: nobody else gets the port
-        with pytest.raises(
-            EngineError, match=f"No Spark master answers at spark://{silent} .*refused.*--master"
-        ) as caught:
-            require_master(f"spark://{silent}")
-        one_sentence(caught.value)
-        with socket.create_server(("127.0.0.1", 0)) as listening:
-            require_master(f"spark://{silent},127.0.0.1:{listening.getsockname()[1]}")
-    for wrong in ("spark://", "spark://host", "spark://host:port", "spark://host:0", "spark://a:1,b"):
-        with pytest.raises(EngineError, match=r"no address of a master|No Spark master answers"):
-            require_master(wrong)
-    for others in ("local[2]", "yarn", "k8s://https://host:6443"):
-        require_master(others)
 
 
 PROGRAM = """
@@ -189,7 +208,7 @@ def test_no_executor_and_a_java_that_is_killed(cluster: SparkCluster, tmp_path: 
         [sys.executable, "-c", program, str(log)], capture_output=True, text=True, timeout=120, check=False
     )
     assert "asks for 8g of memory (spark.executor.memory)" in ended.stderr
-    assert "--spark-conf spark.executor.memory=2g" in ended.stderr
+    assert "--spark-conf spark.executor.memory=4g" in ended.stderr
     assert ended.stderr.strip().count("\n") == 0
     assert re.fullmatch(
         rf"Spark's Java process on this machine ended while {re.escape(str(log))} was read \(killed by SIGKILL\): .*\.",

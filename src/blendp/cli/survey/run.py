@@ -72,7 +72,8 @@ class SurveyRunJob(SurveyOptions):
             return self.drawn(self.read(Path(self.data)), ReleaseRandom())
         if self.people is not None:
             raise ParameterError("people", self.people, "left out with --engine spark", "Give a table of these people.")
-        return self.open_on_spark(self.data, spark_settings(self.master, self.memory_limit, self.spark_conf))
+        settings = spark_settings([self.data], self.master, self.memory_limit, self.spark_conf)
+        return self.open_on_spark(self.data, settings)
 
     def card_source(self) -> dict[str, Any]:
         """How the answers were read and who opted in, for the release's card."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 import logging
 import re
 import signal
-import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from subprocess import TimeoutExpired
 from threading import Thread
 from time import sleep
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 PATIENCE = 30.0
 """Seconds after which people are told that no executor has come."""
 
-_CONNECT_SECONDS, _LOOK_SECONDS, _END_SECONDS = 5.0, 1.0, 5.0
+_LOOK_SECONDS, _END_SECONDS = 1.0, 5.0
+_LEAST_EXECUTOR = 450  # megabytes: Spark starts none with less
 _MAX_REASON = 300
 _MAX_CAUSES = 20
 
@@ -46,6 +47,17 @@ _OF_MACHINES = {
     "No space left on device": "shuffled rows find no room: free disk space on the executors, or set spark.local.dir",
 }
 """What to do about faults of the machines, by what their messages hold."""
+
+_NO_CONNECTOR = re.compile(r'Class \S+\.(\w+FileSystem) not found|No FileSystem for scheme "(\w+)"')
+_CONNECTORS = {
+    "S3AFileSystem": "org.apache.hadoop:hadoop-aws",
+    "s3a": "org.apache.hadoop:hadoop-aws",
+    "abfs": "org.apache.hadoop:hadoop-azure",
+    "abfss": "org.apache.hadoop:hadoop-azure",
+}
+"""The packages that Hadoop has for stores which Spark does not know by itself."""
+
+_NO_STORE = re.compile(r"ConnectException|UnknownHostException|NoRouteToHostException|ConnectTimeoutException")
 
 _NO_ACCESS = re.compile(r"Permission denied|AccessDenied|AccessControlException|Forbidden|Access Denied")
 
@@ -88,15 +100,42 @@ def explained(error: Exception, where: str) -> LogError | EngineError:
     for sign, remedy in _OF_MACHINES.items():
         if sign in whole:
             return EngineError(f"Spark failed on {where} ({innermost}): {remedy}.")
+    if match := _NO_CONNECTOR.search(whole):
+        return EngineError(
+            f"Spark cannot reach {where} ({plain_reason(match[0])}): {_connector(match[1] or match[2])}."
+        )
+    if _NO_STORE.search(whole):
+        return EngineError(
+            f"No store answers for {where} ({innermost}): check its address, and whether this machine and the "
+            "executors reach it."
+        )
     if type(error).__name__ == "AnalysisException":
         return LogError(f"Spark cannot read {where} ({plain_reason(messages[0])}): check paths, format and columns.")
     return EngineError(f"Spark failed on {where} ({innermost}): see its logs.")
+
+
+def _connector(store: str) -> str:
+    """What to do about a store whose connector is missing, by its name in Hadoop."""
+    if store == "s3":
+        return "write s3a:// in place of s3://"
+    if store not in _CONNECTORS:
+        return "check the address, or add the package that knows the store: --spark-conf spark.jars.packages=..."
+    return f"add its connector: --spark-conf spark.jars.packages={_CONNECTORS[store]}:{_hadoop_version()}"
+
+
+def _hadoop_version() -> str:
+    """The version of the Hadoop that Spark brings: connectors must have the same."""
+    from pyspark import __file__ as package
+
+    names = sorted(path.stem for path in (Path(package).parent / "jars").glob("hadoop-client-api-*.jar"))
+    return names[0].rpartition("-")[2] if names else "VERSION-OF-HADOOP"
 
 
 def plain_reason(message: str) -> str:
     """The first line that says something, without class names, codes and addresses in memory; not too long."""
     line = next((line for line in message.splitlines() if line.strip()), "")
     line = re.sub(r"^\s*(?:[\w$]+\.)+[\w$]+(?:Exception|Error): ", "", line).partition(" SQLSTATE")[0]
+    line = re.sub(r"^\s*\[[A-Z][A-Z_]+(?:\.[A-Z_]+)*\] ", "", line)
     line = "".join(filter(str.isprintable, line)).strip().rstrip(".: ")
     return line if len(line) <= _MAX_REASON else f"{line[:_MAX_REASON]}..."
 
@@ -133,26 +172,6 @@ def end_of_java(seconds: float) -> str | None:
     return f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
 
 
-def require_master(master: str) -> None:
-    """Raise unless somebody listens at an address such as ``spark://host:7077``; other masters are Spark's to find.
-
-    Spark itself would wait for a minute.
-    """
-    if not master.startswith("spark://"):
-        return
-    reasons = []
-    for address in master.removeprefix("spark://").split(","):
-        host, _, port = address.rpartition(":")
-        if not host or not port.isdecimal() or not 0 < int(port) < 1 << 16:
-            raise EngineError(f"{master} is no address of a master: give --master spark://host:7077.")
-        try:
-            socket.create_connection((host.strip("[]"), int(port)), _CONNECT_SECONDS).close()
-            return
-        except OSError as error:
-            reasons.append(f"{address}: {error.strerror or error}".lower())
-    raise EngineError(f"No Spark master answers at {master} ({'; '.join(reasons)}): start it there, or check --master.")
-
-
 def watch_executors(session: SparkSession) -> None:
     """Say once if a job waits and no executor comes: Spark would wait for one for ever, in silence."""
     if not str(session.sparkContext.master).startswith("local"):
@@ -174,14 +193,24 @@ def _watch(session: SparkSession) -> None:
 
 def _no_executor(session: SparkSession) -> str:
     asked = session.sparkContext.getConf()
-    memory = asked.get("spark.executor.memory", "1g")
-    cores = asked.get("spark.executor.cores", "all")
+    memory = asked.get("spark.executor.memory") or "1g"
+    cores = asked.get("spark.executor.cores") or "all"
     return (
         f"No executor of {session.sparkContext.master} has come for {PATIENCE:.0f} seconds, and the job waits. Each "
         f"asks for {memory} of memory (spark.executor.memory) and {cores} cores of a worker (spark.executor.cores): if "
-        "no worker has as much, stop this and ask for less, such as --spark-conf spark.executor.memory=2g, or start "
-        "larger workers."
+        f"no worker has as much free, stop this and {less_memory(memory)}start larger workers."
     )
+
+
+def less_memory(memory: str) -> str:
+    """What to ask for in place of a memory of executors in Spark's words; nothing if Spark would refuse less."""
+    size = re.fullmatch(r"(\d+)([kmgtp]?)b?", memory.strip().lower())
+    megabytes = int(size[1]) * 1024 ** ("kmgtp".index(size[2] or "m") - 1) if size else 0
+    half = int(megabytes / 2)
+    if half < _LEAST_EXECUTOR:
+        return ""
+    spelt = f"{half // 1024}g" if half % 1024 == 0 else f"{half}m"
+    return f"ask for what one has, such as half: --spark-conf spark.executor.memory={spelt}, or "
 
 
 def quieten() -> None:

@@ -6,9 +6,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from blendp.engines.spark.failures import plain_reason
 from blendp.errors import ParameterError
 
 if TYPE_CHECKING:
+    from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
 _LENIENT = {"spark.sql.ansi.enabled": "false", "spark.sql.legacy.timeParserPolicy": "CORRECTED"}
@@ -25,23 +27,41 @@ def require_row_filter(session: SparkSession, paths: Sequence[str], where: str) 
     """Raise :class:`ParameterError` unless this is true or false of every row, and of that row alone."""
     from pyspark.errors import AnalysisException, ParseException
 
+    read = session.read.parquet(*paths)
     try:
         with lenient(session):
-            read = session.read.parquet(*paths)
+            session._jsparkSession.sessionState().sqlParser().parseExpression(where)
             frame = read.selectExpr(f"({where}\n) AS kept")
     except (AnalysisException, ParseException) as error:
-        reason = str(error).strip().splitlines()[0].rstrip(".")
-        raise ParameterError("where", where, f"{_LEGAL} ({reason})", _ONE_ROW) from error
+        raise _refused(error, where, read.columns) from error
     plan = frame._jdf.queryExecution().analyzed()
     alone = plan.nodeName() == "Project" and plan.child().children().isEmpty() and plan.subqueries().isEmpty()
     alone = alone and plan.child().output().length() == len(read.columns)  # no hidden one: a row's place, its file
-    if not alone or not plan.deterministic():
-        raise ParameterError("where", where, _LEGAL, _ONE_ROW)
+    if not alone:
+        raise ParameterError("where", where, f"{_LEGAL}: it looks at more than these columns of a row", _ONE_ROW)
+    if not plan.deterministic():
+        reason = "it does not give the same for the same row every time, as random functions do not"
+        raise ParameterError("where", where, f"{_LEGAL}: {reason}", "Compare columns and constants.")
     for name in _names(plan.expressions()):
         if name.startswith(_OUTSIDE):
             raise ParameterError("where", where, f"{_LEGAL}: it has {name}", _ONE_ROW)
     if (kind := frame.dtypes[0][1]) != "boolean":
         raise ParameterError("where", where, f"{_LEGAL} (it gives {kind})", "Compare it with something.")
+
+
+def _refused(error: PySparkException, where: str, columns: Sequence[str]) -> ParameterError:
+    """What Spark says of an expression, in a sentence."""
+    condition = error.getCondition() or ""
+    parameters = error.getMessageParameters() or {}
+    if condition.startswith("UNRESOLVED_COLUMN"):
+        shown = ", ".join(repr(name[:40]) for name in columns[:12])
+        name = parameters.get("objectName", "of that name").replace("`", "")
+        return ParameterError("where", where, f"{_LEGAL}: there is no column {name}", f"The log has {shown}.")
+    if condition.startswith("PARSE_"):
+        near = parameters.get("error", "")
+        trouble = f"it does not parse{f', at {near}' if near else ''}"
+        return ParameterError("where", where, f"{_LEGAL}: {trouble}", "Write one whole condition.")
+    return ParameterError("where", where, f"{_LEGAL} ({plain_reason(str(error))})", _ONE_ROW)
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -11,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blendp.engines.database import hold_temporary
-from blendp.engines.spark.failures import causes, plain_reason, quieten, require_master, watch_executors
+from blendp.engines.spark.failures import quieten, watch_executors
+from blendp.engines.spark.starting import not_started, require_master
 from blendp.errors import EngineError
 from blendp.leftovers import FolderName
 
@@ -84,6 +86,7 @@ def spark_session(settings: SparkSettings) -> SparkSession:
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",
         "spark.sql.session.timeZone": "UTC",
+        "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning": "true",  # few tasks for few rows, also when kept
         "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={quiet.as_uri()}",
         "spark.driver.maxResultSize": "0",
@@ -99,16 +102,12 @@ def spark_session(settings: SparkSettings) -> SparkSession:
     builder: Any = SparkSession.builder.master(settings.master).appName("blendp")
     for name, value in {**own, **settings.conf}.items():
         builder = builder.config(name, value)
-    said = home / "spark.log"
+    output = home / "spark.log"
     try:
-        with _java(home), _standard_error(said):
+        with _java(home), _output_to(output):
             session: SparkSession = builder.getOrCreate()
     except (PySparkException, Py4JError, RuntimeError, OSError) as error:
-        lines = [*causes(error)[-1:], *said.read_text(errors="replace").splitlines()[-1:]]
-        raise EngineError(
-            f"Spark does not start at {settings.master} ({': '.join(map(plain_reason, lines))}): check --master, "
-            "--spark-conf and Java."
-        ) from error
+        raise not_started(error, output.read_text(errors="replace"), settings.master) from error
     atexit.register(folder.remove)
     watch_executors(session)
     return session
@@ -128,16 +127,21 @@ def _java(home: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _standard_error(path: Path) -> Iterator[None]:
-    """Let what starts here write its messages to a file: Spark greets at length. What it raises still arrives."""
-    kept = os.dup(2)
+def _output_to(path: Path) -> Iterator[None]:
+    """Let what starts here write its messages to a file: Spark greets at length, and a Java that ends complains on
+    standard output. What it raises still arrives.
+    """
+    sys.stdout.flush()
+    kept = {stream: os.dup(stream) for stream in (1, 2)}
     try:
         with path.open("wb") as file:
-            os.dup2(file.fileno(), 2)
+            for stream in kept:
+                os.dup2(file.fileno(), stream)
         yield
     finally:
-        os.dup2(kept, 2)
-        os.close(kept)
+        for stream, copy in kept.items():
+            os.dup2(copy, stream)
+            os.close(copy)
 
 
 def _packaged_java(home: Path) -> Path:
