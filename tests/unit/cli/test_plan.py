@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from blendp.cli.app import app
+from blendp.evaluation.planner import overviews
 from blendp.logs.synthetic import population
 
 RUNNER = CliRunner()
@@ -17,6 +18,12 @@ RUNNER = CliRunner()
 def blendp(*arguments: str) -> tuple[int, str, str]:
     done = RUNNER.invoke(app, ["plan", *arguments], env={"COLUMNS": "160"})
     return done.exit_code, done.stdout, done.stderr
+
+
+@pytest.fixture
+def _two_shares(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The opt-in share that is asked for stands beside one other: a plan for each takes its time."""
+    monkeypatch.setattr(overviews, "RATES", (0.1,))
 
 
 def test_both_methods_side_by_side_and_what_to_do_next() -> None:
@@ -101,6 +108,7 @@ def test_json_has_everything_and_can_be_repeated() -> None:
     assert blendp(*options)[1] == shown
 
 
+@pytest.mark.usefixtures("_two_shares")
 def test_a_log_is_read_and_its_plan_is_not_private(tmp_path: Path) -> None:
     population("aol", users=30_000, seed=1).write(tmp_path / "log.csv")
     code, shown, errors = blendp("--like", str(tmp_path / "log.csv"), "--method", "blendp", "--opt-in", "0.2")
@@ -114,6 +122,7 @@ def test_a_log_is_read_and_its_plan_is_not_private(tmp_path: Path) -> None:
     assert json.loads(shown)["people"] == 90_000
 
 
+@pytest.mark.usefixtures("_two_shares")
 def test_people_with_many_records_have_their_list_made_of_all() -> None:
     options = ("--method", "blendp", "--size", "30", "--users", "100000")
     code, shown, _ = blendp(*options, "--records-per-person", "20")
@@ -132,6 +141,7 @@ def test_people_with_many_records_have_their_list_made_of_all() -> None:
     assert few["other_way"]["candidate_records"] < lengths[0]
 
 
+@pytest.mark.usefixtures("_two_shares")
 def test_a_plan_below_the_crossing_says_that_one_record_is_better() -> None:
     code, shown, _ = blendp("--method", "blendp", "--users", "100000", "--records-per-person", "2")
     assert code == 0
@@ -143,6 +153,7 @@ def test_a_plan_below_the_crossing_says_that_one_record_is_better() -> None:
     assert (code, "Say --opt-in-records 1:" in shown) == (0, True)
 
 
+@pytest.mark.usefixtures("_two_shares")
 def test_a_log_has_its_own_people(tmp_path: Path) -> None:
     population("aol", 4_000, 12.0, seed=1, habits=True).write(tmp_path / "log.csv")
     options = ("--like", str(tmp_path / "log.csv"), "--method", "blendp", "--opt-in", "0.5", "--users", "40000")
@@ -152,6 +163,7 @@ def test_a_log_has_its_own_people(tmp_path: Path) -> None:
     assert printed["private"] is False
 
 
+@pytest.mark.usefixtures("_two_shares")
 def test_a_page_is_written_whole_and_never_over_another(tmp_path: Path) -> None:
     out = tmp_path / "plan"
     code, shown, _ = blendp("--users", "50000", "--method", "published", "--out", str(out))
@@ -164,6 +176,7 @@ def test_a_page_is_written_whole_and_never_over_another(tmp_path: Path) -> None:
     assert blendp("--users", "50000", "--method", "published", "--out", str(out), "--overwrite")[0] == 0
 
 
+@pytest.mark.usefixtures("_two_shares")
 def test_one_method_may_reach_what_the_other_does_not() -> None:
     code, shown, _ = blendp("--target-l1", "0.09")
     assert code == 0
@@ -171,6 +184,7 @@ def test_one_method_may_reach_what_the_other_does_not() -> None:
     assert "published: no opt-in share up to 50 % is enough" in shown
 
 
+@pytest.mark.usefixtures("_two_shares")
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [
