@@ -83,8 +83,8 @@ class FigureTable(Table):
     """A table whose columns of numbers, which stand at the right, are never cut.
 
     Where a terminal is too narrow, headings are wrapped first, then texts are cut, then columns move closer, then those
-    with the headings ``droppable`` are left out, one after the other, and named. If that is not enough either, the table is
-    wider than the terminal. The title has the width of the terminal.
+    with the headings ``droppable`` are left out, one after the other, and named. If that is not enough either, the
+    table is wider than the terminal. The title has the width of the terminal.
     """
 
     def __init__(
