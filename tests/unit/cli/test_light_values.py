@@ -128,11 +128,11 @@ def test_a_path_that_cannot_be_read_is_left_to_typer(monkeypatch: pytest.MonkeyP
 
 
 def test_only_parameters_whose_reader_is_not_made_yet_are_lightened() -> None:
-    fresh, made, other = parameter(int), SimpleNamespace(_runtime_param=1, type_descriptor=1), SimpleNamespace()
-    for one in (fresh, made, other):
+    fresh, ready, other = parameter(int), SimpleNamespace(_runtime_param=1, type_descriptor=1), SimpleNamespace()
+    for one in (fresh, ready, other):
         lighten(one)
     assert isinstance(fresh._runtime_param, LightParam)
-    assert (made._runtime_param, vars(other)) == (1, {})
+    assert (ready._runtime_param, vars(other)) == (1, {})
 
 
 @pytest.mark.parametrize(
