@@ -26,7 +26,7 @@ PATIENCE = 30.0
 """Seconds after which people are told that no executor has come."""
 
 _LOOK_SECONDS, _END_SECONDS = 1.0, 5.0
-_LEAST_EXECUTOR = 450  # megabytes: Spark starts none with less
+_MIN_EXECUTOR = 450  # megabytes: Spark starts none with less
 _MAX_REASON = 300
 _MAX_CAUSES = 20
 
@@ -207,7 +207,7 @@ def less_memory(memory: str) -> str:
     size = re.fullmatch(r"(\d+)([kmgtp]?)b?", memory.strip().lower())
     megabytes = int(size[1]) * 1024 ** ("kmgtp".index(size[2] or "m") - 1) if size else 0
     half = int(megabytes / 2)
-    if half < _LEAST_EXECUTOR:
+    if half < _MIN_EXECUTOR:
         return ""
     spelt = f"{half // 1024}g" if half % 1024 == 0 else f"{half}m"
     return f"ask for what one has, such as half: --spark-conf spark.executor.memory={spelt}, or "
