@@ -10,6 +10,10 @@ from blendp.errors import LogError, ParameterError
 from blendp.logs.column_names import candidates
 
 
+class UnclearError(LogError):
+    """A log of which several columns may be meant."""
+
+
 @dataclass(frozen=True)
 class Columns:
     """The names of the columns blendp reads; all other columns are left alone.
@@ -98,7 +102,7 @@ def one_position(
     if len(set(some)) < len(some):
         raise LogError(f"{where} has {len(some)} columns named {some[0]!r}: rename all but one.")
     shown = ", ".join(repr(item[:40]) for item in some)
-    raise LogError(f"{where} has {len(some)} columns that may be the {role} ({shown}): name one ({_option(role)}).")
+    raise UnclearError(f"{where} has {len(some)} columns that may be the {role} ({shown}): name one ({_option(role)}).")
 
 
 def _option(role: str) -> str:

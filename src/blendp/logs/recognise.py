@@ -20,7 +20,7 @@ from typing import Protocol
 from blendp.arrow import pa
 from blendp.errors import LogError
 from blendp.logs.column_names import candidates
-from blendp.logs.columns import Columns, positions
+from blendp.logs.columns import Columns, UnclearError, positions
 from blendp.logs.delimited import header_of, unquoted
 from blendp.logs.dialect import DELIMITERS, TextDialect, TextOptions
 from blendp.logs.encodings import ENCODINGS, UTF_8, canonical, decoded, decodes, marked
@@ -229,7 +229,7 @@ class _Start:
         except UndecidedError as error:
             advised = LogError(f"{str(error).removesuffix('.')}, {self._advice(line, names, dialect)}.")
             raise with_rows(advised, text) from None
-        except LogError as error:
+        except UnclearError as error:
             raise with_rows(error, text) from None
         return dialect, options.names or names
 

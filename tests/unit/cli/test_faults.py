@@ -97,7 +97,7 @@ FAULTS = [
     Fault("Parquet cut short", {"a.parquet": PARQUET[:2000]}, "a.parquet", 3, "is no readable Parquet file"),
     Fault("damaged Parquet", {"a.parquet": damaged(PARQUET)}, "a.parquet", 3, "a.parquet"),
     Fault("text for Parquet", {"a.csv": CSV}, "a.csv --format parquet", 3, "is no readable Parquet file"),
-    Fault("Parquet for text", {"a.parquet": PARQUET}, "a.parquet --format csv", 3, "has no column 'user'"),
+    Fault("Parquet for text", {"a.parquet": PARQUET}, "a.parquet --format csv", 3, "is a Parquet file: say so"),
     Fault("missing column", {"a.parquet": parquet(table("user", "url"))}, "a.parquet", 3, "has no column 'query' (it"),
     Fault(
         "missing column in the second file",
@@ -133,7 +133,7 @@ FAULTS = [
     ),
     Fault("1 MB query", {"a.csv": CSV + b"u," + LONG + b",u\n"}, "a.csv --max-broken 0", 3, "'text too long' (1 row)"),
     Fault("NUL", {"a.csv": CSV + b"u\0,q,u\nu,q\0,u\nu,q,u\0\n"}, "a.csv --max-broken 0", 3, "'NUL byte' (3 rows)"),
-    Fault("NUL in the header", {"a.csv": b"us\0er,query\nu,q\n"}, "a.csv", 3, "(it has 'us\\x00er', 'query')"),
+    Fault("NUL in the header", {"a.csv": b"us\0er,query\nu,q\n"}, "a.csv", 3, "a.csv is no text file"),
     Fault("empty CSV", {"a.csv": b""}, "a.csv", 3, "a.csv is empty: give a file with rows."),
     Fault("header alone", {"a.csv": b"user,query,url\n"}, "a.csv", 3, "a.csv has no rows"),
     Fault("empty NDJSON", {"a.ndjson": b""}, "a.ndjson", 3, "a.ndjson is empty"),
