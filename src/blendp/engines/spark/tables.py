@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 from weakref import finalize
 
 import pyarrow as pa
@@ -48,7 +48,7 @@ class SparkTables:
         """The name of a frame."""
         name = f"blendp_{token_hex(8)}"
         self._views[name] = frame.persist() if keep else frame
-        (_leaf(frame) if keep else frame).createOrReplaceTempView(name)
+        frame.createOrReplaceTempView(name)
         return name
 
     def ask(self, sql: str) -> pa.Table:
@@ -60,18 +60,6 @@ class SparkTables:
         """Forget some tables early."""
         _forget(self.session, {name: self._views.pop(name) for name in names})
         return self
-
-
-def _leaf(kept: DataFrame) -> DataFrame:
-    """A frame that is kept, as one leaf of a plan: what asks about it is not planned from the log on every time.
-
-    Plans name a table several times, and tables are made of tables: written out, a plan doubles with every one.
-    """
-    from pyspark.sql import DataFrame
-
-    session: Any = kept.sparkSession
-    plan = kept._jdf.queryExecution().withCachedData()
-    return DataFrame(session._jvm.org.apache.spark.sql.classic.Dataset.ofRows(session._jsparkSession, plan), session)
 
 
 def _forget(session: SparkSession, views: dict[str, DataFrame]) -> None:
