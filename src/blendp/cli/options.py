@@ -28,7 +28,7 @@ _SHORT_LIVED = {"spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:
 """Spark's configuration for a Java that compiles quickly, not well."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Job(LogOptions):
     """A log and how to treat it, as given on the command line."""
 
@@ -134,7 +134,7 @@ class Job(LogOptions):
         return self.reading_options(self.opt_in_column)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class RunJob(Job):
     """The same on either engine."""
 
