@@ -40,6 +40,9 @@ from blendp.methods.published import Kind
 from blendp.randomness import Random
 from blendp.reports import ReportSums
 
+_SOON_SIGMA = 10_000
+"""Up to this sigma tables of noise are made before it is known whether they are needed: a fraction of a second."""
+
 LIARS = (0.001, 0.01, 0.05)
 """Shares of lying clients whose influence is stated."""
 
@@ -47,14 +50,16 @@ LIARS = (0.001, 0.01, 0.05)
 def publish(people: People, parameters: Parameters, random: Random, progress: Progress) -> Listed:
     """List and counts from the opt-in group."""
     progress("making the head list")
-    holdings, mean = None, None
+    holdings, mean, derived = None, None, None
     if parameters.many_records is not False:
         derived = meanwhile(partial(_derive_union, parameters, people.levels))
         holdings = people.holdings()
-        derived.join()
     if holdings is not None and parameters.many_records is None:
         mean = noisy_mean_records(holdings, parameters.mean_epsilon, random)
-    list_maker = blendp_list_maker(parameters, people.levels, many=parameters.uses_many(mean, people.sizes.head_list))
+    many = parameters.uses_many(mean, people.sizes.head_list)
+    if many and derived is not None:
+        derived.join()
+    list_maker = blendp_list_maker(parameters, people.levels, many=many)
     if isinstance(list_maker, FilteredUnion) and holdings is not None:
         counts = _many_records(people, holdings, list_maker, random)
     elif isinstance(list_maker, AsymmetricList):
@@ -64,9 +69,9 @@ def publish(people: People, parameters: Parameters, random: Random, progress: Pr
 
 
 def _derive_union(parameters: Parameters, levels: int) -> None:
-    """Derive the mechanism for many records and what it draws from, which takes a while: it may be the one."""
+    """Derive the mechanism for many records, which may be the one, and what it draws from if that is soon done."""
     list_maker = blendp_list_maker(parameters, levels, many=True)
-    if isinstance(list_maker, FilteredUnion):
+    if isinstance(list_maker, FilteredUnion) and list_maker.filter_noise.sigma <= _SOON_SIGMA:
         list_maker.get_ready()
 
 
