@@ -101,7 +101,7 @@ def test_what_takes_too_long_is_ended_and_others_go_on(tmp_path: Path) -> None:
     program = f"import os, sys, time; open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid())); time.sleep(600)"
 
     async def ask() -> Refused:
-        work = aside(f"import sys; (sys.argv[1] == 'plan') and exec({program!r}); {ECHO[12:]}", plan=2.0)
+        work = aside(f"import sys; (sys.argv[1] == 'plan') and exec({program!r}); {ECHO[12:]}", plan=0.4)
         refused = await refusal(work.result(PLAN, b""))
         assert await work.result(FILES, b"next") == b"files next"
         return refused
@@ -109,6 +109,25 @@ def test_what_takes_too_long_is_ended_and_others_go_on(tmp_path: Path) -> None:
     refused = asyncio.run(ask())
     assert (refused.problem.slug, refused.retry_after) == ("busy", 600)
     assert not [path for path in tmp_path.glob("pid") if Path(f"/proc/{path.read_text()}/cmdline").exists()]
+
+
+def test_waiting_for_a_turn_is_no_reason_to_refuse(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work of a low priority waits on a busy machine."""
+    monkeypatch.setattr(side_work, "_PATIENCE", 100)
+    waits = "import sys, time; time.sleep(1.2); sys.stdout.write('done')"
+    assert asyncio.run(aside(waits, plan=1.0).result(PLAN, b"")) == b"done"
+
+
+def test_what_takes_the_processor_too_long_ends_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where nobody waits for it any more."""
+    monkeypatch.setattr(side_work, "_PATIENCE", 100)
+    program = (
+        "import sys; from blendp.service.board import side_work\n"
+        "side_work._WORK = {'plan': lambda _: any(iter(int, 1))}; side_work.main(*sys.argv[1:])"
+    )
+    refused = asyncio.run(refusal(aside(program, plan=1.0).result(PLAN, b"")))
+    assert (refused.problem.slug, refused.retry_after) == ("busy", 600)
+    assert "more than 1 seconds of the processor" in refused.detail
 
 
 def test_work_that_is_not_waited_for_any_more_is_ended(tmp_path: Path) -> None:
@@ -156,7 +175,7 @@ def test_what_is_refused_for_a_while_is_not_tried_again_meanwhile(tmp_path: Path
 
     async def ask() -> None:
         nonlocal now
-        work = aside(program, plan=2.0)
+        work = aside(program, plan=0.4)
         work.stopwatch = lambda: now
         first = await refusal(work.result(PLAN, b""))
         now = 599.5

@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from signal import SIGXCPU
 
 import msgspec
 
@@ -30,7 +31,10 @@ FOLDER = FolderName("blendp-files-")
 """Where files are written before they are read; the next one removes that of a process that was ended."""
 
 MAX_SECONDS = {PLAN: 60.0, FILES: 180.0}
-"""How long each kind of work may take."""
+"""How long the processor may work on each kind."""
+
+_PATIENCE = 5
+"""How many times as long it may take by the clock: on a busy machine work of a low priority waits for its turn."""
 
 _MAX_IN_LINE, _MAX_OF_ONE = 8, 4
 """Pieces of work that wait or are done; those of one operator."""
@@ -121,10 +125,10 @@ class SideWork:
             env={**{name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}, **_ONE_THREAD},
         )
         try:
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(_PATIENCE * seconds):
                 data, _ = await process.communicate(request)
         except TimeoutError:
-            raise _too_much(kind, f"{seconds:g} seconds") from None
+            raise _too_much(kind, f"{_PATIENCE * seconds:g} seconds") from None
         finally:
             if process.returncode is None:
                 with suppress(ProcessLookupError):
@@ -132,6 +136,8 @@ class SideWork:
                 await process.wait()
         if process.returncode == _NOT_ALLOWED:
             raise Refused("invalid-parameter", data.decode("utf-8"))
+        if process.returncode == -SIGXCPU:
+            raise _too_much(kind, f"{seconds:g} seconds of the processor")
         if process.returncode == _TOO_LARGE:
             raise _too_much(kind, f"{_MAX_MEMORY >> 20:,} MiB of memory")
         if process.returncode:
@@ -202,8 +208,8 @@ def main(kind: str, seconds: str) -> None:
     """Do one piece of work: the request comes in, the result goes out. It ends by itself should nobody wait for it."""
     with suppress(PermissionError):  # where a sandbox forbids it, work is done all the same
         os.nice(_NICENESS)
-    cpu_seconds = int(float(seconds)) + 1
-    resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds))
+    cpu_seconds = math.ceil(float(seconds))
+    resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds + 1))
     resource.setrlimit(resource.RLIMIT_AS, (_MAX_MEMORY, _MAX_MEMORY))
     try:
         sys.stdout.buffer.write(_WORK[kind](sys.stdin.buffer.read()))
