@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+from numpy.typing import NDArray
 
 from blendp.errors import require_choice
 from blendp.estimate import Posterior, reconcile
@@ -53,15 +56,14 @@ def best_query_share(
     if head_list.levels == 1 or not head_list.records or clients < 2:
         return 0.0
 
-    def errors(share: float) -> tuple[float, float]:
-        return predicted_errors(share, posterior, queries, cells, head_list, clients)
-
-    able = SHARES
+    of_queries, of_records = predicted_errors(SHARES, posterior, queries, cells, head_list, clients)
+    able = np.ones(len(SHARES), dtype=bool)
     if no_worse_than is not None and sharpest == "both":
         known = best_query_share(posterior, *no_worse_than, head_list, clients)
-        limits = predicted_errors(known, posterior, *no_worse_than, head_list, clients)
-        able = tuple(share for share in SHARES if all(np.less_equal(errors(share), limits))) or SHARES
-    return min(able, key=lambda share: _weighed(errors(share), sharpest))
+        most_of_queries, most_of_records = predicted_errors([known], posterior, *no_worse_than, head_list, clients)
+        no_worse = (of_queries <= most_of_queries) & (of_records <= most_of_records)
+        able = no_worse if no_worse.any() else able
+    return SHARES[np.where(able, _weighed(of_queries, of_records, sharpest), np.inf).argmin()]
 
 
 def best_oracle(posterior: Posterior, epsilon: float, head_list: HeadList, sharpest: str = "both") -> str:
@@ -94,31 +96,31 @@ def predicted_error(
     sharpest: str = "both",
 ) -> float:
     """The sum of the standard errors of all listed queries and records, if this share reports the query; or of one."""
-    return _weighed(predicted_errors(share, posterior, queries, cells, head_list, clients), sharpest)
+    errors = predicted_errors([share], posterior, queries, cells, head_list, clients)
+    return float(_weighed(*errors, sharpest)[0])
 
 
-def _weighed(errors: tuple[float, float], sharpest: str) -> float:
+def _weighed(of_queries: NDArray[np.float64], of_records: NDArray[np.float64], sharpest: str) -> NDArray[np.float64]:
     require_choice("sharpest", sharpest, SHARPEST)
-    of_queries, of_records = errors
     return (sharpest != "records") * of_queries + (sharpest != "queries") * of_records
 
 
 def predicted_errors(
-    share: float,
+    shares: Sequence[float],
     posterior: Posterior,
     queries: FrequencyOracle,
     cells: FrequencyOracle,
     head_list: HeadList,
     clients: int,
-) -> tuple[float, float]:
-    """The sums of the standard errors of all listed queries, and of all listed records."""
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The sums of the standard errors of all listed queries, and of all listed records, for each of these shares."""
     rows = head_list.query_of_cell[:-1]
     expected = posterior.mean
     total = np.bincount(rows, weights=expected).astype(np.float64)
-    asked = round(share * clients)
     rest = float(np.clip(1 - expected.sum(), 0.0, 1.0))
-    v = cells.variance(np.clip(expected, 0.0, 1.0), max(clients - asked, 1), rest)
-    v_y = queries.variance(np.clip(total, 0.0, 1.0), asked, rest) if asked else np.full(len(total), np.inf)
+    asked = np.rint(np.multiply(shares, clients))[:, None]
+    v = cells.variance(np.clip(expected, 0.0, 1.0), 1, rest) / np.maximum(clients - asked, 1)
+    v_y = np.where(asked > 0, queries.variance(np.clip(total, 0.0, 1.0), 1, rest) / np.maximum(asked, 1), np.inf)
     both = posterior.variance * v / (posterior.variance + v)
     _, variance, _, query_variance = reconcile(expected, both, total, v_y, rows)
-    return float(np.sqrt(query_variance).sum()), float(np.sqrt(variance[head_list.record_cells]).sum())
+    return np.sqrt(query_variance).sum(axis=-1), np.sqrt(variance[:, head_list.record_cells]).sum(axis=-1)
