@@ -11,8 +11,8 @@ import duckdb
 import numpy as np
 
 from blendp.arrow import pa
-from blendp.engines.database import connect, failed
-from blendp.engines.staged import StagedLog
+from blendp.engines.database import failed
+from blendp.engines.staged import STAGED, StagedLog
 from blendp.engines.usable import RowRule
 from blendp.errors import LogError, ParameterError
 from blendp.logs.columns import positions, same_levels
@@ -64,7 +64,8 @@ def open_frame(
     anew = None if chosen.table is None else partial(open_frame, source, reading, memory_limit, progress, marks)
     if chosen.table is not None and not reading.filter and _is_scannable(chosen.table):
         rule = RowRule(intake.levels, "opt_in" in chosen.names, reading.normalise)
-        return replace(_scanned(chosen.table, rule, reading.max_broken, memory_limit, progress), how=how, anew=anew)
+        scanned = _scanned(chosen.table, rule, reading.max_broken, intake.connection, progress)
+        return replace(scanned, how=how, anew=anew)
     try:
         for batch in chosen.batches():
             intake.filter_by(names, WHERE, _schema(batch, names, choose(names)))
@@ -126,9 +127,13 @@ def _is_scannable(table: pa.Table) -> bool:
 
 
 def _scanned(
-    table: pa.Table, rule: RowRule, max_broken: float, memory_limit: str | None, progress: Callable[[int], None] | None
+    table: pa.Table,
+    rule: RowRule,
+    max_broken: float,
+    connection: duckdb.DuckDBPyConnection,
+    progress: Callable[[int], None] | None,
 ) -> StagedLog:
-    connection = connect(memory_limit)
+    connection.execute(f"DROP TABLE {STAGED}")
     row_number = pa.array(np.arange(table.num_rows, dtype=np.uint64))
     numbered = table.append_column("place", row_number)
     connection.register(_SCAN, pa.Table.from_batches(numbered.to_batches(max_chunksize=_CHUNK), numbered.schema))
