@@ -31,6 +31,7 @@ from blendp.logs.frames import ACCEPTED, Frame, is_frame, not_a_frame
 from blendp.logs.reading import LogReading
 from blendp.logs.synthetic import NAMES, USERS
 from blendp.methods import Parameters, Release, Simulation
+from blendp.methods.groups import require_share
 from blendp.methods.log import Log, is_log
 from blendp.methods.progress import Progress, silent
 from blendp.randomness import ReleaseRandom, SimulationRandom
@@ -272,6 +273,8 @@ def _opened(
             raise ParameterError("opt_in", opt_in, f"{chosen.opt_in}, as the columns say", "Name one column.")
         chosen = replace(chosen, opt_in=opt_in)
     elif opt_in is None or isinstance(opt_in, int | float):
+        if opt_in is not None:
+            require_share(opt_in)
         who = opt_in
     elif chosen.opt_in is not None:
         raise ParameterError("opt_in", "marks", "left out where a column says who opts in", "Leave one of them out.")

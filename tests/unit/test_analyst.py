@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from threading import Thread
@@ -257,6 +258,27 @@ def test_what_can_be_read_only_once_says_so_the_second_time(tmp_path: Path) -> N
         for again in (lambda log=log: blendp.run(log, opt_in=0.2), log.numbered):
             with pytest.raises(LogError, match=r"come once, .* drawn from: open it again, .*blendp\.read_log"):
                 again()
+
+
+def test_an_impossible_share_costs_no_stream_its_rows(tmp_path: Path, frame: pd.DataFrame) -> None:
+    taken: list[int] = []
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for batch in pa.Table.from_pandas(frame).to_batches():
+            taken.append(batch.num_rows)
+            yield batch
+
+    stream = batches()
+    with pytest.raises(ParameterError, match=r"opt_in = 1.5 .* a share above 0 and below 1"):
+        blendp.run(stream, opt_in=1.5)
+    assert not taken
+    blendp.run(stream, opt_in=0.5)
+    file = tmp_path / "log.parquet"
+    frame.to_parquet(file)
+    log = blendp.open_log(file)
+    file.unlink()
+    with pytest.raises(ParameterError, match="opt_in = 0"):  # before the file is missed
+        blendp.run(log, opt_in=0)
 
 
 def test_a_log_that_was_kept_elsewhere_is_opened_anew() -> None:

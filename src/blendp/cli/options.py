@@ -13,6 +13,7 @@ from blendp.cli.panels import OPT_IN_SHARE, machine, method, privacy
 from blendp.cli.reading import LogOptions, tell_how
 from blendp.errors import ParameterError, require_choice
 from blendp.methods import Parameters
+from blendp.methods.groups import require_share
 
 if TYPE_CHECKING:  # engines are loaded when a log is opened, not to say which options there are
     from blendp.engines import EmbeddedLog, StagedLog
@@ -113,7 +114,9 @@ class Job(LogOptions):
     def who_opts_in(self) -> float | None:
         """A share of the users, or None for the log's own column."""
         if self.opt_in_column is None:
-            return OPT_IN_SHARE if self.opt_in is None else self.opt_in
+            share = OPT_IN_SHARE if self.opt_in is None else self.opt_in
+            require_share(share)
+            return share
         if self.opt_in is not None:
             raise ParameterError(
                 "--opt-in", self.opt_in, "left out when --opt-in-column is given", "Give one of the two."

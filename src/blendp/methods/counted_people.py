@@ -49,6 +49,8 @@ class CountedPeople:
         cls, log: CountingLog, parameters: Parameters, opt_in: OptIn, random: Random, *, reproducible: bool = False
     ) -> Self:
         """Draw each person's records, and the groups, as :meth:`LogPeople.of` does."""
+        if isinstance(opt_in, int | float):
+            require_share(opt_in)
         per_user = max(parameters.max_opt_in_records, parameters.client_records)
         bounded = log.bound(per_user, random.key(), reproducible=reproducible)
         opting = _how_many_opt_in(bounded, opt_in)

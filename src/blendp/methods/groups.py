@@ -88,7 +88,10 @@ def draw_groups(users: int, opt_in: float | NDArray[np.bool_], head_list_share: 
 
 
 def require_share(opt_in: object) -> None:
-    """Raise unless this is a share of the users that leaves somebody in and somebody out."""
+    """Raise unless this is a share of the users that leaves somebody in and somebody out.
+
+    Whoever is told a share asks this before a row is read: a stream has its rows once, and a large log takes long.
+    """
     require_number(
         "opt_in",
         opt_in,

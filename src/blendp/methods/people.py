@@ -14,7 +14,7 @@ from blendp.headlist import HeadList
 from blendp.headlist.head_list import Record
 from blendp.mechanisms import Holdings
 from blendp.mechanisms.filtered_union import HeldRecords, ShareSums, share_sums
-from blendp.methods.groups import Groups, GroupSizes, draw_groups
+from blendp.methods.groups import Groups, GroupSizes, draw_groups, require_share
 from blendp.methods.log import DrawnContributions, Log, OptIn, require_log, who_opts_in
 from blendp.methods.parameters import Parameters
 from blendp.randomness import Random
@@ -79,6 +79,8 @@ class LogPeople:
         order; a group with fewer takes the first. Where many records of opt-in people count, they are asked for later.
         """
         require_log(log)
+        if isinstance(opt_in, int | float):
+            require_share(opt_in)
         per_user = max(parameters.max_opt_in_records, parameters.client_records)
         many = parameters.many_records is not False
         share = opt_in if many and isinstance(opt_in, float) and 0 < opt_in < 1 else None

@@ -65,6 +65,7 @@ def fails(*arguments: str, folder: Path) -> tuple[int, str]:
         (("--engine", "spark", "--format", "csv"), "--format = 'csv' is not allowed: it must be parquet"),
         (("--memory-limit", "4"), "--memory-limit = '4' is not allowed: it must be a size of at least 256MB"),
         (("--seed", "-1"), "--seed = -1 is not allowed"),
+        (("not-there.csv", "--opt-in", "1.5"), "--opt-in = 1.5 is not allowed"),
     ],
 )
 def test_mistakes_get_one_sentence(folder: Path, arguments: tuple[str, ...], says: str) -> None:
