@@ -308,7 +308,9 @@ class Parameters:
 
     @property
     def _max_delta(self) -> float:
-        """Delta, or the largest that may be chosen: what has room or is proved with less has or is with more."""
+        """Delta, or the largest that may be chosen: what lacks room with it lacks it with less, and what is proved with
+        it is proved with less.
+        """
         return MAX_DELTA if self.delta is None else self.delta
 
     @property
@@ -339,8 +341,15 @@ def _filtered_union(budget: Budget, filter_share: float, list_share: float) -> F
 
 @lru_cache(maxsize=64)
 def _has_room(epsilon: float, delta: float, objective: str) -> bool:
-    """Whether the filtered union can be drawn with this budget, the noisy mean paid."""
-    return FilteredUnion.has_room(Budget(epsilon * (1 - MEAN_SHARE), delta), *list_shares(objective))
+    """Whether the noisy mean can be drawn with its part of this budget, and the filtered union with the rest."""
+    from blendp.curator.mean_records import mean_noise
+
+    rest = epsilon * (1 - MEAN_SHARE)
+    try:
+        mean_noise(Fraction(epsilon) - Fraction(rest))
+    except ParameterError:
+        return False
+    return FilteredUnion.has_room(Budget(rest, delta), *list_shares(objective))
 
 
 def _require_share(name: str, value: float, remedy: str) -> None:

@@ -7,8 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from blendp.curator.mean_records import mean_noise
 from blendp.errors import ParameterError
-from blendp.methods import Parameters
+from blendp.logs import log_of_table
+from blendp.logs.synthetic import population
+from blendp.methods import Parameters, run
 from blendp.methods.groups import draw_groups
 from blendp.randomness import SimulationRandom
 
@@ -128,6 +131,28 @@ def test_what_decides_is_public(given: dict[str, Any], many: bool | None) -> Non
     assert parameters.uses_many(100.0, 10**6) == (many is not False)
     assert parameters.uses_many(1.0, 10**6) == (many is True)
     assert parameters.uses_many(100.0, 3) == (many is True), "a mean of three people is noise"
+
+
+@pytest.mark.parametrize("objective", ["balanced", "long-list", "trends"])
+@pytest.mark.parametrize("delta", [1e-3, 1e-5, None])
+def test_a_mean_decides_only_where_it_can_be_drawn(delta: float | None, objective: str) -> None:
+    """Nothing is refused once rows were read: where its noise would be too wide, one record of each person counts."""
+    decided = set()
+    for epsilon in np.geomspace(0.01, 200.0, 60).tolist():
+        try:
+            parameters = Parameters(epsilon=epsilon, delta=delta, objective=objective)
+        except ParameterError:
+            continue
+        decided.add(parameters.many_records)
+        if parameters.many_records is None:
+            assert mean_noise(parameters.mean_epsilon).variance > 0
+    assert decided == {False, None}
+
+
+def test_a_run_with_little_epsilon_is_a_run_with_one_record_each() -> None:
+    log = log_of_table(population("aol", 2_000, 3.0).table())
+    release = run(log, Parameters(epsilon=0.045, delta=1e-3), opt_in=0.2)
+    assert release.mean_records is None
 
 
 def test_many_records_and_people_held_out_do_not_go_together() -> None:
