@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import atexit
 import gc
+import importlib
 import json
 import os
 import select
@@ -29,6 +30,21 @@ ENVIRONMENT = {
 _MAX_MESSAGE = 1 << 16
 _LATE = ("matplotlib.backends.backend_agg", "matplotlib.backends.backend_svg", "pandas", "pyarrow.dataset", "pydantic")
 """What libraries load when they are first used: DuckDB looks for pandas, for instance."""
+
+OF_COLLECTORS = (
+    "blendp.cli.app",
+    "blendp.cli.campaign.status",
+    "blendp.cli.migrate",
+    "blendp.cli.restore",
+    "blendp.service.migration",
+    "blendp.service.server",
+    "httptools",
+    "httpx",
+    "psycopg",
+    "uvicorn.lifespan.on",
+    "uvloop",
+)
+"""What a collector and its operator's commands load, now or later."""
 
 
 class Command:
@@ -56,9 +72,13 @@ class Command:
 
 
 class Parent:
-    """A process with all modules loaded, which forks commands."""
+    """A process with modules loaded, which forks commands."""
 
-    def __init__(self) -> None:
+    def __init__(self, *modules: str, source: Path | None = None) -> None:
+        """With these modules, all of the command line if none is named; of the package in this folder, if it is given.
+
+        Several workers are no matter for it: a collector's metrics decide when they are loaded how they are added up.
+        """
         self._socket, theirs = socket.socketpair()
         self._folder = tempfile.TemporaryDirectory(prefix="forks-")
         self.address = f"{self._folder.name}/socket"
@@ -67,8 +87,9 @@ class Parent:
             shells.listen()
             passed = [theirs.fileno(), shells.fileno()]
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "tests.forked", *map(str, passed)],
+                [sys.executable, "-m", "tests.forked", *map(str, passed), *modules],
                 cwd=Path(__file__).parents[1],
+                env={**os.environ, **({} if source is None else {"PYTHONPATH": str(source)})},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 pass_fds=passed,
@@ -97,6 +118,12 @@ def parent() -> Parent:
     return Parent()
 
 
+@cache
+def parent_of_collectors() -> Parent:
+    """The one of this process of tests that has loaded what collectors and their operators need."""
+    return Parent(*OF_COLLECTORS)
+
+
 def run(
     *arguments: str, cwd: Path, env: Mapping[str, str] = ENVIRONMENT, timeout: float = 300
 ) -> subprocess.CompletedProcess[str]:
@@ -107,13 +134,20 @@ def run(
     return subprocess.CompletedProcess(["blendp", *arguments], code, *texts)
 
 
-SHELL_FUNCTION = f'blendp() {{ "{sys.executable}" -SEs "{Path(__file__).parent / "fork_client.py"}" "$@"; }}\n'
+FORK_CLIENT = f'"{sys.executable}" -SEs "{Path(__file__).parent / "fork_client.py"}" "$@"'
+SHELL_FUNCTION = f"blendp() {{ {FORK_CLIENT}; }}\n"
 """``blendp`` for scripts of a shell whose environment is :func:`shell_environment`."""
 
 
-def shell_environment() -> dict[str, str]:
+def shell_environment(forked_by: Parent | None = None) -> dict[str, str]:
     """What tells the shell's ``blendp`` where to have itself forked."""
-    return {"BLENDP_TEST_FORKS": parent().address}
+    return {"BLENDP_TEST_FORKS": (forked_by or parent()).address}
+
+
+def write_program(path: Path, forked_by: Parent) -> None:
+    """A program ``blendp`` that has itself forked there."""
+    path.write_text(f'#!/bin/sh\nBLENDP_TEST_FORKS="{forked_by.address}" exec {FORK_CLIENT}\n')
+    path.chmod(0o755)
 
 
 def _text(file: IO[bytes]) -> str:
@@ -156,10 +190,18 @@ def _fork_on_demand(connection: socket.socket, shells: socket.socket) -> list[st
 
 
 def _fork_for_shell(shell: socket.socket) -> list[str]:
-    """In a forked process, the arguments of its command; the one that forks it sends its exit code, and ends."""
+    """In a forked process, the arguments of its command; the one that forks it sends its exit code, and ends.
+
+    The command is terminated if its shell's process says so, and killed if that is gone.
+    """
     message, files, _, _ = socket.recv_fds(shell, _MAX_MESSAGE, 3)
     request = json.loads(message)
     if pid := os.fork():
+        command = os.pidfd_open(pid)
+        while command not in select.select([command, shell], [], [])[0]:
+            signal.pidfd_send_signal(command, signal.SIGTERM if (there := shell.recv(1)) else signal.SIGKILL)
+            if not there:
+                os._exit(0)
         _, status = os.waitpid(pid, 0)
         shell.send(str(os.waitstatus_to_exitcode(status)).encode())
         os._exit(0)
@@ -180,7 +222,6 @@ def _become(request: dict[str, Any], files: list[int]) -> None:
 
 def _load() -> None:
     """All that commands load, now or later: those of the command line, pages, plots, and what the package names."""
-    import importlib
     import pkgutil
 
     import blendp
@@ -198,11 +239,15 @@ def _load() -> None:
 
 
 def _serve() -> None:
-    _load()
+    connection, shells = (socket.socket(fileno=int(number)) for number in sys.argv[1:3])
+    if modules := sys.argv[3:]:
+        for name in modules:
+            importlib.import_module(name)
+    else:
+        _load()
     from blendp.cli import main
 
     gc.freeze()
-    connection, shells = (socket.socket(fileno=int(number)) for number in sys.argv[1:])
     sys.argv = ["blendp", *_fork_on_demand(connection, shells)]
     try:
         main()
