@@ -10,6 +10,7 @@ import gc
 import importlib
 import json
 import os
+import resource
 import select
 import signal
 import socket
@@ -32,6 +33,7 @@ _LATE = ("matplotlib.backends.backend_agg", "matplotlib.backends.backend_svg", "
 """What libraries load when they are first used: DuckDB looks for pandas, for instance."""
 
 OF_COLLECTORS = (
+    "anyio._backends._asyncio",
     "blendp.cli.app",
     "blendp.cli.campaign.status",
     "blendp.cli.migrate",
@@ -42,33 +44,47 @@ OF_COLLECTORS = (
     "httpx",
     "psycopg",
     "uvicorn.lifespan.on",
-    "uvloop",
+    "uvicorn.loops.uvloop",
 )
 """What a collector and its operator's commands load, now or later."""
 
 
 class Command:
-    """A forked ``blendp``; it can be killed and waited for."""
+    """A forked ``blendp``, which can be signalled and waited for as a process of :mod:`subprocess`."""
 
     def __init__(self, parent: Parent, pid: int) -> None:
+        self.pid = pid
+        self.returncode: int | None = None
         self._parent = parent
-        self._pid = pid
         self._ended = os.pidfd_open(pid)
 
+    def send_signal(self, number: int) -> None:
+        signal.pidfd_send_signal(self._ended, number)
+
     def kill(self) -> None:
-        signal.pidfd_send_signal(self._ended, signal.SIGKILL)
+        self.send_signal(signal.SIGKILL)
 
     def ends_within(self, seconds: float) -> bool:
-        return bool(select.select([self._ended], [], [], seconds)[0])
+        return self.returncode is not None or bool(select.select([self._ended], [], [], seconds)[0])
 
-    def wait(self, timeout: float) -> int:
-        """Its exit code, negative if a signal ended it; it is killed after so many seconds."""
-        if not (in_time := self.ends_within(timeout)):
+    def poll(self) -> int | None:
+        """Its exit code, negative if a signal ended it; None while it runs."""
+        if self.returncode is None and self.ends_within(0):
+            self.returncode = int(self._parent.ask({"reap": self.pid})["code"])
+            os.close(self._ended)
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Its exit code; it is killed after so many seconds, which is an error."""
+        if not (in_time := timeout is None or self.ends_within(timeout)):
             self.kill()
-        code = self._parent.ask({"reap": self._pid})["code"]
-        os.close(self._ended)
-        assert in_time, f"a command took longer than {timeout} s"
-        return int(code)
+        if self.returncode is None:
+            select.select([self._ended], [], [])
+        code = self.poll()
+        assert code is not None
+        if not in_time:
+            raise subprocess.TimeoutExpired("blendp", timeout or 0.0)
+        return code
 
 
 class Parent:
@@ -96,9 +112,16 @@ class Parent:
             )
         atexit.register(self.close)
 
-    def start(self, arguments: list[str], cwd: Path, env: Mapping[str, str], files: list[IO[bytes]]) -> Command:
-        """A command with these as its standard input, output and error."""
-        request = {"arguments": arguments, "cwd": str(cwd), "env": dict(env)}
+    def start(
+        self,
+        arguments: list[str],
+        cwd: Path,
+        env: Mapping[str, str],
+        files: list[IO[bytes]],
+        descriptors: tuple[int, int] | None = None,
+    ) -> Command:
+        """A command with these as its standard input, output and error, and with these limits of file descriptors."""
+        request = {"arguments": arguments, "cwd": str(cwd), "env": dict(env), "descriptors": descriptors}
         return Command(self, self.ask(request, [file.fileno() for file in files])["pid"])
 
     def ask(self, request: dict[str, Any], files: list[int] | None = None) -> dict[str, int]:
@@ -198,7 +221,7 @@ def _fork_for_shell(shell: socket.socket) -> list[str]:
     request = json.loads(message)
     if pid := os.fork():
         command = os.pidfd_open(pid)
-        while command not in select.select([command, shell], [], [])[0]:
+        while command not in select.select([command, shell.fileno()], [], [])[0]:
             signal.pidfd_send_signal(command, signal.SIGTERM if (there := shell.recv(1)) else signal.SIGKILL)
             if not there:
                 os._exit(0)
@@ -218,6 +241,8 @@ def _become(request: dict[str, Any], files: list[int]) -> None:
     os.environ.update(request["env"])
     os.chdir(request["cwd"])
     tempfile.tempdir = None
+    if descriptors := request.get("descriptors"):
+        resource.setrlimit(resource.RLIMIT_NOFILE, descriptors)
 
 
 def _load() -> None:
