@@ -43,6 +43,7 @@ OF_COLLECTORS = (
     "httptools",
     "httpx",
     "psycopg",
+    "pyarrow.dataset",
     "uvicorn.lifespan.on",
     "uvicorn.loops.uvloop",
 )
