@@ -33,11 +33,13 @@ _LATE = ("matplotlib.backends.backend_agg", "matplotlib.backends.backend_svg", "
 """What libraries load when they are first used: DuckDB looks for pandas, for instance."""
 
 OF_COLLECTORS = (
+    "alembic.command",
     "anyio._backends._asyncio",
     "blendp.cli.app",
     "blendp.cli.campaign.status",
     "blendp.cli.migrate",
     "blendp.cli.restore",
+    "blendp.service.bounded_http",
     "blendp.service.migration",
     "blendp.service.server",
     "httptools",
