@@ -1,7 +1,8 @@
 """A machine as docs/operations.md describes it, in a folder: programs, data, and a collector that runs or not.
 
 Commands of the page run as they stand there, in a shell. Only folders and ports are others, and what the page says to
-``systemctl`` is done here. ``blendp`` without a folder is this version, forked, which saves the time to load it.
+``systemctl`` is done here. ``blendp``, of this version or another, is forked from a process that has loaded it, which
+saves the time to load it again.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from blendp.client import Collector, Consent, Device
 from blendp.service.collector import CollectorService
 from blendp.service.settings import Settings
 from blendp.wire import VerifyKey
-from tests.forked import SHELL_FUNCTION, shell_environment
+from tests.forked import SHELL_FUNCTION, parent_of_collectors, shell_environment
 from tests.operations.versions import install
 from tests.ports import free_pair
 from tests.service.helpers import enrolment_body
@@ -131,7 +132,7 @@ class Machine:
         done = subprocess.run(
             ["bash", "-ec", SHELL_FUNCTION + line],
             cwd=self.folder,
-            env={**self.environment, **shell_environment()},
+            env={**self.environment, **shell_environment(parent_of_collectors())},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

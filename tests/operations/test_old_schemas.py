@@ -9,12 +9,14 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from alembic.script import ScriptDirectory
 
 from blendp.headlist import HeadList
 from blendp.render.release.document import release_of_document
 from blendp.service.campaigns import find, overview, payload
 from blendp.service.collector import CollectorService
 from blendp.service.settings import DATABASE_FILE, Settings
+from blendp.service.store import migrations
 from blendp.service.store.migrations import known_schemas
 from blendp.wire import Manifest
 from tests.operations.freeze import HERE, REPORTS, take
@@ -28,6 +30,11 @@ NEW = 5
 
 def test_every_schema_is_kept() -> None:
     assert [folder.name.removeprefix("schema_") for folder in FOLDERS] == list(known_schemas())
+
+
+def test_files_are_called_by_the_schema_that_they_make() -> None:
+    steps = ScriptDirectory(str(Path(migrations.__file__).parent)).walk_revisions()
+    assert [step.revision for step in steps][::-1] == list(known_schemas())
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)

@@ -8,17 +8,24 @@ from pathlib import Path
 
 import pytest
 
+from tests.forked import Parent
 from tests.operations.machine import CAMPAIGN, Machine, commands
-from tests.operations.versions import NEXT, THIS, install_next
+from tests.operations.versions import NEXT, THIS, install, next_version
 
 OLD, NEW = "/opt/blendp-old/bin/blendp", "/opt/blendp-new/bin/blendp"
 
 
+@pytest.fixture(scope="session")
+def later(tmp_path_factory: pytest.TempPathFactory) -> Parent:
+    """The next version."""
+    return next_version(tmp_path_factory.mktemp("later"))
+
+
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.xdist_group("postgres"))])
-def machine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Machine]:
+def machine(request: pytest.FixtureRequest, tmp_path: Path, later: Parent) -> Iterator[Machine]:
     postgres = request.getfixturevalue("postgres") if request.param == "postgresql" else None
     with Machine(tmp_path, postgres) as machine:
-        install_next(tmp_path / "opt/blendp-new")
+        install(tmp_path / "opt/blendp-new", later)
         machine.prepare()
         yield machine
 

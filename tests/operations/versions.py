@@ -11,6 +11,7 @@ from pathlib import Path
 
 import blendp
 from blendp.service.store.migrations import known_schemas
+from tests.forked import OF_COLLECTORS, Parent, parent_of_collectors, write_program
 
 THIS, NEXT = known_schemas()[-1], f"{int(known_schemas()[-1]) + 1:04d}"
 
@@ -42,12 +43,11 @@ remark = Table("remark", metadata, Column("number", Integer, primary_key=True), 
 """
 
 
-def install(folder: Path, source: Path = _SOURCE) -> None:
-    """A folder with ``bin/blendp``, as a virtual environment has it."""
+def install(folder: Path, version: Parent | None = None) -> None:
+    """A folder with ``bin/blendp``, as a virtual environment has it: of this version, or of another."""
     program = folder / "bin" / "blendp"
     program.parent.mkdir(parents=True)
-    program.write_text(f'#!/bin/sh\nPYTHONPATH="{source.parent}" exec "{sys.executable}" -m blendp "$@"\n')
-    program.chmod(0o755)
+    write_program(program, version or parent_of_collectors())
 
 
 def install_ahead(folder: Path, days: int) -> None:
@@ -62,9 +62,9 @@ runpy.run_module("blendp", run_name="__main__")
     (folder / "bin" / "blendp").write_text(f'#!/bin/sh\nexec "{sys.executable}" "{folder}/start.py" "$@"\n')
 
 
-def install_next(folder: Path) -> None:
-    """The later version."""
-    package = folder / "lib" / "blendp"
+def next_version(folder: Path) -> Parent:
+    """The later version, written into a folder, and loaded."""
+    package = folder / "blendp"
     store = Path("service/store")
     for inner in (Path(), Path("service"), store, store / "migrations", store / "migrations/versions"):
         (package / inner).mkdir(parents=True)
@@ -77,7 +77,7 @@ def install_next(folder: Path) -> None:
     (package / store / "migrations/versions" / f"{NEXT}_invented.py").write_text(_STEP)
     _replace(package / "_version.py", '__version__ = "999.0"\n')
     _replace(package / store / "schema.py", (_SOURCE / store / "schema.py").read_text() + _TABLE)
-    install(folder, package)
+    return Parent(*OF_COLLECTORS, source=folder)
 
 
 def _replace(link: Path, text: str) -> None:

@@ -8,17 +8,15 @@ import re
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
-from resource import RLIMIT_NOFILE, setrlimit
-from typing import Any
+from typing import IO, Any
 from urllib.parse import urlsplit
 
 import blendp
+from tests.forked import Command, parent_of_collectors
 
 _SOURCE = str(Path(blendp.__file__).parents[1])
 _WAIT = 60.0
@@ -35,17 +33,21 @@ class RealServer:
         descriptors: tuple[int, int] | None = None,
         start: Sequence[str] | None = None,
     ) -> None:
-        """With these limits of file descriptors, soft and hard, if they are given.
+        """Forked, with these limits of file descriptors, soft and hard, if they are given.
 
         ``start`` is another command that starts a collector, and says where its data is.
         """
         self.log = folder / "log"
-        usual = (sys.executable, "-m", "blendp", "serve", "--data", str(folder / "data"))
-        command = [*(start or usual), "--port", "0", *options]
+        options = ("--port", "0", *options)
         environment = {**os.environ, "PYTHONPATH": _SOURCE, "COLUMNS": "160"}
-        with self.log.open("wb") as log:
-            limits = None if descriptors is None else partial(setrlimit, RLIMIT_NOFILE, descriptors)
-            self.process = subprocess.Popen(command, env=environment, stderr=log, preexec_fn=limits)  # noqa: PLW1509 - no threads
+        self.process: subprocess.Popen[bytes] | Command
+        with self.log.open("wb") as log, Path(os.devnull).open("r+b") as nothing:
+            if start is not None:
+                self.process = subprocess.Popen([*start, *options], env=environment, stderr=log)
+            else:
+                arguments = ["serve", "--data", str(folder / "data"), *options]
+                files: list[IO[bytes]] = [nothing, nothing, log]
+                self.process = parent_of_collectors().start(arguments, folder, environment, files, descriptors)
         self.wait_for("startup complete")
         (self.url,) = (line["url"] for line in self.lines() if line["event"] == "serving")
         self.port = urlsplit(self.url).port or 0

@@ -10,16 +10,21 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 from urllib.parse import urlsplit
 
 import psycopg
+from argon2 import PasswordHasher
 
+from blendp.service import tokens
 from blendp.service.collector import CollectorService
 from blendp.service.settings import Settings
 from blendp.wire.envelope import VerifyKey
 from tests.service.postgres import Postgres
 
 FIRST_DAY = datetime.date(2026, 11, 2)
+_QUICK = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+"""For the one token of all databases, which every process that is started again has to verify."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +52,8 @@ class Databases:
             self._admin(f'CREATE DATABASE "{self._prefix}"')
         url = None if postgres is None else postgres.url(self._prefix)
         collector = CollectorService.open(Settings(self._template, database=url), lambda: FIRST_DAY)
-        self.token = collector.tokens.create("operator")
+        with patch.object(tokens, "_hasher", _QUICK):
+            self.token = collector.tokens.create("operator")
         self.first_key = VerifyKey.of_text(collector.keys.known()[0].public)
         collector.close()
         if url is not None:

@@ -16,19 +16,23 @@ from typing import Any, NoReturn
 
 import anyio
 import pyarrow as pa
+import pyarrow.dataset  # DuckDB loads it when it is given the first table
 import uvicorn
 from starlette.applications import Starlette
 
+from blendp.cli import PandasHidden
 from blendp.methods import Parameters
 from blendp.methods.listed import blendp_list_maker
 from blendp.service.collector import CollectorService
 from blendp.service.http import make_app
+from blendp.service.http.pages import web_files
 from blendp.service.journal import start_journal
 from blendp.service.settings import Settings
 from tests.service.faults import Control, install
 
 
 def main() -> None:
+    sys.meta_path.insert(0, PandasHidden())
     blendp_list_maker(Parameters(epsilon=8.0, delta=0.05, size=50, opt_in_records=1), 2, many=False)  # those of World
     pa.array(["slow for the first time"])
     warm_up()
@@ -58,6 +62,7 @@ def warm_up() -> None:
     config.load()
     config.get_loop_factory()
     anyio.run(anyio.sleep, 0)
+    web_files()
     gc.collect()
     gc.freeze()
 

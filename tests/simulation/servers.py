@@ -22,6 +22,7 @@ from tests.simulation.database import FIRST_DAY
 from tests.simulation.nursery import bound_socket
 
 _PATIENCE = 30.0
+_LOOK_SECONDS = 0.01
 
 
 class NoAnswer(Exception):  # noqa: N818 - what a client sees, not an error of ours
@@ -138,7 +139,7 @@ class Server:
                     self.pids.remove(pid)
                     raise NoAnswer(self.log_text())
             assert time.monotonic() < deadline, self.log_text()
-            time.sleep(0.002)
+            time.sleep(_LOOK_SECONDS)
 
     def start_all(self) -> list[int]:
         """Start what is missing."""
@@ -187,7 +188,7 @@ class Server:
                     return True
             if time.monotonic() >= deadline:
                 return False
-            time.sleep(0.002)
+            time.sleep(_LOOK_SECONDS)
 
     def close(self) -> None:
         self.kill()

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,8 +15,11 @@ from numpy.typing import NDArray
 import blendp
 from blendp.client import Collector, Consent, Device
 from blendp.fleet import Fleet, invented_records
+from blendp.service.collector import CollectorService
+from blendp.service.settings import Settings
 from blendp.wire import Envelope, VerifyKey, addresses
 from blendp.wire.media_types import RELEASE_TYPE
+from tests.service.real_server import RealServer
 from tests.support import WHO, KnownKey
 
 OPT_IN, CLIENTS, WHOLE_DEVICES, SINGLE_UPLOADS = 1500, 20_000, 20, 400
@@ -27,42 +27,20 @@ EPSILON, DELTA = 3.0, 1e-6
 CAMPAIGN = addresses.of_campaign(addresses.CAMPAIGN, "e2e")
 
 
-class Server:
-    """``blendp serve`` in a process of its own."""
-
-    def __init__(self, data: Path) -> None:
-        command = [sys.executable, "-m", "blendp", "serve", "--data", str(data), "--port", "0", "--rate", "0"]
-        self._process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-        assert self._process.stderr
-        self.url = next(
-            json.loads(line)["url"] for line in self._process.stderr if line.startswith("{") and "serving" in line
-        )
-        self._drain = threading.Thread(target=self._process.stderr.read)
-        self._drain.start()
-
-    def stop(self) -> None:
-        self._process.terminate()
-        self._process.wait(20)
-        self._drain.join()
-        assert self._process.stderr
-        self._process.stderr.close()
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[RealServer]:
+    with RealServer(tmp_path, "--rate", "0") as started:
+        yield started
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[Server]:
-    started = Server(tmp_path / "data")
-    yield started
-    started.stop()
-
-
-@pytest.fixture
-def fleet(server: Server) -> Iterator[Fleet]:
+def fleet(server: RealServer) -> Iterator[Fleet]:
     with Fleet(server.url, "e2e") as people:
         yield people
 
 
 @pytest.mark.statistical
-def test_a_fleet_tells_what_run_tells(server: Server, fleet: Fleet, tmp_path: Path) -> None:
+def test_a_fleet_tells_what_run_tells(server: RealServer, fleet: Fleet, tmp_path: Path) -> None:
     records = invented_records(OPT_IN + CLIENTS, seed=20)
     operator = _Operator(fleet, _token(tmp_path / "data"))
 
@@ -114,8 +92,10 @@ class _Operator:
 
 
 def _token(data: Path) -> str:
-    command = [sys.executable, "-m", "blendp", "token", "create", "--data", str(data), "--name", "test"]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+    collector = CollectorService.open(Settings(data))
+    token = collector.tokens.create("test")
+    collector.close()
+    return token
 
 
 def _terms() -> dict[str, Any]:
@@ -135,7 +115,7 @@ def _terms() -> dict[str, Any]:
     }
 
 
-def _whole_device(server: Server, key: VerifyKey, folder: Path, record: tuple[str, str]) -> None:
+def _whole_device(server: RealServer, key: VerifyKey, folder: Path, record: tuple[str, str]) -> None:
     """The client library from consent to acknowledgement."""
     with Device(folder, Collector(server.url, keys=[key])) as device:
         device.set_consent(Consent.LOCAL)

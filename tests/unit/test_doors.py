@@ -44,7 +44,9 @@ def test_a_door_loads_what_stands_behind_it_and_nothing_heavy(door: str, max_mod
 
 
 def test_the_service_needs_no_page_and_no_picture() -> None:
-    assert not {"jinja2", "matplotlib", "scipy", "rich", "typer"} & modules_of("import blendp.service.server")
+    assert not {"jinja2", "matplotlib", "scipy", "rich", "typer"} & modules_of("import blendp.service.bounded_http")
+    light = modules_of("import blendp.service.server")
+    assert not {"alembic", "numpy", "sqlalchemy"} & light, "workers say that they are alive before they load the rest"
 
 
 def test_the_page_of_a_command_loads_what_its_options_mean_and_no_picture() -> None:

@@ -15,16 +15,21 @@ from starlette.applications import Starlette
 from uvicorn.supervisors import Multiprocess
 
 from blendp.errors import EngineError
-from blendp.service.bounded_http import Entrance
 from blendp.service.clock import Clock
 from blendp.service.descriptors import raise_descriptor_limit
 from blendp.service.journal import journal, start_journal, tell
 from blendp.service.settings import Settings
 
 _METRICS = "PROMETHEUS_MULTIPROC_DIR"
+_PROTOCOL = "blendp.service.bounded_http:Entrance"
+"""By its name: a worker says that it is alive as soon as it knows its settings, and loads the rest afterwards."""
+
 _STOP_SECONDS = 10
 _IDLE_SECONDS = 75
 """How long a connection may be idle: longer than proxies keep theirs, so that they are the ones to close it."""
+
+_SILENT_SECONDS = 15
+"""How long a worker may say nothing before another takes its place: on a busy machine one that starts needs time."""
 
 _SENDING_BYTES = 1 << 17
 """What the system may hold of an answer on its way to one peer."""
@@ -55,7 +60,7 @@ def _serve(settings: Settings, started: Callable[[str], None], clock: Clock | No
             host=settings.host,
             port=settings.port,
             workers=settings.workers,
-            http=Entrance,
+            http=_PROTOCOL,
             ws="none",
             access_log=False,
             log_config=None,
@@ -64,6 +69,7 @@ def _serve(settings: Settings, started: Callable[[str], None], clock: Clock | No
             forwarded_allow_ips=settings.behind_proxy,
             timeout_graceful_shutdown=_STOP_SECONDS,
             timeout_keep_alive=_IDLE_SECONDS,
+            timeout_worker_healthcheck=_SILENT_SECONDS,
         )
         url = settings.url(listening.getsockname()[1])
         started(url)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import ipaddress
 from dataclasses import dataclass, field
 from pathlib import Path
-
-import sqlalchemy as sa
-from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError
+from typing import TYPE_CHECKING
 
 from blendp.errors import ParameterError, require_count, require_number
 from blendp.service.never_list import NeverList
 from blendp.service.peers import Proxies
 from blendp.wire.messages import MAX_BODY_BYTES
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import URL
 
 DATABASE_FILE = "collector.db"
 
@@ -129,15 +129,20 @@ class Settings:
         return f"{'https' if self.tls else 'http'}://{host}:{port}"
 
     @property
-    def database_url(self) -> sa.URL:
+    def database_url(self) -> URL:
         """The database's address for the SQL toolkit."""
+        from sqlalchemy.engine import URL, make_url
+
         if self.database is None:
-            return sa.URL.create("sqlite", database=str(self.data / DATABASE_FILE))
+            return URL.create("sqlite", database=str(self.data / DATABASE_FILE))
         return make_url(self.database).set(drivername="postgresql+psycopg")
 
 
 def _require_postgresql(database: str) -> None:
     """The address itself stays out of the error: it may hold a password."""
+    from sqlalchemy.engine import make_url
+    from sqlalchemy.exc import ArgumentError
+
     remedy = "For instance postgresql://collector@localhost/blendp, with the password in a .pgpass file."
     try:
         name = make_url(database).get_backend_name()

@@ -10,17 +10,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from typing import Literal
 
-from alembic import command
-from alembic.config import Config
-from alembic.migration import MigrationContext
-from alembic.script import ScriptDirectory
+import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Engine
 
 from blendp._version import __version__
 from blendp.errors import EngineError, require_choice
 from blendp.service.store.one_call import put_in_place
 
+_HERE = Path(__file__).parent
 _LOCK = 7235601
 
 Act = Callable[[Connection], None]
@@ -33,9 +32,8 @@ class SchemaError(EngineError):
 
 @cache
 def known_schemas() -> tuple[str, ...]:
-    """The versions of the schema that this version of blendp knows, the newest last."""
-    scripts = ScriptDirectory(str(Path(__file__).parent))
-    return tuple(script.revision for script in scripts.walk_revisions())[::-1]
+    """The versions of the schema that this version of blendp knows, the newest last: files are called by them."""
+    return tuple(sorted(path.name.partition("_")[0] for path in (_HERE / "versions").glob("[0-9]*.py")))
 
 
 def target_schema(to: str | None) -> str:
@@ -47,7 +45,10 @@ def target_schema(to: str | None) -> str:
 
 def schema_of(connection: Connection) -> str | None:
     """The version of a database's schema; None if it has none yet."""
-    return MigrationContext.configure(connection).get_current_revision()
+    if not sa.inspect(connection).has_table("alembic_version"):
+        return None
+    schema: str | None = connection.execute(sa.text("SELECT version_num FROM alembic_version")).scalar_one_or_none()
+    return schema
 
 
 def require_known(schema: str | None) -> None:
@@ -67,7 +68,7 @@ def require_newest(engine: Engine) -> None:
         schema = schema_of(connection)
         require_known(schema)
         if schema is None:
-            _step(connection, command.upgrade, newest)
+            _step(connection, "upgrade", newest)
         elif schema != newest:
             raise SchemaError(
                 f"The database has schema {schema}, and blendp {__version__} works with {newest}, so nothing was done: "
@@ -89,9 +90,9 @@ def migrate(engine: Engine, to: str | None = None, *, alone: Act = lambda _: Non
         down = schema is not None and schemas.index(target) < schemas.index(schema)
         if down:
             note(connection)
-            _step(connection, command.downgrade, target)
+            _step(connection, "downgrade", target)
         else:
-            _step(connection, command.upgrade, target)
+            _step(connection, "upgrade", target)
             note(connection)
         if target == schemas[-1]:
             _equip(connection)
@@ -108,11 +109,15 @@ def _changing(engine: Engine) -> Iterator[Connection]:
             yield connection
 
 
-def _step(connection: Connection, verb: Callable[[Config, str], None], to: str) -> None:
+def _step(connection: Connection, verb: Literal["upgrade", "downgrade"], to: str) -> None:
+    """By Alembic, which is loaded for it: most often there is nothing to do."""
+    from alembic import command
+    from alembic.config import Config
+
     config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent))
+    config.set_main_option("script_location", str(_HERE))
     config.attributes["connection"] = connection
-    verb(config, to)
+    getattr(command, verb)(config, to)
 
 
 def _equip(connection: Connection) -> None:
