@@ -37,7 +37,8 @@ class Window:
 
     def complaints(self, *expected: str) -> list[str]:
         """Whatever was said until now, other than what is expected."""
-        self.page.evaluate("0")  # what was said before this has been heard
+        if not self.page.is_closed():
+            self.page.evaluate("0")  # what was said before this has been heard
         return [one for one in self.said if not any(part in one for part in expected)]
 
     def leave(self) -> None:
@@ -64,13 +65,17 @@ class Windows:
 
     @contextmanager
     def window(self, **options: Any) -> Iterator[Window]:
-        """A blank window with these options; one in which a test fails is closed."""
+        """A blank window with these options; one in which a test fails or closes the page is not used again."""
         kind = repr(sorted(options.items()))
         window = self._free.pop(kind, None) or Window(self.browser.new_context(**options).new_page())
+        is_blank = False
         try:
             yield window
-            window.leave()
-        except BaseException:
-            window.page.context.close()
-            raise
-        self._free[kind] = window
+            if not window.page.is_closed():
+                window.leave()
+                is_blank = True
+        finally:
+            if is_blank:
+                self._free[kind] = window
+            else:
+                window.page.context.close()
