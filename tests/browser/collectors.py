@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import hashlib
 import http.client
 import http.server
 import socket
@@ -10,18 +11,27 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
+from sqlalchemy import bindparam
+
 from blendp.randomness import ReleaseRandom
 from blendp.reports import QUESTION_NUMBER
+from blendp.service.campaigns import find
+from blendp.service.campaigns import terms_of as terms_of_campaign
 from blendp.service.collector import CollectorService
 from blendp.service.settings import Settings
 from blendp.service.store.one_call import Row
-from tests.service.helpers import enrolment_body, keep_rows, terms_of
+from blendp.service.store.schema import enrolment, opt_in_intake
+from blendp.service.tokens import enrolment_hash
+from tests.service.helpers import NONCE, keep_rows, terms_of
 from tests.service.real_server import RealServer
 
-PEOPLE_OF: dict[tuple[str, str | None], int] = {
+Record = tuple[str, str | None]
+
+PEOPLE_OF: dict[Record, int] = {
     ("weather", "https://weather.example/today"): 80,
     ("weather", "https://sky.example/forecast"): 18,
     ("news", "https://news.example"): 30,
@@ -62,20 +72,43 @@ def library_terms(name: str, **more: Any) -> dict[str, Any]:
     return terms_of(name, **{**library, **more})
 
 
+def take_part(
+    collector: CollectorService, name: str, people: Mapping[Record, int], days: range = range(1), tokens: int = 0
+) -> None:
+    """People opt in with a record each, about as many on each of these days; so many more have a token.
+
+    They are kept at once: to receive one after the other would take seconds.
+    """
+    made = collector.opt_in.enrol(name, sum(people.values()) + tokens)
+    hashes = (enrolment_hash(token) or b"" for token in made)
+    with collector.store.writing() as connection:
+        number = find(connection, name).number
+        levels = terms_of_campaign(connection, number).levels
+        used = [
+            {"of": one, "sealed": collector.opt_in._sealed(name, one, [(query, url if levels == 2 else None)])}
+            for (query, url), count in people.items()
+            for one in islice(hashes, count)
+        ]
+        mine = (enrolment.c.campaign == number, enrolment.c.token == bindparam("of"))
+        nonce = hashlib.sha256(bytes.fromhex(NONCE)).digest()
+        keep = enrolment.update().where(*mine).values(state="used", sealed=bindparam("sealed"), nonce=nonce)
+        connection.execute(keep, used)
+        shares = [len(used) * i // len(days) for i in range(len(days) + 1)]
+        counts = [
+            {"campaign": number, "day": day(offset), "count": after - before}
+            for offset, (before, after) in zip(days, pairwise(shares), strict=True)
+        ]
+        connection.execute(opt_in_intake.insert(), counts)
+
+
 def publish(collector: CollectorService, name: str, **more: Any) -> None:
     """A campaign whose list is public."""
-    terms = collector.lifecycle.create(library_terms(name, **more))
-    tokens = iter(collector.opt_in.enrol(name, OPT_IN))
-    for (query, url), count in PEOPLE_OF.items():
-        body = enrolment_body(terms, [{"query": query, "url": url if terms.levels == 2 else None}])
-        for _ in range(count):
-            collector.opt_in.receive(name, next(tokens), body)
+    collector.lifecycle.create(library_terms(name, **more))
+    take_part(collector, name, PEOPLE_OF)
     collector.lifecycle.publish(name)
 
 
-def report(
-    collector: CollectorService, name: str, people: Mapping[tuple[str, str | None], int] = PEOPLE_OF, times: int = 4
-) -> int:
+def report(collector: CollectorService, name: str, people: Mapping[Record, int] = PEOPLE_OF, times: int = 4) -> int:
     """Clients report, so many for each opt-in person; how many there are."""
     reporting, random = collector.book.reporting(name), ReleaseRandom()
     rows: list[Row] = []

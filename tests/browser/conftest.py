@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, expect, sync_playwright
 from blendp.service.collector import CollectorService
 from blendp.service.settings import Settings
 from tests.browser.collectors import Library, library_terms, publish, release
+from tests.browser.windows import Windows
 
 expect.set_options(timeout=60_000)
 """Machines may be busy: what is expected comes sooner or later."""
@@ -45,6 +46,12 @@ def browser() -> Iterator[Browser]:
         chromium = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=_SWITCHES)
         yield chromium
         chromium.close()
+
+
+@pytest.fixture(scope="package")
+def windows(browser: Browser) -> Windows:
+    """Its windows, for tests that need nothing that only a new one has."""
+    return Windows(browser)
 
 
 @pytest.fixture(scope="session")

@@ -7,18 +7,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from blendp.service.campaigns import find, terms_of
+from blendp.service.campaigns import find
 from blendp.service.collector import CollectorService
 from blendp.service.settings import Settings
 from blendp.service.store.schema import intake
-from tests.browser.collectors import PEOPLE_OF, day, library_terms, report
-from tests.service.helpers import enrolment_body
+from tests.browser.collectors import PEOPLE_OF, Record, day, library_terms, report, take_part
 
 AUTUMN, WINTER, SPRING, READY, EMPTY, GONE = "autumn", "winter", "spring", "ready", "nobody-agrees", "gone"
 PUBLISHED = "queries-alone"
 """A campaign of the published method, about queries alone."""
-
-Record = tuple[str, str | None]
 
 NEW_RECORDS: dict[Record, int] = {
     ("snow report", "https://sky.example/snow"): 24,
@@ -63,14 +60,8 @@ class World:
     def opt_in(self, name: str, people: Mapping[Record, int], days: range, tokens: int = 0) -> None:
         """People send their records, about as many on each of these days; so many more have a token."""
         self.clock.offset = days[0]
-        records = [record for record, count in people.items() for _ in range(count)]
-        waiting = iter(self.collector.opt_in.enrol(name, len(records) + tokens))
-        with self.collector.store.reading() as connection:
-            terms = terms_of(connection, find(connection, name).number)
-        for number, (query, url) in enumerate(records):
-            self.clock.offset = days[number * len(days) // len(records)]
-            body = enrolment_body(terms, [{"query": query, "url": url}])
-            self.collector.opt_in.receive(name, next(waiting), body)
+        take_part(self.collector, name, people, days, tokens)
+        self.clock.offset = days[-1]
 
     def publish(self, name: str, offset: int) -> None:
         """The list, on this day."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from blendp.headlist import HeadList
 from blendp.wire import Manifest, Terms
@@ -19,6 +19,7 @@ from blendp.wire.media_types import MANIFEST_TYPE, TERMS_TYPE
 from tests.browser.accessibility import violations
 from tests.browser.collectors import OPT_IN, PEOPLE_OF, TITLE, Library
 from tests.browser.looks import beyond_the_edge
+from tests.browser.windows import Windows
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("pages")]
 
@@ -33,20 +34,21 @@ REFUSED = "Do not believe this campaign"
 _STOPS = """() => [...document.querySelectorAll("a[href], button, input, select, summary, [tabindex='0']")]
     .filter(one => one.checkVisibility()).map((one, i) => (one.dataset.stop = i))"""
 
+_DRAW = """times => Array.from({length: times}, () => {
+    [...document.querySelectorAll("button")].find(one => one.textContent === "Draw another report").click();
+    return document.querySelector("#rehearsal ~ .card").innerText;
+})"""
+"""Reports that are drawn, in words."""
+
 
 @contextmanager
-def opened(browser: Browser, address: str, *expected: str, **options: Any) -> Iterator[Page]:
+def opened(windows: Windows, address: str, *expected: str, **options: Any) -> Iterator[Page]:
     """The page, when it is ready; whatever it complains about, other than what is expected, fails the test."""
-    context = browser.new_context(**{**DESK, **options})
-    page = context.new_page()
-    complaints: list[str] = []
-    page.on("console", lambda message: complaints.append(message.text))
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.goto(address)
-    page.locator("main:not([aria-busy])").wait_for()
-    yield page
-    context.close()
-    assert [one for one in complaints if not any(part in one for part in expected)] == []
+    with windows.window(**{**DESK, **options}) as window:
+        window.page.goto(address)
+        window.page.locator("main:not([aria-busy])").wait_for()
+        yield window.page
+        assert window.complaints(*expected) == []
 
 
 def text_of(page: Page) -> str:
@@ -59,8 +61,8 @@ def require_looks(page: Page) -> None:
     assert beyond_the_edge(page) == []
 
 
-def test_all_campaigns_are_listed(browser: Browser, library: Library) -> None:
-    with opened(browser, library.page("/"), **PHONE) as page:
+def test_all_campaigns_are_listed(windows: Windows, library: Library) -> None:
+    with opened(windows, library.page("/"), **PHONE) as page:
         require_looks(page)
         states = page.locator(".campaigns .state").all_inner_texts()
         assert states == ["Released", "Reporting", "Collecting for the list"]
@@ -69,9 +71,9 @@ def test_all_campaigns_are_listed(browser: Browser, library: Library) -> None:
         assert page.url == library.page("/campaigns/done")
 
 
-def test_a_released_campaign(browser: Browser, library: Library) -> None:
+def test_a_released_campaign(windows: Windows, library: Library) -> None:
     before = len(library.wire.requests)
-    with opened(browser, library.page("/campaigns/done")) as page:
+    with opened(windows, library.page("/campaigns/done")) as page:
         text = text_of(page)
         for part in ("City Library", "works offline", "privacy@library.example", "terms, manifest, list and result"):
             assert part in text
@@ -102,8 +104,8 @@ def test_a_released_campaign(browser: Browser, library: Library) -> None:
     assert not any({"referer", "cookie"} & {name.lower() for name in headers} for _, _, headers in sent)
 
 
-def test_what_is_being_collected(browser: Browser, library: Library) -> None:
-    with opened(browser, library.page("/campaigns/collecting"), **PHONE) as page:
+def test_what_is_being_collected(windows: Windows, library: Library) -> None:
+    with opened(windows, library.page("/campaigns/collecting"), **PHONE) as page:
         require_looks(page)
         expect(page.locator(".state")).to_have_text("Collecting for the list")
         expect(page.locator(".good").first).to_contain_text("the terms are signed")
@@ -112,8 +114,8 @@ def test_what_is_being_collected(browser: Browser, library: Library) -> None:
             assert page.locator(f"#{section}").count() == 0
 
 
-def test_an_invented_report_is_drawn_here_and_sent_nowhere(browser: Browser, library: Library) -> None:
-    with opened(browser, library.page("/campaigns/reporting")) as page:
+def test_an_invented_report_is_drawn_here_and_sent_nowhere(windows: Windows, library: Library) -> None:
+    with opened(windows, library.page("/campaigns/reporting")) as page:
         expect(page.locator("#rehearsal ~ .good")).to_contain_text("Everything here is invented")
         before = len(library.wire.requests)
         report = page.locator("#rehearsal ~ .card")
@@ -162,8 +164,8 @@ TAMPERED: dict[str, dict[str, Callable[[bytes], bytes]]] = {
 }
 
 
-def test_what_was_changed_is_refused_loudly_and_not_shown(browser: Browser, library: Library) -> None:
-    with opened(browser, library.page("/campaigns/done")) as page:
+def test_what_was_changed_is_refused_loudly_and_not_shown(windows: Windows, library: Library) -> None:
+    with opened(windows, library.page("/campaigns/done")) as page:
         for what, changes in TAMPERED.items():
             with library.tampered(changes):
                 page.reload()
@@ -175,9 +177,9 @@ def test_what_was_changed_is_refused_loudly_and_not_shown(browser: Browser, libr
         expect(page.get_by_role("heading", level=1)).to_have_text(TITLE)
 
 
-def test_the_key_is_shown_and_can_be_given(browser: Browser, library: Library) -> None:
+def test_the_key_is_shown_and_can_be_given(windows: Windows, library: Library) -> None:
     known = httpx.get(library.page("/v1/keys")).json()["keys"][0]["key"]
-    with opened(browser, library.page("/campaigns/reporting")) as page:
+    with opened(windows, library.page("/campaigns/reporting")) as page:
         keys = page.locator("#signatures ~ .card")
         expect(keys).to_contain_text("This key came from this collector, and so did this page")
         assert known in keys.inner_text().replace(" ", "")
@@ -196,9 +198,9 @@ def test_the_key_is_shown_and_can_be_given(browser: Browser, library: Library) -
         expect(page.locator("#signatures ~ .card")).to_contain_text("follows from the key that you gave")
 
 
-def test_a_campaign_that_is_gone_has_a_kind_page(browser: Browser, library: Library) -> None:
+def test_a_campaign_that_is_gone_has_a_kind_page(windows: Windows, library: Library) -> None:
     for name, reason in (("gone", "was deleted by its operator"), ("nobody", "There is no campaign 'nobody'")):
-        with opened(browser, library.page(f"/campaigns/{name}"), "404", **PHONE) as page:
+        with opened(windows, library.page(f"/campaigns/{name}"), "404", **PHONE) as page:
             expect(page.get_by_role("heading", level=1)).to_have_text("There is no such campaign")
             expect(page.locator("main")).to_contain_text(reason)
             require_looks(page)
@@ -206,8 +208,8 @@ def test_a_campaign_that_is_gone_has_a_kind_page(browser: Browser, library: Libr
             expect(page.get_by_role("heading", level=1)).to_have_text("Campaigns")
 
 
-def test_a_collector_that_does_not_answer_is_asked_again(browser: Browser, library: Library) -> None:
-    with opened(browser, library.page("/campaigns/collecting"), "ERR_") as page:
+def test_a_collector_that_does_not_answer_is_asked_again(windows: Windows, library: Library) -> None:
+    with opened(windows, library.page("/campaigns/collecting"), "ERR_") as page:
         page.route("**/v1/**", lambda route: route.abort())
         page.reload()
         expect(page.get_by_role("heading", level=1)).to_have_text("The collector does not answer")
@@ -235,13 +237,13 @@ def signed_by(key: SigningKey, manifest: Manifest, head_list: HeadList) -> dict[
     }
 
 
-def test_a_long_list_is_filtered_and_shown_in_parts(browser: Browser, library: Library) -> None:
+def test_a_long_list_is_filtered_and_shown_in_parts(windows: Windows, library: Library) -> None:
     """Signed by another key, so that nobody has to opt in 20 000 times."""
     key, terms = SigningKey.new(), terms_of_reporting(library)
     head_list = HeadList.of_records((f"query {number}", f"https://{number % 7}.example") for number in range(20_000))
     manifest = Manifest(terms, head_list.sha256, 20_000, OPT_IN, 0.4, terms.opens)
     documents = signed_by(key, manifest, head_list)
-    with library.tampered(documents), opened(browser, library.page("/campaigns/reporting")) as page:
+    with library.tampered(documents), opened(windows, library.page("/campaigns/reporting")) as page:
         status = page.locator("#list ~ div [role=status]")
         rows = page.locator("#list ~ div tbody tr")
         expect(status).to_have_text("20 of 20,000 listed records")
@@ -254,7 +256,7 @@ def test_a_long_list_is_filtered_and_shown_in_parts(browser: Browser, library: L
         expect(page.locator("#rehearsal ~ .card")).to_contain_text("more")
 
 
-def test_a_report_with_the_wildcard_apart_names_listed_ones_or_none(browser: Browser, library: Library) -> None:
+def test_a_report_with_the_wildcard_apart_names_listed_ones_or_none(windows: Windows, library: Library) -> None:
     key, terms = SigningKey.new(), terms_of_reporting(library)
     head_list = HeadList.of_records((f"query {number}", f"https://{number % 7}.example") for number in range(60))
     manifest = Manifest(terms, head_list.sha256, 60, OPT_IN, 0.4, terms.opens, "apart")
@@ -265,25 +267,21 @@ def test_a_report_with_the_wildcard_apart_names_listed_ones_or_none(browser: Bro
         "-1": ["so many send a report that says so", "something on the list"],
     }
     documents = signed_by(key, manifest, head_list)
-    with library.tampered(documents), opened(browser, library.page("/campaigns/reporting"), **PHONE) as page:
+    with library.tampered(documents), opened(windows, library.page("/campaigns/reporting"), **PHONE) as page:
         report = page.locator("#rehearsal ~ .card")
         for choice, usual in (("0", named), ("-1", nothing)):
             page.locator("#invented").select_option(choice)
-            usually = 0
-            for _ in range(20):
-                page.get_by_role("button", name="Draw another report").click()
-                text = report.inner_text()
-                assert bool(named.search(text)) != bool(nothing.search(text))
-                usually += bool(usual.search(text))
-            assert usually > 2
+            drawn = page.evaluate(_DRAW, 20)
+            assert all(bool(named.search(text)) != bool(nothing.search(text)) for text in drawn)
+            assert sum(bool(usual.search(text)) for text in drawn) > 2
             labels = report.locator(".dots p").all_inner_texts()
             assert all(part in label for part, label in zip(groups[choice], labels, strict=True))
             expect(report.locator("blockquote")).to_contain_text("it never proves anything")
             require_looks(page)
 
 
-def test_everything_can_be_reached_by_keyboard(browser: Browser, library: Library) -> None:
-    with opened(browser, library.page("/campaigns/done")) as page:
+def test_everything_can_be_reached_by_keyboard(windows: Windows, library: Library) -> None:
+    with opened(windows, library.page("/campaigns/done")) as page:
         expect(page.locator(".search input")).to_be_visible()
         page.keyboard.press("Tab")
         expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
@@ -298,8 +296,8 @@ def test_everything_can_be_reached_by_keyboard(browser: Browser, library: Librar
         assert visited == stops
 
 
-def test_large_text_dark_and_forced_colours(browser: Browser, library: Library) -> None:
-    with opened(browser, library.page("/campaigns/done"), **PHONE, reduced_motion="reduce") as page:
+def test_large_text_dark_and_forced_colours(windows: Windows, library: Library) -> None:
+    with opened(windows, library.page("/campaigns/done"), **PHONE, reduced_motion="reduce") as page:
         require_looks(page)
         page.evaluate("document.documentElement.style.fontSize = '200%'")
         assert page.evaluate("getComputedStyle(document.querySelector('button')).transitionDuration") == "0s"
@@ -314,8 +312,8 @@ def test_large_text_dark_and_forced_colours(browser: Browser, library: Library) 
             assert filled != empty
 
 
-def test_scripts_of_others_do_not_run(browser: Browser, library: Library) -> None:
-    with opened(browser, library.page("/"), "Content Security Policy", "Trusted") as page:
+def test_scripts_of_others_do_not_run(windows: Windows, library: Library) -> None:
+    with opened(windows, library.page("/"), "Content Security Policy", "Trusted") as page:
         page.evaluate(
             """() => {
                 document.body.append(Object.assign(new Image(), {src: "https://example.org/pixel.png"}));

@@ -44,6 +44,7 @@ from tests.browser.console_world import (
 )
 from tests.browser.looks import beyond_the_edge, misplaced_labels
 from tests.browser.test_campaign_page import DESK, PHONE, flipped
+from tests.browser.windows import Windows
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("console")]
 
@@ -86,18 +87,13 @@ def workshop(world_data: tuple[Path, dict[str, str]], tmp_path_factory: pytest.T
 
 
 @contextmanager
-def console(browser: Browser, served: Library, view: str = "", *expected: str, **options: Any) -> Iterator[Page]:
+def console(windows: Windows, served: Library, view: str = "", *expected: str, **options: Any) -> Iterator[Page]:
     """The console before anybody has shown a token; complaints that are not expected fail the test."""
-    context = browser.new_context(**{**DESK, "reduced_motion": "reduce", **options})
-    page = context.new_page()
-    complaints: list[str] = []
-    page.on("console", lambda message: complaints.append(message.text))
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.goto(served.page("/console") + view)
-    expect(page.get_by_label("Your token")).to_be_focused()
-    yield page
-    context.close()
-    assert [one for one in complaints if not any(part in one for part in expected)] == []
+    with windows.window(**{**DESK, "reduced_motion": "reduce", **options}) as window:
+        window.page.goto(served.page("/console") + view)
+        expect(window.page.get_by_label("Your token")).to_be_focused()
+        yield window.page
+        assert window.complaints(*expected) == []
 
 
 def show_token(page: Page, token: str) -> None:
@@ -112,9 +108,9 @@ def ready(page: Page) -> None:
 
 
 @contextmanager
-def inside(browser: Browser, served: Library, token: str, view: str = "", *more: str, **options: Any) -> Iterator[Page]:
+def inside(windows: Windows, served: Library, token: str, view: str = "", *more: str, **options: Any) -> Iterator[Page]:
     """The console, with this token, at this view."""
-    with console(browser, served, view, *more, **options) as page:
+    with console(windows, served, view, *more, **options) as page:
         show_token(page, token)
         ready(page)
         yield page
@@ -122,10 +118,10 @@ def inside(browser: Browser, served: Library, token: str, view: str = "", *more:
 
 @contextmanager
 def campaign(
-    browser: Browser, served: Library, token: str, name: str, more: str = "", **options: Any
+    windows: Windows, served: Library, token: str, name: str, more: str = "", **options: Any
 ) -> Iterator[Page]:
     """The screen of a campaign, with its forecast and its verified documents."""
-    with inside(browser, served, token, f"#campaign={name}{more}", **options) as page:
+    with inside(windows, served, token, f"#campaign={name}{more}", **options) as page:
         whole(page)
         yield page
 
@@ -164,11 +160,11 @@ def numbers(text: str) -> str:
 # the door
 
 
-def test_only_a_token_that_may_read_opens_it(browser: Browser, served: Library, tokens: dict[str, str]) -> None:
+def test_only_a_token_that_may_read_opens_it(windows: Windows, served: Library, tokens: dict[str, str]) -> None:
     with served.opened() as collector:
         revoked = collector.tokens.create("Gone clerk", ["read"])
         collector.tokens.revoke(revoked.split("-")[2])
-    with console(browser, served, "", "401", "403") as page:
+    with console(windows, served, "", "401", "403") as page:
         require_looks(page)
         problem = page.get_by_role("alert").filter(has_text=re.compile("."))
         for token, sentence in {
@@ -196,10 +192,10 @@ def everything_kept(page: Page) -> str:
 
 
 def test_the_token_is_in_no_address_and_in_nothing_that_outlives_the_tab(
-    browser: Browser, served: Library, tokens: dict[str, str]
+    windows: Windows, served: Library, tokens: dict[str, str]
 ) -> None:
     token, before = tokens["all"], len(served.wire.requests)
-    with inside(browser, served, token, f"#campaign={WINTER}") as page:
+    with inside(windows, served, token, f"#campaign={WINTER}") as page:
         assert token not in everything_kept(page)
         assert page.evaluate("sessionStorage.length") == 0
         page.reload()
@@ -235,10 +231,10 @@ def test_the_token_is_in_no_address_and_in_nothing_that_outlives_the_tab(
     }
 
 
-def test_a_token_that_is_revoked_shuts_the_console(browser: Browser, served: Library) -> None:
+def test_a_token_that_is_revoked_shuts_the_console(windows: Windows, served: Library) -> None:
     with served.opened() as collector:
         token = collector.tokens.create("Night shift", ["read"])
-    with inside(browser, served, token, f"#campaign={SPRING}", "401") as page:
+    with inside(windows, served, token, f"#campaign={SPRING}", "401") as page:
         with served.opened() as collector:
             collector.tokens.revoke(token.split("-")[2])
         page.get_by_role("button", name="Refresh").click()
@@ -249,8 +245,8 @@ def test_a_token_that_is_revoked_shuts_the_console(browser: Browser, served: Lib
 # all campaigns
 
 
-def test_all_campaigns_and_what_to_do_about_each(browser: Browser, served: Library, tokens: dict[str, str]) -> None:
-    with inside(browser, served, tokens["look"]) as page:
+def test_all_campaigns_and_what_to_do_about_each(windows: Windows, served: Library, tokens: dict[str, str]) -> None:
+    with inside(windows, served, tokens["look"]) as page:
         cards = page.locator(".overview > li")
         assert cards.locator("code").all_inner_texts() == [EMPTY, READY, SPRING, WINTER, AUTUMN, PUBLISHED]
         assert cards.locator(".state").all_inner_texts() == [
@@ -291,11 +287,11 @@ def changed(change: Callable[[dict[str, Any]], None]) -> Callable[[bytes], bytes
 
 
 def test_a_collector_without_campaigns_says_how_to_begin(
-    browser: Browser, served: Library, tokens: dict[str, str]
+    windows: Windows, served: Library, tokens: dict[str, str]
 ) -> None:
     with (
         served.tampered({"overview": changed(lambda answer: answer.update(campaigns=[], left_out=3))}),
-        inside(browser, served, tokens["all"]) as page,
+        inside(windows, served, tokens["all"]) as page,
     ):
         expect(page.locator("main")).to_contain_text("There is no campaign yet.")
         expect(page.locator("main")).to_contain_text("3 older campaigns are not shown")
@@ -305,10 +301,10 @@ def test_a_collector_without_campaigns_says_how_to_begin(
 
 
 def test_a_campaign_that_is_gone_says_what_became_of_it(
-    browser: Browser, served: Library, tokens: dict[str, str]
+    windows: Windows, served: Library, tokens: dict[str, str]
 ) -> None:
     for name, reason in ((GONE, "was deleted by its operator"), ("nobody", "There is no campaign 'nobody'")):
-        with console(browser, served, f"#campaign={name}", "404") as page:
+        with console(windows, served, f"#campaign={name}", "404") as page:
             show_token(page, tokens["look"])
             expect(page.locator("h1")).to_have_text("There is no such campaign")
             expect(page.locator("main")).to_contain_text(reason)
@@ -318,12 +314,12 @@ def test_a_campaign_that_is_gone_says_what_became_of_it(
 
 
 def test_a_clock_in_doubt_comes_first_and_is_confirmed_by_its_day(
-    browser: Browser, served: Library, tokens: dict[str, str]
+    windows: Windows, served: Library, tokens: dict[str, str]
 ) -> None:
     def doubt(answer: dict[str, Any]) -> None:
         answer["clock"]["doubt"] = "The system's clock went forward by 400 days."
 
-    with served.tampered({"overview": changed(doubt)}), inside(browser, served, tokens["manage"]) as page:
+    with served.tampered({"overview": changed(doubt)}), inside(windows, served, tokens["manage"]) as page:
         expect(page.locator(".next")).to_contain_text("went forward by 400 days")
         require_looks(page)
         page.get_by_role("button", name="Confirm the day").click()
@@ -341,8 +337,8 @@ def test_a_clock_in_doubt_comes_first_and_is_confirmed_by_its_day(
 # one campaign
 
 
-def test_a_campaign_that_takes_opt_in_people(browser: Browser, served: Library, tokens: dict[str, str]) -> None:
-    with campaign(browser, served, tokens["all"], SPRING) as page:
+def test_a_campaign_that_takes_opt_in_people(windows: Windows, served: Library, tokens: dict[str, str]) -> None:
+    with campaign(windows, served, tokens["all"], SPRING) as page:
         following = page.locator(".next")
         expect(following).to_contain_text("tokens")
         expect(following.get_by_role("button", name="Make tokens")).to_be_visible()
@@ -368,14 +364,14 @@ def test_a_campaign_that_takes_opt_in_people(browser: Browser, served: Library, 
 
 
 def test_the_day_on_which_a_minimum_is_reached_is_drawn(
-    browser: Browser, served: Library, tokens: dict[str, str]
+    windows: Windows, served: Library, tokens: dict[str, str]
 ) -> None:
     def quicker(answer: dict[str, Any]) -> None:
         sentence = f"At 25 a day the minimum is reached on {day(9)}."
         reached = {"outlook": "on-course", "per_day": 25.0, "reached": day(9), "sentence": sentence}
         answer["opt_in"]["pace"] |= reached
 
-    with served.tampered({"status": changed(quicker)}), campaign(browser, served, tokens["look"], SPRING) as page:
+    with served.tampered({"status": changed(quicker)}), campaign(windows, served, tokens["look"], SPRING) as page:
         progress = panel(page, "progress")
         expect(progress).to_contain_text(f"At 25 a day the minimum is reached on {day(9)}.")
         expect(progress.locator(".plot .coming")).to_have_count(9)
@@ -384,8 +380,8 @@ def test_the_day_on_which_a_minimum_is_reached_is_drawn(
         require_looks(page)
 
 
-def test_a_campaign_that_takes_reports(browser: Browser, served: Library, tokens: dict[str, str]) -> None:
-    with campaign(browser, served, tokens["all"], WINTER) as page:
+def test_a_campaign_that_takes_reports(windows: Windows, served: Library, tokens: dict[str, str]) -> None:
+    with campaign(windows, served, tokens["all"], WINTER) as page:
         clients = 3 * sum(WINTER_PEOPLE.values())
         expect(page.locator(".next").get_by_role("button", name="Release the result")).to_be_visible()
         assert f"{clients} of at least 100" in numbers(panel(page, "progress").inner_text())
@@ -417,8 +413,8 @@ def test_a_campaign_that_takes_reports(browser: Browser, served: Library, tokens
         assert misplaced_labels(page) == []
 
 
-def test_a_campaign_that_is_released(browser: Browser, served: Library, tokens: dict[str, str]) -> None:
-    with campaign(browser, served, tokens["look"], AUTUMN) as page:
+def test_a_campaign_that_is_released(windows: Windows, served: Library, tokens: dict[str, str]) -> None:
+    with campaign(windows, served, tokens["look"], AUTUMN) as page:
         estimates = panel(page, "estimates")
         lines = estimates.locator(".forest").first.locator("li")
         assert lines.count() == len(PEOPLE_OF) + 1
@@ -445,9 +441,9 @@ def test_a_campaign_that_is_released(browser: Browser, served: Library, tokens: 
 
 
 def test_a_campaign_of_the_published_method_about_queries_alone(
-    browser: Browser, served: Library, tokens: dict[str, str]
+    windows: Windows, served: Library, tokens: dict[str, str]
 ) -> None:
-    with campaign(browser, served, tokens["look"], PUBLISHED) as page:
+    with campaign(windows, served, tokens["look"], PUBLISHED) as page:
         estimates = panel(page, "estimates")
         expect(estimates.locator(".forest")).to_have_count(1)
         expect(estimates.locator(".forest")).to_contain_text("weather")
@@ -458,7 +454,7 @@ def test_a_campaign_of_the_published_method_about_queries_alone(
 
 @pytest.mark.parametrize(("name", "state"), [(SPRING, "listing"), (WINTER, "closing"), (WINTER, "signing")])
 def test_what_is_being_made_and_what_failed(
-    browser: Browser, served: Library, tokens: dict[str, str], name: str, state: str
+    windows: Windows, served: Library, tokens: dict[str, str], name: str, state: str
 ) -> None:
     tried = {"number": 9, "time": "2026-11-17T03:00:00Z", "actor": "itself", "token": None, "name": None}
     last = {**tried, "act": "release", "campaign": name, "outcome": "storage-full", "detail": "The store is full."}
@@ -467,7 +463,7 @@ def test_what_is_being_made_and_what_failed(
         answer["state"] = state
         answer["by_itself"] = None if state != "closing" else {**answer["by_itself"], "last": last}
 
-    with served.tampered({f"{name}/status": changed(half_way)}), campaign(browser, served, tokens["all"], name) as page:
+    with served.tampered({f"{name}/status": changed(half_way)}), campaign(windows, served, tokens["all"], name) as page:
         expect(page.locator(".state").first).to_have_text(re.compile("is being made"))
         sentence = "could not release: storage-full" if state == "closing" else "A step is being taken right now"
         expect(panel(page, "deadlines")).to_contain_text(sentence)
@@ -476,8 +472,8 @@ def test_what_is_being_made_and_what_failed(
         require_looks(page)
 
 
-def test_a_list_that_is_empty_needs_the_operator(browser: Browser, served: Library, tokens: dict[str, str]) -> None:
-    with campaign(browser, served, tokens["all"], EMPTY) as page:
+def test_a_list_that_is_empty_needs_the_operator(windows: Windows, served: Library, tokens: dict[str, str]) -> None:
+    with campaign(windows, served, tokens["all"], EMPTY) as page:
         expect(page.locator(".next.bad")).to_contain_text("Needs you")
         expect(page.locator(".next")).to_contain_text("more people, one level (queries alone), or a larger epsilon.")
         expect(panel(page, "list")).to_contain_text("The list is empty: no record was popular enough")
@@ -488,10 +484,10 @@ def test_a_list_that_is_empty_needs_the_operator(browser: Browser, served: Libra
         expect(page.get_by_label("Organisation")).to_have_value("City Library")
 
 
-def test_what_was_not_signed_is_not_shown(browser: Browser, served: Library, tokens: dict[str, str]) -> None:
+def test_what_was_not_signed_is_not_shown(windows: Windows, served: Library, tokens: dict[str, str]) -> None:
     with (
         served.tampered({"release": flipped(b'"weather"', b'"weathem"')}),
-        inside(browser, served, tokens["look"], f"#campaign={AUTUMN}") as page,
+        inside(windows, served, tokens["look"], f"#campaign={AUTUMN}") as page,
     ):
         expect(panel(page, "files")).to_contain_text("The signed documents are not believed")
         expect(panel(page, "estimates")).to_be_hidden()
@@ -502,8 +498,8 @@ def test_what_was_not_signed_is_not_shown(browser: Browser, served: Library, tok
 # what is seen
 
 
-def test_filters_live_in_the_address(browser: Browser, served: Library, tokens: dict[str, str]) -> None:
-    with campaign(browser, served, tokens["look"], WINTER) as page:
+def test_filters_live_in_the_address(windows: Windows, served: Library, tokens: dict[str, str]) -> None:
+    with campaign(windows, served, tokens["look"], WINTER) as page:
         intake, listed = panel(page, "intake"), panel(page, "list")
         intake.get_by_role("button", name="wrong-list").click()
         assert "reason=wrong-list" in page.url
@@ -525,7 +521,7 @@ def test_filters_live_in_the_address(browser: Browser, served: Library, tokens: 
         page.go_back()
         expect(listed.locator("tbody tr")).to_have_count(2)
         require_looks(page)
-    with campaign(browser, served, tokens["look"], WINTER, address.partition(WINTER)[2]) as page:
+    with campaign(windows, served, tokens["look"], WINTER, address.partition(WINTER)[2]) as page:
         expect(panel(page, "list").locator("tbody tr")).to_have_count(2)
         expect(panel(page, "intake").locator(".plot rect.refused")).to_have_count(2)
         page.get_by_label("Records with").fill("nobody searches this")
@@ -537,8 +533,8 @@ def test_filters_live_in_the_address(browser: Browser, served: Library, tokens: 
         require_looks(page)
 
 
-def test_every_plot_has_a_table_one_key_away(browser: Browser, served: Library, tokens: dict[str, str]) -> None:
-    with campaign(browser, served, tokens["look"], AUTUMN) as page:
+def test_every_plot_has_a_table_one_key_away(windows: Windows, served: Library, tokens: dict[str, str]) -> None:
+    with campaign(windows, served, tokens["look"], AUTUMN) as page:
         figures = page.locator("figure")
         drawn = page.locator("figure .plot, figure .forest")
         assert figures.count() == drawn.count() == 7
@@ -557,8 +553,8 @@ def test_every_plot_has_a_table_one_key_away(browser: Browser, served: Library, 
         expect(drawn).to_have_count(7)
 
 
-def test_keys_are_explained_and_can_be_switched_off(browser: Browser, served: Library, tokens: dict[str, str]) -> None:
-    with campaign(browser, served, tokens["look"], WINTER) as page:
+def test_keys_are_explained_and_can_be_switched_off(windows: Windows, served: Library, tokens: dict[str, str]) -> None:
+    with campaign(windows, served, tokens["look"], WINTER) as page:
         page.keyboard.press("?")
         dialog = page.get_by_role("dialog", name="Keys")
         expect(dialog).to_contain_text("Plots as tables, and back")
@@ -581,9 +577,9 @@ def test_keys_are_explained_and_can_be_switched_off(browser: Browser, served: Li
         expect(page.locator("h1")).to_have_text("Campaigns")
 
 
-def test_files_hold_exactly_what_is_seen(browser: Browser, served: Library, tokens: dict[str, str]) -> None:
+def test_files_hold_exactly_what_is_seen(windows: Windows, served: Library, tokens: dict[str, str]) -> None:
     with campaign(
-        browser, served, tokens["look"], WINTER, "&find=example&reason=impossible&tables=intake-by-day"
+        windows, served, tokens["look"], WINTER, "&find=example&reason=impossible&tables=intake-by-day"
     ) as page:
         rows = panel(page, "list").locator("tbody tr")
         seen = [row.locator("th, td").all_inner_texts() for row in rows.all()]
@@ -603,9 +599,9 @@ def test_files_hold_exactly_what_is_seen(browser: Browser, served: Library, toke
 
 
 def test_the_report_and_the_signed_documents_can_be_had(
-    browser: Browser, served: Library, tokens: dict[str, str]
+    windows: Windows, served: Library, tokens: dict[str, str]
 ) -> None:
-    with campaign(browser, served, tokens["look"], AUTUMN) as page:
+    with campaign(windows, served, tokens["look"], AUTUMN) as page:
         readable = saved(page, page.get_by_role("button", name="Get the report").click)
         assert readable.suggested_filename == f"{AUTUMN}-report.html"
         assert "Do the two groups agree?" in text_of(readable)
@@ -626,9 +622,9 @@ def test_the_report_and_the_signed_documents_can_be_had(
 
 
 def test_a_campaign_is_created_after_a_look_at_its_cautions(
-    browser: Browser, workshop: Library, tokens: dict[str, str]
+    windows: Windows, workshop: Library, tokens: dict[str, str]
 ) -> None:
-    with inside(browser, workshop, tokens["manage"], "", "422") as page:
+    with inside(windows, workshop, tokens["manage"], "", "422") as page:
         page.get_by_role("button", name="Create a campaign").click()
         dialog = page.get_by_role("dialog")
         for label, text in {
@@ -672,8 +668,8 @@ def test_a_campaign_is_created_after_a_look_at_its_cautions(
     assert [sentence for sentence in printed if sentence not in said] == [], "as the command line prints them"
 
 
-def test_tokens_are_shown_once(browser: Browser, workshop: Library, tokens: dict[str, str]) -> None:
-    with campaign(browser, workshop, tokens["manage"], SPRING) as page:
+def test_tokens_are_shown_once(windows: Windows, workshop: Library, tokens: dict[str, str]) -> None:
+    with campaign(windows, workshop, tokens["manage"], SPRING) as page:
         page.get_by_role("button", name="Make tokens").click()
         dialog = page.get_by_role("dialog")
         number = dialog.get_by_label("How many people may opt in")
@@ -700,9 +696,9 @@ def test_tokens_are_shown_once(browser: Browser, workshop: Library, tokens: dict
 
 
 def test_a_list_is_published_and_a_result_released_from_the_page(
-    browser: Browser, workshop: Library, tokens: dict[str, str]
+    windows: Windows, workshop: Library, tokens: dict[str, str]
 ) -> None:
-    with inside(browser, workshop, tokens["all"], f"#campaign={READY}", "409", "503") as page:
+    with inside(windows, workshop, tokens["all"], f"#campaign={READY}", "409", "503") as page:
         busy = {"type": "urn:blendp:problem:busy", "title": "x", "status": 503, "detail": "Too many wait."}
         page.route("**/forecast", lambda route: route.fulfill(status=503, json=busy))
         page.get_by_role("button", name="Publish the list").click()
@@ -757,10 +753,10 @@ def test_a_list_is_published_and_a_result_released_from_the_page(
 
 
 def test_who_may_only_look_is_told_which_scope_acts_need(
-    browser: Browser, served: Library, tokens: dict[str, str]
+    windows: Windows, served: Library, tokens: dict[str, str]
 ) -> None:
     for token, name, scope in (("look", SPRING, "manage"), ("manage", WINTER, "release")):
-        with campaign(browser, served, tokens[token], name) as page:
+        with campaign(windows, served, tokens[token], name) as page:
             expect(page.locator(".next")).to_contain_text(f"this needs a token with the scope {scope}")
             assert page.get_by_role("button", name=re.compile("Publish|Release|Preview")).count() == 0
             require_looks(page)
@@ -834,8 +830,8 @@ def test_it_asks_more_and_more_rarely_while_nobody_answers(
     context.close()
 
 
-def test_a_collector_that_is_down_at_first(browser: Browser, served: Library, tokens: dict[str, str]) -> None:
-    with console(browser, served, f"#campaign={WINTER}", "ERR_") as page:
+def test_a_collector_that_is_down_at_first(windows: Windows, served: Library, tokens: dict[str, str]) -> None:
+    with console(windows, served, f"#campaign={WINTER}", "ERR_") as page:
         page.route("**/v1/**", lambda route: route.abort())
         show_token(page, tokens["look"])
         expect(page.get_by_role("alert").filter(has_text="does not answer")).to_be_visible()
@@ -849,8 +845,8 @@ def test_a_collector_that_is_down_at_first(browser: Browser, served: Library, to
         expect(page.locator("h1")).to_contain_text("winter")
 
 
-def test_what_is_new_is_shown_without_being_felt(browser: Browser, workshop: Library, tokens: dict[str, str]) -> None:
-    with campaign(browser, workshop, tokens["look"], WINTER) as page:
+def test_what_is_new_is_shown_without_being_felt(windows: Windows, workshop: Library, tokens: dict[str, str]) -> None:
+    with campaign(windows, workshop, tokens["look"], WINTER) as page:
         button = panel(page, "intake").get_by_role("button", name="accepted")
         button.focus()
         page.locator("#winter-listed-scroll").evaluate("one => one.scrollTop = 5")
@@ -866,10 +862,10 @@ def test_what_is_new_is_shown_without_being_felt(browser: Browser, workshop: Lib
 
 
 def test_scripts_of_others_do_not_run_and_nothing_is_loaded_from_elsewhere(
-    browser: Browser, served: Library, tokens: dict[str, str]
+    windows: Windows, served: Library, tokens: dict[str, str]
 ) -> None:
     more = ("Content Security Policy", "Trusted")
-    with inside(browser, served, tokens["look"], "", *more) as page:
+    with inside(windows, served, tokens["look"], "", *more) as page:
         page.evaluate(
             """() => {
                 document.body.append(Object.assign(new Image(), {src: "https://example.org/pixel.png"}));
@@ -923,9 +919,9 @@ def test_it_is_small() -> None:
 
 @pytest.mark.parametrize("name", [SPRING, WINTER, AUTUMN])
 def test_phones_large_text_and_forced_colours(
-    browser: Browser, served: Library, tokens: dict[str, str], name: str
+    windows: Windows, served: Library, tokens: dict[str, str], name: str
 ) -> None:
-    with campaign(browser, served, tokens["all"], name, **PHONE, reduced_motion="reduce") as page:
+    with campaign(windows, served, tokens["all"], name, **PHONE, reduced_motion="reduce") as page:
         require_looks(page)
         assert misplaced_labels(page) == []
         assert page.evaluate("getComputedStyle(document.querySelector('button')).transitionDuration") == "0s"
@@ -937,10 +933,10 @@ def test_phones_large_text_and_forced_colours(
             assert misplaced_labels(page) == []
 
 
-def test_everything_can_be_reached_by_keyboard(browser: Browser, served: Library, tokens: dict[str, str]) -> None:
+def test_everything_can_be_reached_by_keyboard(windows: Windows, served: Library, tokens: dict[str, str]) -> None:
     stops = """() => [...document.querySelectorAll("a[href], button, input, select, summary, [tabindex='0']")]
         .filter(one => one.checkVisibility()).map((one, i) => (one.dataset.stop = i))"""
-    with campaign(browser, served, tokens["all"], WINTER) as page:
+    with campaign(windows, served, tokens["all"], WINTER) as page:
         page.get_by_role("link", name="Skip to the content").focus()
         page.keyboard.press("Tab")
         page.keyboard.press("Shift+Tab")

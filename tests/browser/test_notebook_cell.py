@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from playwright.sync_api import Browser, expect
 
 import blendp
 from tests.browser.looks import misplaced_labels
+from tests.browser.windows import Window
 from tests.unit.render.samples import HOSTILE, make_outcome
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("pages")]
@@ -26,6 +28,14 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     return path.as_uri()
 
 
+@pytest.fixture(scope="module")
+def window(browser: Browser) -> Iterator[Window]:
+    """Of its own: its size and the colours of the system change."""
+    page = browser.new_page()
+    yield Window(page)
+    page.close()
+
+
 @pytest.mark.parametrize(
     ("width", "system", "notebook", "colour"),
     [
@@ -35,14 +45,10 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
         (400, "light", "document.body.dataset.jpThemeLight = 'false'", DARK),
     ],
 )
-def test_a_cell_can_be_read(
-    browser: Browser, address: str, width: int, system: str, notebook: str, colour: str
-) -> None:
-    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=system)  # type: ignore[arg-type]
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
-    page.on("pageerror", lambda error: asked.append(str(error)))
-    page.on("dialog", lambda dialog: asked.append(dialog.message))
+def test_a_cell_can_be_read(window: Window, address: str, width: int, system: str, notebook: str, colour: str) -> None:
+    page = window.page
+    page.set_viewport_size({"width": width, "height": 900})
+    page.emulate_media(color_scheme=system)  # type: ignore[arg-type]
     page.goto(address)
     page.evaluate(notebook or "0")
     for cell in page.locator(".blendp-cell").all():
@@ -51,5 +57,6 @@ def test_a_cell_can_be_read(
         expect(cell.get_by_role("table")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     assert misplaced_labels(page) == []
-    assert [one for one in asked if one != "data:,"] == [address]
-    page.close()
+    assert window.complaints() == []
+    assert [one for one in window.asked if one != "data:,"] == [address]
+    window.asked.clear()

@@ -4,13 +4,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from blendp.evaluation.planner import HeadLaw, Target, overview
 from blendp.methods import Parameters
 from blendp.render.plan.page import render_plan
 from blendp.render.plan.text import NOT_PRIVATE
 from tests.browser.looks import misplaced_labels, small_labels
+from tests.browser.windows import Windows
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("pages")]
 
@@ -28,17 +29,15 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     return path.as_uri()
 
 
-@pytest.fixture(params=[(DESK, "light"), (PHONE, "dark")], ids=["desk", "phone"])
-def page(request: pytest.FixtureRequest, browser: Browser, address: str) -> Iterator[Page]:
+@pytest.fixture(scope="module", params=[(DESK, "light"), (PHONE, "dark")], ids=["desk", "phone"])
+def page(request: pytest.FixtureRequest, windows: Windows, address: str) -> Iterator[Page]:
+    """Loaded once: the tests only look at it."""
     width, scheme = request.param
-    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
-    page.on("pageerror", lambda error: asked.append(str(error)))
-    page.goto(address)
-    yield page
-    assert [one for one in asked if one != "data:,"] == [address]
-    page.close()
+    with windows.window(viewport={"width": width, "height": 900}, color_scheme=scheme) as window:
+        window.page.goto(address)
+        yield window.page
+        assert window.complaints() == []
+        assert [one for one in window.asked if one != "data:,"] == [address]
 
 
 def test_everything_is_there_and_visible(page: Page) -> None:

@@ -4,11 +4,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from blendp.methods import Simulation
 from blendp.render.release.page import TOP, TRUE_VALUES, render_release
 from tests.browser.looks import beyond_the_edge, misplaced_labels, small_labels
+from tests.browser.windows import Window, Windows
 from tests.unit.render.samples import HOSTILE, make_outcome, plain_records
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("pages")]
@@ -24,34 +25,32 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     return path.as_uri()
 
 
-@pytest.fixture
-def events() -> list[str]:
-    """Whatever the page asked for or complained about."""
-    return []
-
-
-@pytest.fixture(params=[(DESK, "light"), (PHONE, "dark")], ids=["desk", "phone"])
-def page(request: pytest.FixtureRequest, browser: Browser, address: str, events: list[str]) -> Iterator[Page]:
+@pytest.fixture(scope="module", params=[(DESK, "light"), (PHONE, "dark")], ids=["desk", "phone"])
+def window(request: pytest.FixtureRequest, windows: Windows, address: str) -> Iterator[Window]:
+    """With the page, which tests that change it load again."""
     width, scheme = request.param
-    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
-    page.on("console", lambda message: events.append(f"console: {message.text}"))
-    page.on("pageerror", lambda error: events.append(f"error: {error}"))
-    page.on("request", lambda asked: events.append(f"request: {asked.url}"))
-    page.on("dialog", lambda dialog: events.append(f"dialog: {dialog.message}"))
-    page.goto(address)
-    yield page
-    page.close()
+    with windows.window(viewport={"width": width, "height": 900}, color_scheme=scheme) as window:
+        window.page.goto(address)
+        yield window
 
 
-def test_page_asks_for_nothing_and_runs_its_own_script_alone(page: Page, address: str, events: list[str]) -> None:
-    assert [event for event in events if event != "request: data:,"] == [f"request: {address}"]
+@pytest.fixture
+def page(window: Window) -> Page:
+    return window.page
+
+
+def test_page_asks_for_nothing_and_runs_its_own_script_alone(window: Window, page: Page, address: str) -> None:
+    window.asked.clear()
+    page.reload()
+    assert window.complaints() == []
+    assert [one for one in window.asked if one != "data:,"] == [address]
     assert page.locator("script").count() == 1
     expect(page.locator("h1")).to_have_text("A <b>bold</b> title")
     records = page.get_by_role("region").first
     assert records.get_by_text("<script>alert('ran')</script>", exact=True).count() == 2
 
 
-def test_policy_stops_scripts_and_requests(page: Page, events: list[str]) -> None:
+def test_policy_stops_scripts_and_requests(window: Window, page: Page) -> None:
     page.evaluate(
         """() => {
             const script = document.createElement("script");
@@ -62,7 +61,9 @@ def test_policy_stops_scripts_and_requests(page: Page, events: list[str]) -> Non
     )
     page.wait_for_timeout(100)
     assert page.evaluate("window.ran") is None
-    assert sum("Content Security Policy" in event for event in events) == 2
+    assert sum("Content Security Policy" in one for one in window.said) == 2
+    page.reload()
+    window.said.clear()
 
 
 def test_headings_rows_and_plots_are_visible(page: Page) -> None:
@@ -96,6 +97,8 @@ def test_long_text_unfolds(page: Page) -> None:
     folded.locator("summary").click()
     expect(whole).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    folded.locator("summary").click()
+    expect(whole).to_be_hidden()
 
 
 def test_every_row_of_a_plot_is_named(page: Page) -> None:

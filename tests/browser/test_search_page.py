@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.accessibility import violations
 from tests.browser.collectors import TITLE, Library, day, release
@@ -27,29 +27,38 @@ ALONE = "The collector cannot be reached"
 
 
 @pytest.fixture
-def context(browser: Browser) -> Iterator[BrowserContext]:
-    """A browser that nobody has used; sites that results lead to answer, and tell who sent people there."""
+def unvisited(browser: Browser) -> Iterator[Page]:
+    """A page of a browser that nobody has used."""
     context = browser.new_context(**DESK)
-    context.route(re.compile("^https://"), lambda to: to.fulfill(body=f"from {to.request.headers.get('referer')}"))
-    yield context
+    yield context.new_page()
     context.close()
 
 
 @pytest.fixture(scope="module")
-def visited(browser: Browser, library: Library) -> Iterator[BrowserContext]:
-    """A browser that keeps the search page of the released campaign."""
+def visitor(browser: Browser, library: Library) -> Iterator[Page]:
+    """A page of a browser that keeps the search page of the released campaign, and is left so by every test.
+
+    Sites that results lead to answer, and tell who sent people there.
+    """
     context = browser.new_context(**DESK)
-    with_search(context, library).close()
-    yield context
+    context.route(re.compile("^https://"), lambda to: to.fulfill(body=f"from {to.request.headers.get('referer')}"))
+    page = context.new_page()
+    visit(page, library)
+    yield page
     context.close()
 
 
-def with_search(context: BrowserContext, library: Library, said: str = KEPT, campaign: str = "done") -> Page:
+@pytest.fixture
+def visited(visitor: Page, library: Library) -> Page:
+    """The search page, which this browser has kept before."""
+    visit(visitor, library)
+    return visitor
+
+
+def visit(page: Page, library: Library, said: str = KEPT, campaign: str = "done") -> None:
     """The search page, when it has said so."""
-    page = context.new_page()
     page.goto(library.page(f"/campaigns/{campaign}/search"))
     expect(page.locator("main")).to_contain_text(said)
-    return page
 
 
 def answers(page: Page, text: str) -> list[str]:
@@ -58,8 +67,9 @@ def answers(page: Page, text: str) -> list[str]:
     return [one.inner_text().splitlines()[0] for one in page.locator(".results li").all()]
 
 
-def test_answers_come_as_one_types(context: BrowserContext, library: Library) -> None:
-    page = with_search(context, library)
+def test_answers_come_as_one_types(unvisited: Page, library: Library) -> None:
+    page = unvisited
+    visit(page, library)
     expect(page.get_by_role("heading", level=1)).to_have_text(TITLE)
     box = page.get_by_role("searchbox")
     expect(box).to_be_focused()
@@ -79,8 +89,8 @@ def test_answers_come_as_one_types(context: BrowserContext, library: Library) ->
     assert violations(page) == []
 
 
-def test_the_keyboard_is_enough(context: BrowserContext, library: Library) -> None:
-    page = with_search(context, library)
+def test_the_keyboard_is_enough(visited: Page) -> None:
+    page = visited
     page.keyboard.type("wea")
     links = page.locator(".results a")
     for key, focused in (("ArrowDown", links.nth(0)), ("ArrowDown", links.nth(1)), ("ArrowUp", links.nth(0))):
@@ -96,16 +106,16 @@ def test_the_keyboard_is_enough(context: BrowserContext, library: Library) -> No
     expect(page.locator("body")).to_have_text("from None")
 
 
-def test_what_is_typed_leaves_the_page_in_no_way(context: BrowserContext, library: Library) -> None:
-    page = with_search(context, library)
-    before, address = len(library.wire.requests), page.url
+def test_what_is_typed_leaves_the_page_in_no_way(visited: Page, library: Library) -> None:
+    page = visited
+    before, address, visits = len(library.wire.requests), page.url, page.evaluate("history.length")
     page.keyboard.type("bicycle secret")
     page.keyboard.press("Escape")
     page.keyboard.type("another secret", delay=5)
     page.wait_for_timeout(200)
     assert library.wire.requests[before:] == []
     assert page.url == address
-    assert page.evaluate("history.length") == 2
+    assert page.evaluate("history.length") == visits
     state = page.evaluate("async () => JSON.stringify([{...localStorage}, {...sessionStorage}, await caches.keys()])")
     assert "secret" not in state
     page.reload()
@@ -114,25 +124,25 @@ def test_what_is_typed_leaves_the_page_in_no_way(context: BrowserContext, librar
     expect(page.get_by_role("searchbox")).to_have_value("")
 
 
-def test_it_works_with_the_collector_dead_and_without_a_network(visited: BrowserContext, library: Library) -> None:
+def test_it_works_with_the_collector_dead_and_without_a_network(visited: Page, library: Library) -> None:
+    page = visited
     library.stop()
     try:
-        page = with_search(visited, library, ALONE)
+        visit(page, library, ALONE)
         assert answers(page, "wea")[0] == "weather"
         assert violations(page) == []
-        visited.set_offline(True)
+        page.context.set_offline(True)
         page.reload()
         expect(page.locator("main")).to_contain_text(ALONE)
         assert answers(page, "pancake") == ["pancake recipe"]
-        page.close()
     finally:
-        visited.set_offline(False)
+        page.context.set_offline(False)
         library.start()
-    with_search(visited, library).close()
+    visit(page, library)
 
 
-def test_its_worker_sees_no_other_page(visited: BrowserContext, library: Library) -> None:
-    page = with_search(visited, library)
+def test_its_worker_sees_no_other_page(visited: Page, library: Library) -> None:
+    page = visited
     scopes = "async () => (await navigator.serviceWorker.getRegistrations()).map(one => one.scope)"
     assert page.evaluate(scopes) == [library.page("/campaigns/done/search")]
     assert page.evaluate("!!navigator.serviceWorker.controller")
@@ -140,22 +150,20 @@ def test_its_worker_sees_no_other_page(visited: BrowserContext, library: Library
         page.goto(library.page(path))
         page.locator("main:not([aria-busy])").wait_for()
         assert page.evaluate("navigator.serviceWorker.controller") is None
-    page.close()
 
 
-def test_it_can_be_installed(visited: BrowserContext, library: Library) -> None:
-    page = with_search(visited, library)
-    session = visited.new_cdp_session(page)
+def test_it_can_be_installed(visited: Page, library: Library) -> None:
+    session = visited.context.new_cdp_session(visited)
     app = session.send("Page.getAppManifest")
     assert (app["errors"], json.loads(app["data"])["name"]) == ([], "Popular searches")
     assert app["url"] == library.page("/campaigns/done/search.webmanifest")
     errors = session.send("Page.getInstallabilityErrors")["installabilityErrors"]
     assert [error["errorId"] for error in errors if error["errorId"] != "in-incognito"] == []
-    page.close()
+    session.detach()
 
 
-def test_a_new_version_replaces_the_old_one(visited: BrowserContext, library: Library) -> None:
-    page = with_search(visited, library)
+def test_a_new_version_replaces_the_old_one(visited: Page, library: Library) -> None:
+    page = visited
     names = "async () => (await caches.keys()).filter(name => name.includes(' page '))"
     (old,) = page.evaluate(names)
     version = old.rpartition(" ")[2].encode()
@@ -165,8 +173,7 @@ def test_a_new_version_replaces_the_old_one(visited: BrowserContext, library: Li
         while old in (kept := page.evaluate(names)):  # the new worker removes it when it takes over
             page.wait_for_timeout(20)
         assert kept == [old.replace(version.decode(), "0123456789ab")]
-    page.close()
-    with_search(visited, library).close()
+    visit(page, library)
 
 
 TAMPERED: dict[str, dict[str, Callable[[bytes], bytes]]] = {
@@ -178,8 +185,8 @@ TAMPERED: dict[str, dict[str, Callable[[bytes], bytes]]] = {
 }
 
 
-def test_what_was_changed_is_refused(context: BrowserContext, library: Library) -> None:
-    page = context.new_page()
+def test_what_was_changed_is_refused(unvisited: Page, library: Library) -> None:
+    page = unvisited
     for what, changes in TAMPERED.items():
         with library.tampered(changes):
             page.goto(library.page("/campaigns/done/search"))
@@ -190,18 +197,17 @@ def test_what_was_changed_is_refused(context: BrowserContext, library: Library) 
     assert violations(page) == []
 
 
-def test_who_keeps_a_copy_is_warned_and_goes_on_with_it(visited: BrowserContext, library: Library) -> None:
+def test_who_keeps_a_copy_is_warned_and_goes_on_with_it(visited: Page, library: Library) -> None:
     for what in ("terms", "descriptor"):
         with library.tampered(TAMPERED[what]):
-            page = with_search(visited, library, "What the collector sends now is not believed")
-            assert answers(page, "wea")[0] == "weather"
-            assert violations(page) == []
-            page.close()
-    with_search(visited, library).close()
+            visit(visited, library, "What the collector sends now is not believed")
+            assert answers(visited, "wea")[0] == "weather"
+            assert violations(visited) == []
+    visit(visited, library)
 
 
-def test_a_kept_copy_that_was_changed_is_not_used(context: BrowserContext, library: Library) -> None:
-    page = with_search(context, library)
+def test_a_kept_copy_that_was_changed_is_not_used(visited: Page) -> None:
+    page = visited
     page.evaluate(
         """async () => {
             const [name] = (await caches.keys()).filter(one => one.endsWith(" documents"));
@@ -211,18 +217,21 @@ def test_a_kept_copy_that_was_changed_is_not_used(context: BrowserContext, libra
             await cache.put(address, new Response(text.replace("weather", "weathem")));
         }"""
     )
-    context.set_offline(True)
-    page.reload()
-    expect(page.get_by_role("heading", level=1)).to_have_text("The collector does not answer")
-    assert page.get_by_role("searchbox").count() == 0
-    context.set_offline(False)
+    page.context.set_offline(True)
+    try:
+        page.reload()
+        expect(page.get_by_role("heading", level=1)).to_have_text("The collector does not answer")
+        assert page.get_by_role("searchbox").count() == 0
+    finally:
+        page.context.set_offline(False)
     page.get_by_role("button", name="Try again").click()
     expect(page.locator("main")).to_contain_text(KEPT)
     assert answers(page, "weathe") == ["weather", "weather"]
 
 
-def test_it_can_be_removed_from_the_browser(context: BrowserContext, library: Library) -> None:
-    page = with_search(context, library)
+def test_it_can_be_removed_from_the_browser(unvisited: Page, library: Library) -> None:
+    page = unvisited
+    visit(page, library)
     page.get_by_role("button", name="Remove this search from the browser").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Removed")
     assert page.evaluate("async () => (await caches.keys()).length") == 0
@@ -250,7 +259,8 @@ def test_firefox_keeps_it_too(library: Library) -> None:
 
 def test_it_waits_for_the_release_and_follows_new_keys(browser: Browser, library: Library) -> None:
     context = browser.new_context(**PHONE)
-    page = with_search(context, library, "There is no result yet", "reporting")
+    page = context.new_page()
+    visit(page, library, "There is no result yet", "reporting")
     assert violations(page) == []
     with library.opened() as collector:
         release(collector, "reporting", 2)
@@ -268,15 +278,10 @@ def test_it_waits_for_the_release_and_follows_new_keys(browser: Browser, library
     context.close()
 
 
-def test_a_campaign_that_is_gone_leaves_its_copy(browser: Browser, library: Library) -> None:
-    context = browser.new_context(**DESK)
-    page = with_search(context, library)
+def test_a_campaign_that_is_gone_leaves_its_copy(visited: Page, unvisited: Page, library: Library) -> None:
     with library.opened() as collector:
         collector.lifecycle.delete("done")
-    page.reload()
-    expect(page.locator("main")).to_contain_text("The collector has this campaign no more")
-    assert answers(page, "wea")[0] == "weather"
-    context.close()
-    context = browser.new_context(**DESK)
-    with_search(context, library, "There is no such campaign")
-    context.close()
+    visited.reload()
+    expect(visited.locator("main")).to_contain_text("The collector has this campaign no more")
+    assert answers(visited, "wea")[0] == "weather"
+    visit(unvisited, library, "There is no such campaign")

@@ -4,13 +4,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from blendp.evaluation.surveys import evaluate_survey, plan_survey
 from blendp.render.survey.page import render_survey, render_survey_plan, render_trials
 from blendp.render.survey.text import NOT_PRIVATE, PlanView, Trials
 from blendp.survey import METHODS, SurveyParameters, run_survey
 from tests.browser.looks import beyond_the_edge, misplaced_labels, small_labels
+from tests.browser.windows import Windows
 from tests.support import KnownKey
 from tests.unit.render.survey_samples import fair_answers, hostile_answers
 
@@ -45,25 +46,21 @@ def addresses(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return {name: (folder / f"{name}.html").as_uri() for name in pages}
 
 
-@pytest.fixture(params=["survey", "plan", "evaluation"])
+@pytest.fixture(scope="module", params=["survey", "plan", "evaluation"])
 def name(request: pytest.FixtureRequest) -> str:
     chosen: str = request.param
     return chosen
 
 
-@pytest.fixture(params=[(DESK, "light"), (PHONE, "dark")], ids=["desk", "phone"])
-def page(request: pytest.FixtureRequest, browser: Browser, addresses: dict[str, str], name: str) -> Iterator[Page]:
+@pytest.fixture(scope="module", params=[(DESK, "light"), (PHONE, "dark")], ids=["desk", "phone"])
+def page(request: pytest.FixtureRequest, windows: Windows, addresses: dict[str, str], name: str) -> Iterator[Page]:
+    """Loaded once: the tests only look at it."""
     width, scheme = request.param
-    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
-    events: list[str] = []
-    page.on("request", lambda asked: events.append(asked.url))
-    page.on("pageerror", lambda error: events.append(str(error)))
-    page.on("console", lambda message: events.append(message.text))
-    page.on("dialog", lambda dialog: events.append(dialog.message))
-    page.goto(addresses[name])
-    yield page
-    assert [event for event in events if event != "data:,"] == [addresses[name]]
-    page.close()
+    with windows.window(viewport={"width": width, "height": 900}, color_scheme=scheme) as window:
+        window.page.goto(addresses[name])
+        yield window.page
+        assert window.complaints() == []
+        assert [address for address in window.asked if address != "data:,"] == [addresses[name]]
 
 
 def test_everything_is_there_and_visible(page: Page, name: str) -> None:

@@ -109,6 +109,14 @@ class OptIn:
         """How many people have sent their records and not withdrawn them."""
         return self.counts(connection, number).get("used", 0)
 
+    def before_the_list(self, name: str) -> tuple[Terms, int]:
+        """The terms, and how many people have opted in by now; refused where the list has been made."""
+        with self.store.reading() as connection:
+            current = find(connection, name)
+            if current.state not in ("opt-in", "listing"):
+                raise Refused("wrong-state", f"The campaign {name!r} is {current.state}: its list has been made.")
+            return terms_of(connection, current.number), self.people(connection, current.number)
+
     @staticmethod
     def counts(connection: Connection, number: int) -> dict[str, int]:
         """How many tokens are in each state."""

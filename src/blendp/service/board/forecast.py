@@ -8,11 +8,7 @@ from blendp.client import Policy
 from blendp.errors import ParameterError
 from blendp.evaluation.planner import RankError, assumed_law, forecast_list, plan
 from blendp.render.plan.forecast import forecast_caution, forecast_words
-from blendp.service.campaigns import find, terms_of
 from blendp.service.new_terms import parameters_of
-from blendp.service.opt_in import OptIn
-from blendp.service.refusal import Refused
-from blendp.service.store.store import Store
 from blendp.wire.campaign import Terms
 from blendp.wire.forecast import ForecastAnswer, ListForecast
 
@@ -42,15 +38,6 @@ def planned_errors(terms: Terms, people: int, clients: int, like: str = LIKE) ->
 def expected_error(terms: Terms, like: str = LIKE) -> RankError | None:
     """How well the most popular record will be known, with the fewest opt-in people and the clients expected."""
     return next(iter(planned_errors(terms, terms.min_opt_in, terms.expected_clients, like)), None)
-
-
-def before_the_list(store: Store, opt_in: OptIn, name: str) -> tuple[Terms, int]:
-    """The terms, and how many people have opted in by now; refused where the list has been made."""
-    with store.reading() as connection:
-        current = find(connection, name)
-        if current.state not in ("opt-in", "listing"):
-            raise Refused("wrong-state", f"The campaign {name!r} is {current.state}: its list has been made.")
-        return terms_of(connection, current.number), opt_in.people(connection, current.number)
 
 
 def in_words(forecast: ListForecast) -> ForecastAnswer:

@@ -14,7 +14,6 @@ from blendp.methods import Release
 from blendp.render.release.checks import release_checks
 from blendp.service.audit import MAX_ENTRIES, Actor, AuditFilter, holder_of
 from blendp.service.board.cautions import cautions_of_list
-from blendp.service.board.forecast import before_the_list
 from blendp.service.board.side_work import PLAN, plan_request
 from blendp.service.campaigns import export
 from blendp.service.clock import reading
@@ -80,7 +79,7 @@ async def publish(call: Call) -> Response:
 async def forecast(call: Call) -> Response:
     """What the list would probably hold."""
     like, collector = population(call), call.collector
-    terms, people = await in_thread(before_the_list, collector.store, collector.opt_in, call.campaign)
+    terms, people = await in_thread(collector.opt_in.before_the_list, call.campaign)
     request = plan_request(terms.to_bytes(), people, max(people, terms.min_opt_in), terms.expected_clients, like)
     return answer(CampaignPlan.from_bytes(await done_aside(call, PLAN, request)).list_forecast)
 
