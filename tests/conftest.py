@@ -10,7 +10,15 @@ from hypothesis import settings
 
 settings.register_profile("blendp", derandomize=True, deadline=None)
 settings.load_profile("blendp")
+_MAX_NAME = 60
 os.environ["BLENDP_REMEMBER"] = "0"  # no test writes down releases in anybody's home
+
+
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """A long value gives a test its beginning and its length as a name: every process is told the names of all tests."""
+    if isinstance(val, str | bytes) and len(val) > _MAX_NAME:
+        return f"{ascii(val[:_MAX_NAME])}... of {len(val)}"
+    return None
 
 
 @pytest.hookimpl(tryfirst=True)
