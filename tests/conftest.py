@@ -15,9 +15,9 @@ os.environ["BLENDP_REMEMBER"] = "0"  # no test writes down releases in anybody's
 
 
 def pytest_make_parametrize_id(val: object) -> str | None:
-    """A long value gives a test its beginning and its length as a name: every process is told the names of all tests."""
+    """A long value gives a test its beginning and length as a name: every process is told the names of all tests."""
     if isinstance(val, str | bytes) and len(val) > _MAX_NAME:
-        return f"{ascii(val[:_MAX_NAME])}... of {len(val)}"
+        return f"{val[:_MAX_NAME]!a}... of {len(val)}"
     return None
 
 
