@@ -116,7 +116,7 @@ class SparkCluster:
 
 
 @contextmanager
-def spark_cluster(workers: int = 2) -> Iterator[SparkCluster]:
+def spark_cluster(workers: int = 1) -> Iterator[SparkCluster]:
     """A master and so many workers of one core each, which end with the block, whatever happens in it."""
     with TemporaryDirectory(prefix="blendp-cluster-", ignore_cleanup_errors=True) as folder:
         master = _Daemon.start(Path(folder), "master", "master.Master")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -211,19 +213,34 @@ def test_a_file_that_goes_away_in_between(tmp_path: Path, spark: SparkSession) -
         groups.holdings(1)
 
 
-def test_a_worker_that_is_killed_changes_nothing(log: Path, cluster: SparkCluster) -> None:
+def test_a_worker_that_is_killed_changes_nothing(log: Path, spark: SparkSession, cluster: SparkCluster) -> None:
     """What it kept is lost; it is computed again, from the rows, and comes out the same."""
+    context = spark.sparkContext._jsc.sc()
+
+    def kept_parts() -> int:
+        return sum(table.numCachedPartitions() for table in context.getRDDStorageInfo())
+
+    cluster.add_workers(1)
+    wait_until(lambda: len(context.statusTracker().getExecutorInfos()) == 3)  # the driver, and one on either worker
     reference = ReferenceLog(open_log(log)).bound(1, 9, reproducible=True).grouped(300, 300)
     groups = open_spark_log(str(log), ANY).bound(1, 9, reproducible=True).grouped(300, 300)
     holdings, expected = groups.holdings(5), reference.holdings(5)
-    cluster.add_workers(1)
-    cluster.kill_worker(0)
+    kept = kept_parts()
+    cluster.kill_worker()
+    wait_until(lambda: 0 < kept_parts() < kept)
     totals = np.concatenate(list(holdings.filter_totals()))
     np.testing.assert_equal(totals, next(expected.filter_totals()))
     passing = np.arange(0, len(totals), 3)
     emphasis = passing % 64 + 1
     np.testing.assert_equal(holdings.list_totals(passing, emphasis), expected.list_totals(passing, emphasis))
     assert groups.texts(passing) == reference.texts(passing)
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
 
 
 def test_the_session_there_is_is_used(spark: SparkSession) -> None:

@@ -39,13 +39,12 @@ _NORMALISED = f"""
 """
 
 _MERGED = """
-    SELECT name, {lot} AS lot, opts_in, usable, coalesce(lowest, array()) AS lowest
-    FROM (SELECT name, bool_and(opts_in) AS opts_in, sum(usable) AS usable FROM {normalised} GROUP BY name)
-        LEFT JOIN (
-            SELECT name, array_sort(collect_list(one)) AS lowest
-            FROM (SELECT name, one, row_number() OVER (PARTITION BY name ORDER BY one.number) AS turn
-                FROM (SELECT name, explode(lowest) AS one FROM {normalised}))
-            WHERE turn <= {per_user} GROUP BY name) USING (name)
+    SELECT name, {lot} AS lot, bool_and(opts_in) AS opts_in, sum(usable) AS usable,
+        array_sort(collect_list(one) FILTER (WHERE turn <= {per_user})) AS lowest
+    FROM (SELECT *, row_number() OVER (PARTITION BY name ORDER BY one.number NULLS LAST) AS turn
+        FROM (SELECT name, opts_in, if(place > 0, 0, usable) AS usable, one
+            FROM {normalised} LATERAL VIEW OUTER posexplode(lowest) AS place, one))
+    GROUP BY name
 """
 
 

@@ -16,7 +16,7 @@ from typing import Self
 import numpy as np
 
 from blendp.arrays import Ids, repeated_in_blocks
-from blendp.engines.choice import ranked_numbers
+from blendp.engines.choice import number_of_rank, user_keys
 from blendp.engines.spark import texts
 from blendp.engines.spark.listed import located
 from blendp.engines.spark.numbered import NumberedRecords
@@ -48,11 +48,12 @@ _RANKED = """
     FROM (SELECT name AS person, usable, query, url, times FROM ({different}))
 """
 
-_KEPT = f"""
-    SELECT person, query, url, different FROM {{ranked}} WHERE different <= {MAX_DIFFERENT}
-    UNION ALL
+_KEPT = "SELECT person, query, url, different FROM {ranked}"
+
+_CHOSEN = f"""
     SELECT person, query, url, different
-    FROM (SELECT *, row_number() OVER (PARTITION BY person ORDER BY number) AS turn FROM ({{numbered}}))
+    FROM (SELECT *, row_number() OVER (PARTITION BY person ORDER BY number) AS turn
+        FROM (SELECT *, {{number}} FROM (SELECT *, {{keys}} FROM {{ranked}} WHERE different > {MAX_DIFFERENT})))
     WHERE turn <= {MAX_DIFFERENT}
 """
 
@@ -129,8 +130,11 @@ class SparkHoldings:
         """)
         tables.drop(gathered)
         numbers = {name: facts[name].to_numpy().astype(np.int64) for name in ("different", "holders", "changed")}
-        many = tables.view(f"SELECT * FROM {ranked} WHERE different > {MAX_DIFFERENT}")
-        kept = _KEPT.format(ranked=ranked, numbered=ranked_numbers(many, key, SPARK))
+        kept = _KEPT.format(ranked=ranked)
+        if numbers["different"].max(initial=0) > MAX_DIFFERENT:
+            keys, number = user_keys("person", key, SPARK.from_hex), number_of_rank("nth", SPARK.folded)
+            chosen_of_many = tables.view(_CHOSEN.format(ranked=ranked, keys=keys, number=number), keep=True)
+            kept += f" WHERE different <= {MAX_DIFFERENT} UNION ALL SELECT * FROM {chosen_of_many}"
         changed = bool(numbers["changed"].any()) or int(numbers["holders"].sum()) != people[1]
         return cls(tables, people[0], ranked, kept, numbers["different"], numbers["holders"], changed)
 
