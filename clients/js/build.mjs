@@ -1,5 +1,6 @@
 // Make dist/: minified ES modules (committed: whoever has no Node can use them) and their types (made when packing).
-//   node build.mjs            dist/*.js, one for each import, and dist/types/
+//   node build.mjs            dist/*.js, one for each import, dist/types/, and the collector's pages
+//   node build.mjs --package  dist/ alone
 //   node build.mjs --check    say which committed file differs from what src/ gives, byte for byte
 import { execFileSync } from "node:child_process";
 import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -59,7 +60,7 @@ function forUsers(path) {
 }
 
 async function main() {
-  await makePages(minified, process.argv.includes("--check"));
+  if (!process.argv.includes("--package")) await makePages(minified, process.argv.includes("--check"));
   const files = await built();
   if (process.argv.includes("--check")) {
     const stale = files.filter(({ path, contents }) => !same(path, contents)).map(({ path }) => path);

@@ -1,20 +1,21 @@
 // Tests in test/*.test.ts run in Node and, unchanged, inside real Chromium and real Firefox; those in test/node/ need Node.
-import { playwright } from "@vitest/browser-playwright";
+// The files of one engine share a process or a page: to load everything anew for each would cost more than many tests do.
 import { defineConfig } from "vitest/config";
-import { SWITCHES } from "./chromium.js";
 import { Counts } from "./counts.js";
-import { firefox } from "./firefox.js";
+import { chromium, firefox } from "./puppeteer.js";
 
 const everywhere = ["test/*.test.ts"];
-const chromiumPath = process.env.CHROMIUM ?? "/usr/bin/chromium";
-const firefoxPath = process.env.FIREFOX ?? "/usr/bin/firefox-esr";
-const browser = { enabled: true, headless: true, screenshotFailures: false, connectTimeout: 120_000 };
+const providers = {
+  chromium: chromium(process.env.CHROMIUM ?? "/usr/bin/chromium"),
+  firefox: firefox(process.env.FIREFOX ?? "/usr/bin/firefox-esr"),
+};
 
 export default defineConfig({
   server: { fs: { allow: [".", "../../vectors"] } },
   test: {
     reporters: ["default", new Counts()],
     testTimeout: 60_000,
+    isolate: false,
     projects: [
       {
         extends: true,
@@ -22,26 +23,22 @@ export default defineConfig({
       },
       {
         extends: true,
-        cacheDir: "node_modules/.vite/chromium",
+        cacheDir: "node_modules/.vite/browsers",
         optimizeDeps: { include: ["fast-check"] },
         test: {
-          name: "chromium",
+          name: "browsers",
           include: everywhere,
           browser: {
-            ...browser,
-            provider: playwright({ launchOptions: { executablePath: chromiumPath, args: SWITCHES } }),
-            instances: [{ browser: "chromium" }],
+            enabled: true,
+            headless: true,
+            screenshotFailures: false,
+            connectTimeout: 120_000,
+            provider: providers.chromium,
+            instances: [
+              { browser: "chromium", name: "chromium" },
+              { browser: "firefox", name: "firefox", provider: providers.firefox },
+            ],
           },
-        },
-      },
-      {
-        extends: true,
-        cacheDir: "node_modules/.vite/firefox",
-        optimizeDeps: { include: ["fast-check"] },
-        test: {
-          name: "firefox",
-          include: everywhere,
-          browser: { ...browser, provider: firefox(firefoxPath), instances: [{ browser: "firefox" }] },
         },
       },
     ],

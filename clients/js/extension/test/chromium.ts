@@ -27,7 +27,7 @@ export class Chromium {
     private readonly folder: string,
   ) {}
 
-  /** With this extension, on this profile; with ours, on a new one. */
+  /** With this extension, or these with a comma between, on this profile; with ours, on a new one. */
   static async launch(extension = DIST, folder = mkdtempSync(join(tmpdir(), "blendp-chromium-"))): Promise<Chromium> {
     const context = await chromium.launchPersistentContext(folder, {
       executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium",
@@ -72,14 +72,16 @@ export class Chromium {
   newPage = (): Promise<Page> => this.context.newPage();
 
   /** What only the browser's own settings can do: the dialog cannot be answered without a screen. */
-  async settings(method: string, ...values: unknown[]): Promise<void> {
+  async settings(method: string, ...values: unknown[]): Promise<any> {
     const page = await this.context.newPage();
-    await page.goto("chrome://extensions");
-    await page.evaluate(
+    // any file of these settings may do what they may, and this one draws no list
+    await page.goto("chrome://extensions/strings.m.js");
+    const answer = await page.evaluate(
       ([method, values]) => (globalThis as any).chrome.developerPrivate[method as string](...(values as unknown[])),
       [method, values] as const,
     );
     await page.close();
+    return answer;
   }
 
   /** Lets the next request for this host be granted without a dialog. */

@@ -50,9 +50,9 @@ const says = (text: string | RegExp) => page.getByText(text).first().waitFor();
 /** What axe finds, of any level, in light and dark on a phone; and nothing may need scrolling sideways. */
 async function requireAccessible(name: string): Promise<void> {
   await page.setViewportSize({ width: 390, height: 844 });
+  await page.evaluate(AXE);
   for (const colorScheme of ["light", "dark"] as const) {
     await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-    await page.evaluate(AXE);
     const violations = await page.evaluate(async (isLight) => {
       const colours = ["color-contrast", "color-contrast-enhanced"];
       const strict = Object.fromEntries(
