@@ -79,8 +79,8 @@ def take_part(
 
     They are kept at once: to receive one after the other would take seconds.
     """
-    made = collector.opt_in.enrol(name, sum(people.values()) + tokens)
-    hashes = (enrolment_hash(token) or b"" for token in made)
+    enrolled = collector.opt_in.enrol(name, sum(people.values()) + tokens)
+    hashes = (enrolment_hash(token) or b"" for token in enrolled)
     with collector.store.writing() as connection:
         number = find(connection, name).number
         levels = terms_of_campaign(connection, number).levels

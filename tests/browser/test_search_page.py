@@ -113,7 +113,8 @@ def test_what_is_typed_leaves_the_page_in_no_way(visited: Page, library: Library
     page.keyboard.press("Escape")
     page.keyboard.type("another secret", delay=5)
     page.wait_for_timeout(200)
-    assert library.wire.requests[before:] == []
+    # the browser may look for a newer service worker at any time after a visit
+    assert [request for request in library.wire.requests[before:] if not request[1].endswith("/search-worker.js")] == []
     assert page.url == address
     assert page.evaluate("history.length") == visits
     state = page.evaluate("async () => JSON.stringify([{...localStorage}, {...sessionStorage}, await caches.keys()])")

@@ -114,7 +114,7 @@ def test_a_log_is_made_and_released_without_the_extra(tmp_path: Path) -> None:
 )
 def test_a_missing_extra_is_one_sentence_with_the_command(arguments: list[str], tmp_path: Path) -> None:
     (tmp_path / "blendp-data").mkdir(mode=0o700)
-    (tmp_path / "blendp-data" / "collector.sqlite").touch(mode=0o600)
+    (tmp_path / "blendp-data" / "collector.db").touch(mode=0o600)
     done = without_server(COMMAND, *arguments, cwd=tmp_path)
     assert done.returncode == SYSTEM
     sentence = r'Error: This needs what a collector needs \([\w.]+ is not installed\): pip install "blendp\[server\]"\n'
