@@ -11,6 +11,7 @@ export default defineConfig({
     reporters: ["default", new Counts()],
     expect: { poll: { timeout: 20_000 } },
     fileParallelism: false,
+    isolate: false,
     testTimeout: 60_000,
     hookTimeout: 60_000,
   },

@@ -19,6 +19,13 @@ export function unhex(text: any, parameter: string, length = text?.length / 2): 
 
 export const utf8 = (text: string): Bytes => new TextEncoder().encode(text) as Bytes;
 
+/** These bytes, one after the other. */
+export function joined(parts: readonly Bytes[]): Bytes {
+  const whole = new Uint8Array(parts.reduce((end, part) => end + part.length, 0));
+  parts.reduce((end, part) => (whole.set(part, end), end + part.length), 0);
+  return whole;
+}
+
 /** The text of UTF-8 bytes; throws if they are none, and keeps a byte order mark. */
 export const text = (bytes: Uint8Array): string => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
 

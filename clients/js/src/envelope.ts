@@ -1,5 +1,5 @@
 /** Signed documents: Ed25519 signatures in a DSSE envelope, version 1. */
-import { base64, type Bytes, hex, LONE, sha256, text, unhex, utf8 } from "./bytes.ts";
+import { base64, type Bytes, hex, joined, LONE, sha256, text, unhex, utf8 } from "./bytes.ts";
 import { ParameterError, RefusedError } from "./errors.ts";
 
 export const mediaType = (name: string): string => `application/vnd.blendp.${name}.v1+json`;
@@ -61,7 +61,7 @@ function string(value: unknown): string {
 /** The payload; throws unless it is of this type and one of the keys signed it. */
 export async function verified(envelope: Envelope, type: string, keys: readonly VerifyKey[]): Promise<Bytes> {
   const { payload } = envelope;
-  const covered = await new Blob([`DSSEv1 ${utf8(type).length} ${type} ${payload.length} `, payload]).arrayBuffer();
+  const covered = joined([utf8(`DSSEv1 ${utf8(type).length} ${type} ${payload.length} `), payload]);
   for (const { key, value } of envelope.signatures) {
     const signer = keys.find(({ id }) => id === key);
     try {

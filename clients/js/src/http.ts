@@ -1,5 +1,5 @@
 // Requests that say as little as a browser allows about who sends them: no cookies, no redirects, no referrer.
-import type { Bytes } from "./bytes.ts";
+import { type Bytes, joined } from "./bytes.ts";
 import { NetworkError, RefusedError } from "./errors.ts";
 
 export const MAX_BYTES = 1 << 20;
@@ -50,8 +50,7 @@ export async function request(fetch: Fetch, sending: Sending): Promise<Answer> {
       parts.push(part);
     };
     await response.body?.pipeTo(new WritableStream({ write }));
-    const whole = new Uint8Array(await new Blob(parts).arrayBuffer());
-    return { status: response.status || 302, body: whole, retryAfter: response.headers.get("retry-after") };
+    return { status: response.status || 302, body: joined(parts), retryAfter: response.headers.get("retry-after") };
   } catch (error) {
     throw error instanceof RefusedError ? error : new NetworkError(`${url} does not answer.`);
   }

@@ -1,5 +1,5 @@
 // A collector in the same process, a clock that only tests move, and devices that use both.
-import { type Bytes, hex, sha256, unhex, utf8 } from "../src/bytes.ts";
+import { type Bytes, hex, joined, sha256, unhex, utf8 } from "../src/bytes.ts";
 import { mediaType } from "../src/envelope.ts";
 import { pseudonym } from "../src/install.ts";
 import { wordChooser } from "../src/random.ts";
@@ -89,8 +89,8 @@ export class SigningKey {
   }
 
   async sign(type: string, payload: Bytes): Promise<Fields> {
-    const covered = new Blob([utf8(`DSSEv1 ${type.length} ${type} ${payload.length} `), payload]);
-    const value = await crypto.subtle.sign("Ed25519", this.key, await covered.arrayBuffer());
+    const covered = joined([utf8(`DSSEv1 ${type.length} ${type} ${payload.length} `), payload]);
+    const value = await crypto.subtle.sign("Ed25519", this.key, covered);
     return { keyid: this.id, sig: encoded(new Uint8Array(value)) };
   }
 }
