@@ -22,6 +22,7 @@ from blendp.errors import LogError
 from blendp.logs import Columns, read_answers, read_log
 from blendp.logs.answers_file import AnswersFile
 from blendp.logs.reading import HowRead
+from blendp.spelling import on_command_line
 
 _GERMAN = ("Wetter", "Straße", "Müller", "Öffnungszeiten", "Grüße", "Fußball")
 _CHINESE = ("天气预报", "新闻", "音乐下载", "火车票查询", "手机", "电影", "游戏", "房价", "股票", "中国地图")
@@ -162,7 +163,7 @@ def rows() -> list[tuple[str, str, str, str, str] | None]:
     None where a package is missing.
     """
     table: list[tuple[str, str, str, str, str] | None] = []
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory() as folder, on_command_line():
         for number, file in enumerate(FILES, start=1):
             path = file.path(Path(folder))
             if path is None:

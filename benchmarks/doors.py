@@ -23,10 +23,11 @@ from typing import NamedTuple
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.installed import environment
 from blendp.cli.table import COMMANDS, GROUPS
 
 SOURCE = Path(__file__).resolve().parents[1] / "src"
-MAIN = "import sys; sys.argv[0] = 'blendp'; from blendp.cli import main; main()"
+MAIN = "import sys; sys.argv[0] = 'blendp'; import blendp.cli; getattr(blendp.cli, 'command', blendp.cli.main)()"
 FLOORS = {"python -c pass": ["-c", "pass"], "import typer": ["-c", "import typer"]}
 IMPORTS = {f"import {name}": ["-c", f"import {name}"] for name in ("blendp", "blendp.client")}
 ASKED = ["--version", "--help", *(f"{name} --help" for name in COMMANDS)]
@@ -73,7 +74,7 @@ def doors(folder: Path) -> list[Door]:
 
 def opened(door: Door, source: Path) -> Opening:
     """Open a door once, in a process of its own."""
-    env = {**os.environ, "PYTHONPATH": str(source), **door.variables}
+    env = environment(PYTHONPATH=str(source), **door.variables)
     start = time.perf_counter()
     command = [sys.executable, *door.arguments]
     with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:

@@ -19,6 +19,7 @@ import duckdb
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.installed import environment
 from benchmarks.run_against_floor import FLOORS, make_log
 
 SOURCE = Path(__file__).resolve().parents[1] / "src"
@@ -27,7 +28,7 @@ ROWS, RUNS = 1_000_000, 5
 
 def measured(command: list[str], source: Path) -> tuple[float, float]:
     """Seconds by the clock and of the processor."""
-    env = {**os.environ, "PYTHONPATH": str(source)}
+    env = environment(PYTHONPATH=str(source))
     quiet = [(os.POSIX_SPAWN_OPEN, stream, os.devnull, os.O_WRONLY, 0) for stream in (1, 2)]
     start = time.perf_counter()
     child = os.posix_spawn(sys.executable, [sys.executable, *command], env, file_actions=quiet)
@@ -54,8 +55,10 @@ def main() -> None:
             commands = {"floor": (["-c", asked], SOURCE)}
             run = ["-m", "blendp", "run", str(log), "--out", f"{name}/release", "--overwrite"]
             commands |= {label: (run, source) for label, source in sources.items()}
-            times = {label: [measured(*command)] for label, command in commands.items()}
-            for _ in range(options.runs - 1):
+            for command in commands.values():
+                measured(*command)  # compiles what is not compiled yet
+            times: dict[str, list[tuple[float, float]]] = {label: [] for label in commands}
+            for _ in range(options.runs):
                 for label, command in commands.items():
                     times[label].append(measured(*command))
             best = {label: [min(column) for column in zip(*row, strict=True)] for label, row in times.items()}

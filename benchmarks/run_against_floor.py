@@ -26,6 +26,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.installed import environment
 from benchmarks.peers.environment import cache
 from blendp.logs.synthetic import population
 
@@ -84,7 +85,11 @@ def timed(command: Sequence[str]) -> tuple[float, float]:
     It is started by a process that is small itself: a new process counts what the one before it held.
     """
     process = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", _WATCH, *command], capture_output=True, text=True, check=False
+        [sys.executable, "-I", "-S", "-c", _WATCH, *command],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if process.returncode:
         raise RuntimeError(f"{' '.join(command)[:100]} failed: {process.stderr[-500:]}")

@@ -25,6 +25,7 @@ import duckdb
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.installed import environment
 from benchmarks.peers.environment import cache
 from benchmarks.run_against_floor import FLOORS, make_log
 
@@ -66,7 +67,11 @@ class TextRow:
 def cost(command: Sequence[str]) -> ProcessCost:
     """What a process takes; it is started by a process that is small itself."""
     process = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", _WATCH, *command], capture_output=True, text=True, check=False
+        [sys.executable, "-I", "-S", "-c", _WATCH, *command],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if process.returncode:
         raise RuntimeError(f"{' '.join(command)[:100]} failed: {process.stderr[-500:]}")

@@ -273,23 +273,11 @@ def _serve() -> None:
             importlib.import_module(name)
     else:
         _load()
-    from blendp.cli import main
+    from blendp.cli import command
 
     gc.freeze()
     sys.argv = ["blendp", *_fork_on_demand(connection, shells)]
-    try:
-        main()
-    except SystemExit as end:
-        _leave(end.code)
-
-
-def _leave(code: object) -> None:
-    """End with this code as Python does, but without freeing every object of all modules, which takes long."""
-    assert code is None or isinstance(code, int)
-    atexit._run_exitfuncs()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(code or 0)
+    command()
 
 
 if __name__ == "__main__":

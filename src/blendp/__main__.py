@@ -1,6 +1,6 @@
 """``python -m blendp``."""
 
-from blendp.cli import main
+from blendp.cli import command
 
 if __name__ == "__main__":
-    main()
+    command()

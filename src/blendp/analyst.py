@@ -141,12 +141,13 @@ def plan(
     if isinstance(like, str):
         require_choice("like", like, NAMES, "Read a log of your own with blendp.read_log.")
         law, users = HeadLaw.of_population(like, records_per_person=records_per_person), USERS[like]
-        whose, private = f"the {like} population", True
+        whose, reading = f"the {like} population", None
     else:
         log, _ = _opened(like, None, columns, keep=True)
-        law, users, whose, private = HeadLaw.of_log(log), log.users, "the log", False
-    users = users if people is None else people
-    return overview(law, users, opt_in, chosen, target, like=whose, private=private, progress=progress)
+        law, users, whose, reading = HeadLaw.of_log(log), log.users, "the log", log.reading
+    users, private = users if people is None else people, isinstance(like, str)
+    view = overview(law, users, opt_in, chosen, target, like=whose, private=private, progress=progress)
+    return replace(view, reading=reading)
 
 
 def run_survey(

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blendp.canonical import canonical_json
-from blendp.errors import ParameterError
+from blendp.errors import DocumentError, ParameterError
 from blendp.lots import Block, Lots, Tables, blocks, count_cells, count_tables, find_borders
 
 MAX_VALUES = 1000
@@ -29,6 +29,7 @@ MAX_ATTRIBUTES = 64
 MAX_CELLS = 1 << 27
 """A table of counts has no more cells than this."""
 
+_REMEDY = 'Write {"attributes": [{"name": ..., "values": [...]}, ...]}.'
 _SHOWN = 5
 
 
@@ -104,7 +105,7 @@ class Questionnaire:
         except ParameterError:
             raise
         except (ValueError, RecursionError) as error:
-            raise _unlike("questionnaire", data[:40], "a JSON document in UTF-8") from error
+            raise DocumentError("questionnaire", data, "a JSON document in UTF-8", _REMEDY, error) from error
         items = _items(value, "questionnaire", "attributes")["attributes"]
         if not isinstance(items, list):
             raise _unlike("attributes", items, "a list")
@@ -342,6 +343,5 @@ def _attribute(value: Any, number: int) -> Attribute:
 
 def _unlike(parameter: str, value: Any, legal: str) -> ParameterError:
     """The error for a document that is no questionnaire, quoting little of it."""
-    shown = value if isinstance(value, bytes | tuple | int | float | bool | None) else type(value).__name__
-    remedy = 'Write {"attributes": [{"name": ..., "values": [...]}, ...]}.'
-    return ParameterError(parameter, shown, legal, remedy)
+    shown = value if isinstance(value, tuple | int | float | bool | None) else type(value).__name__
+    return ParameterError(parameter, shown, legal, _REMEDY)

@@ -7,10 +7,14 @@ sentence what is wrong and what to do. A :class:`ParameterError` carries the par
 from __future__ import annotations
 
 import math
+from json import JSONDecodeError
 from typing import Any
 
 _MAX_SHOWN = 200
 """Characters of a value that a message shows."""
+
+_BEGINNING = 40
+"""Bytes of a document that an error keeps for programs."""
 
 
 class ParameterError(ValueError):
@@ -25,6 +29,29 @@ class ParameterError(ValueError):
         super().__init__(f"{parameter} = {_shown(self.value)} is not allowed: it must be {legal}. {remedy}")
 
 
+class DocumentError(ParameterError):
+    """A document that cannot be read as what it should be: the message says where it breaks, and quotes nothing."""
+
+    def __init__(self, parameter: str, data: bytes, legal: str, remedy: str, cause: Exception | None = None) -> None:
+        """Say which document, what it should be, where it breaks if that is known, and what to do."""
+        super().__init__(parameter, data[:_BEGINNING], legal, remedy)
+        self.where_broken = _where_broken(cause)
+        self.args = (self.sentence(f"The {parameter}"),)
+
+    def sentence(self, subject: str, remedy: str | None = None) -> str:
+        """The message about a document of this name."""
+        return f"{subject} is not {self.legal}{self.where_broken}. {self.remedy if remedy is None else remedy}"
+
+
+def _where_broken(cause: Exception | None) -> str:
+    """Where a document breaks, in the words of those who see it in an editor."""
+    if isinstance(cause, JSONDecodeError):
+        return f": line {cause.lineno}, column {cause.colno} is wrong, or what stands before it"
+    if isinstance(cause, UnicodeDecodeError):
+        return f": byte {cause.start + 1} is no UTF-8"
+    return ": it is nested too deeply" if isinstance(cause, RecursionError) else ""
+
+
 def _plain(value: Any) -> Any:
     """The value without NumPy's types, also within lists, tuples and dictionaries."""
     if isinstance(value, (list, tuple)):
@@ -36,13 +63,18 @@ def _plain(value: Any) -> Any:
 
 
 def _shown(value: object) -> str:
-    """The value as Python writes it, its middle left out where it is long."""
-    text = repr(value)
+    """The value as Python writes it, bytes as the text that they are, its middle left out where it is long."""
+    text = repr(value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else value)
     return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 40]}…{text[-39:]}"
 
 
 class LogError(ValueError):
     """A log that cannot be read, or has too many broken rows."""
+
+    def __init__(self, message: str = "") -> None:
+        """Say what is wrong, in a sentence that begins like one, also where what it is about has no name."""
+        unnamed = message.startswith(("the table ", "the log of "))
+        super().__init__(message[0].upper() + message[1:] if unnamed else message)
 
 
 class EngineError(RuntimeError):

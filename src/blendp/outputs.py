@@ -17,8 +17,8 @@ from pathlib import Path
 
 from blendp.errors import OutputExistsError
 from blendp.leftovers import FolderName, hold_folder, sweep
+from blendp.spelling import option
 
-_REMEDY = "name another, or ask to overwrite it (--overwrite)."
 _OLD = "earlier-output-"
 _TAKEN = (errno.ENOTEMPTY, errno.EEXIST)
 _TURNS = 100
@@ -38,7 +38,11 @@ def refuse_existing(target: Path, *, overwrite: bool, own_files: Collection[str]
     elif target.is_dir():
         raise OutputExistsError(f"{target} is a directory: name a file.")
     elif target.exists() and not overwrite:
-        raise OutputExistsError(f"{target} exists already: {_REMEDY}")
+        raise OutputExistsError(f"{target} exists already: {_remedy()}")
+
+
+def _remedy() -> str:
+    return f"name another, or ask to overwrite it ({option('overwrite')})."
 
 
 def _refuse_directory(target: Path, overwrite: bool, own_files: Collection[str]) -> None:
@@ -53,7 +57,7 @@ def _refuse_directory(target: Path, overwrite: bool, own_files: Collection[str])
     if foreign := sorted(file_names - set(own_files)):
         raise OutputExistsError(f"{target} holds files that blendp did not write ({foreign[0]}): name another.")
     if file_names and not overwrite:
-        raise OutputExistsError(f"{target} holds an earlier result: {_REMEDY}")
+        raise OutputExistsError(f"{target} holds an earlier result: {_remedy()}")
 
 
 @contextmanager

@@ -475,7 +475,9 @@ def test_what_is_being_made_and_what_failed(
 def test_a_list_that_is_empty_needs_the_operator(windows: Windows, served: Library, tokens: dict[str, str]) -> None:
     with campaign(windows, served, tokens["all"], EMPTY) as page:
         expect(page.locator(".next.bad")).to_contain_text("Needs you")
-        expect(page.locator(".next")).to_contain_text("more people, one level (queries alone), or a larger epsilon.")
+        expect(page.locator(".next")).to_contain_text(
+            "more opt-in people, one level (queries alone), or a larger epsilon."
+        )
         expect(panel(page, "list")).to_contain_text("The list is empty: no record was popular enough")
         expect(panel(page, "intake")).to_contain_text("No report has come yet.")
         assert page.get_by_role("button", name="Release the result").count() == 0

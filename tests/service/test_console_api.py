@@ -199,7 +199,7 @@ def test_a_plan_depends_on_terms_and_sizes_alone(tmp_path: Path) -> None:
         assert (plan["people"], plan["clients"], plan["like"]) == (PEOPLE, 10_000, "yandex")
         assert plan["list"] == in_words(forecast_of(terms, PEOPLE, "yandex")).to_dict()
         published = (await client.post("/v1/campaigns/c1/publish")).json()
-        assert published["cautions"] == cautions_of_list(published["records"], PEOPLE)
+        assert published["cautions"] == cautions_of_list(published["records"], PEOPLE, terms.levels)
         assert len(published["cautions"]) == 2
         assert (await client.get("/v1/campaigns/c1/plan?like=yandex")).json() == plan
 

@@ -30,6 +30,7 @@ def step(
     full_days: int = 2,
     unused: int = 1000,
     records: int | None = 10,
+    levels: int = 2,
     clock: ClockReading = SURE,
     last: AuditEntry | None = None,
 ) -> NextStep:
@@ -44,6 +45,7 @@ def step(
         OptInProgress(people=50 - missing, enrolments=1050, unused=unused, **group),
         ClientProgress(reports=50 - missing, expected=100, **group),
         records,
+        levels,
     )
 
 
@@ -64,6 +66,13 @@ def step(
         (step("reporting", "reached"), "release", False, "Preview the result"),
         (step("reporting", "closed"), None, True, "everything is deleted"),
         (step("reporting", records=0), None, True, "The list is empty"),
+        (
+            step("reporting", records=0),
+            None,
+            True,
+            "more opt-in people, one level (queries alone), or a larger epsilon.",
+        ),
+        (step("reporting", records=0, levels=1), None, True, "with more opt-in people or a larger epsilon."),
         (step("closing"), None, False, "Wait: reports are being counted"),
         (step("signing"), None, False, "Wait: the result is being signed"),
         (step("released"), "export", False, "export it"),

@@ -141,6 +141,15 @@ def test_evaluations_and_plans_take_tables(frame: pd.DataFrame) -> None:
         blendp.plan(like="log.csv")
 
 
+def test_evaluations_and_plans_say_which_rows_of_a_log_count(frame: pd.DataFrame) -> None:
+    log = blendp.read_log(frame, where="query <> 'q1'")
+    assert log.reading is not None
+    assert log.reading["rows"]["where"] == "query <> 'q1'"
+    assert blendp.evaluate(log, opt_in=0.2).to_dict()["reading"] == log.reading
+    assert blendp.plan(like=log).to_dict()["reading"] == log.reading
+    assert "reading" not in blendp.plan().to_dict()
+
+
 def test_surveys_take_tables() -> None:
     answers = fair_answers(1_500)
     values = [

@@ -28,6 +28,8 @@ from blendp.randomness import SimulationRandom
         ({"a": np.int8(1)}, "{'a': 1}"),
         (Fraction(1, 3), "Fraction(1, 3)"),
         (None, "None"),
+        (b'{"a": [', """'{"a": ['"""),
+        (b"\xff", r"'\\xff'"),
         ("\x1b[31m\u202e", r"'\x1b[31m\u202e'"),
     ],
 )

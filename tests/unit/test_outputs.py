@@ -41,7 +41,7 @@ def test_an_output_appears_with_its_parents_and_without_traces(directory: bool, 
 def test_an_earlier_output_is_replaced_only_when_told(directory: bool, tmp_path: Path) -> None:
     target = tmp_path / "out"
     write(target, "old", directory=directory)
-    with pytest.raises(OutputExistsError, match="--overwrite"):
+    with pytest.raises(OutputExistsError, match="overwrite=True"):
         write(target, "new", directory=directory)
     assert read(target) == "old"
     write(target, "new", overwrite=True, directory=directory)

@@ -10,6 +10,8 @@ from typing import NoReturn
 
 from blendp._version import __version__
 from blendp.cli.interrupts import heed, heeded
+from blendp.cli.leaving import leave
+from blendp.cli.lost_output import open_missing, tell_lost, unwritten
 
 BAD_PARAMETER, BAD_LOG, OUTPUT_EXISTS, SYSTEM, REFUSED, EMPTY = 2, 3, 4, 5, 6, 7
 INTERRUPTED = 130
@@ -18,8 +20,28 @@ SWITCH_SECONDS = 0.0005
 """How long a thread keeps others waiting: one that loads modules must not hold up the one that asks the database."""
 
 
+def command() -> None:
+    """Run the command as a process of its own, and end that."""
+    code: int | None = 0
+    try:
+        main()
+    except SystemExit as end:
+        if not (end.code is None or isinstance(end.code, int)):
+            raise
+        code = end.code or 0
+    except OSError as error:  # a command tells its own failures: this is of a page of help, or the like
+        code = tell_lost(error, surely=True)
+        if code is None:
+            raise
+    if (failure := unwritten(sys.stdout)) is not None:
+        code = tell_lost(failure, surely=True)
+    leave(code or 0)
+    sys.exit(code)
+
+
 def main() -> None:
     """Run the command. An interrupt at any moment, also while modules load, ends it in one sentence."""
+    open_missing()
     if sys.argv[1:] == ["--version"]:
         sys.stdout.write(f"blendp {__version__}\n")
         return
@@ -69,4 +91,4 @@ def _end_interrupted() -> NoReturn:
     sys.exit(INTERRUPTED)
 
 
-__all__ = ["BAD_LOG", "BAD_PARAMETER", "EMPTY", "INTERRUPTED", "OUTPUT_EXISTS", "REFUSED", "SYSTEM", "main"]
+__all__ = ["BAD_LOG", "BAD_PARAMETER", "EMPTY", "INTERRUPTED", "OUTPUT_EXISTS", "REFUSED", "SYSTEM", "command", "main"]

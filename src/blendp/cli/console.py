@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, ConsoleDimensions
 
+from blendp.cli.lost_output import printing
+
 if TYPE_CHECKING:
     from blendp.engines import EmbeddedLog, StagedLog
     from blendp.engines.spark import SparkLog
@@ -26,7 +28,8 @@ class WholeConsole(Console):
 
     def print(self, *objects: Any, crop: bool = False, **settings: Any) -> None:
         """A table that needs more room than there is goes on in the next line, as the terminal wraps it."""
-        super().print(*objects, crop=crop, **settings)
+        with printing():
+            super().print(*objects, crop=crop, **settings)
 
 
 results = WholeConsole()
@@ -36,7 +39,9 @@ errors = Console(stderr=True)
 def print_json(value: Any) -> None:
     """Print a value for programs."""
     only_ascii = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
-    sys.stdout.write(json.dumps(value, ensure_ascii=only_ascii, indent=2, allow_nan=False) + "\n")
+    text = json.dumps(value, ensure_ascii=only_ascii, indent=2, allow_nan=False)
+    with printing():
+        sys.stdout.write(f"{text}\n")
 
 
 def tell_quality(log: EmbeddedLog | StagedLog | SparkLog, levels_asked: int | None) -> None:

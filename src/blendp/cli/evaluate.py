@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 from blendp.cli.console import print_json, results, tell_quality
@@ -58,7 +59,7 @@ def evaluate(
     if as_json:
         print_json(done.to_dict() | ({"search": value.to_dict()} if value else {}))
         return
-    results.print(summary(done.trials[0].outcome))
+    results.print(summary(replace(done.trials[0].outcome, reading=done.reading)))
     results.print(scores_table(done.to_dict()))
     if value:
         results.print(search_table(value))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import inspect
-import re
 import sys
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
@@ -17,8 +16,10 @@ import typer
 
 from blendp.cli import BAD_LOG, BAD_PARAMETER, INTERRUPTED, OUTPUT_EXISTS, REFUSED, SYSTEM
 from blendp.cli.interrupts import heeded
-from blendp.errors import EngineError, LogError, OutputExistsError, ParameterError
+from blendp.cli.lost_output import tell_lost
+from blendp.errors import DocumentError, EngineError, LogError, OutputExistsError, ParameterError
 from blendp.meanwhile import settle
+from blendp.spelling import on_command_line
 
 _DATABASE = ("duckdb", "Error")
 _INTERRUPT = ("duckdb", "InterruptException")
@@ -53,16 +54,36 @@ _ALIASES = {
 """Options that set a parameter of another name, where there is none of its own."""
 
 
-_NONE = re.compile(r"None \(--[a-z-]+ 0\)")
-"""What Python calls None and the command line 0."""
-
-
 class NoSuchFileError(ParameterError):
     """A file that was named and does not exist."""
 
     def __init__(self, parameter: str, path: Path) -> None:
         """Say which."""
         super().__init__(parameter, str(path), "a file that exists", "Name another.")
+
+
+class WrongContentError(ParameterError):
+    """A file that was named and has something wrong in it."""
+
+    def __init__(self, parameter: str, path: Path, error: ParameterError, remedy: str | None) -> None:
+        """Say which, and what is wrong."""
+        super().__init__(parameter, str(path), error.legal, error.remedy if remedy is None else remedy)
+        self.error = error
+
+    def sentence(self, name: str) -> str:
+        """What is wrong with the file that the option of this name names."""
+        if isinstance(self.error, DocumentError):
+            return self.error.sentence(f"{self.value} ({name})", self.remedy)
+        return f"{self.value} ({name}): {self.error}"
+
+
+@contextmanager
+def about_file(parameter: str, path: Path, remedy: str | None = None) -> Iterator[None]:
+    """Let what is wrong in a file be told with its name; the remedy is that of the error if none is said."""
+    try:
+        yield
+    except ParameterError as error:
+        raise WrongContentError(parameter, path, error, remedy) from error
 
 
 def explained(command: Callable[..., None]) -> Callable[..., None]:
@@ -80,17 +101,20 @@ def explained(command: Callable[..., None]) -> Callable[..., None]:
 @contextmanager
 def explaining(options: Collection[str] = ()) -> Iterator[None]:
     """Turn every foreseeable failure into one sentence, in the terms of these options, and an exit code."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        raise _interrupted() from None
-    except Exception as error:
-        if _is_interrupt(error):
+    with on_command_line():
+        try:
+            yield
+        except KeyboardInterrupt:
             raise _interrupted() from None
-        settle()
-        if not _foreseen(error):
-            raise
-        raise _told(error, options) from None
+        except Exception as error:
+            if _is_interrupt(error):
+                raise _interrupted() from None
+            settle()
+            if (code := tell_lost(error)) is not None:
+                raise typer.Exit(code) from None
+            if not _foreseen(error):
+                raise
+            raise _told(error, options) from None
 
 
 def _is(error: BaseException, *kinds: tuple[str, str]) -> bool:
@@ -167,9 +191,11 @@ def _sentence(error: Any, options: Collection[str]) -> str:
 def _sentence_of_parameter(error: ParameterError, name: str) -> str:
     if isinstance(error, NoSuchFileError):
         return f"{error.value} does not exist ({name})."
-    if error.value is None and f"{error.legal} ".startswith("given "):
+    if isinstance(error, WrongContentError):
+        return error.sentence(name)
+    if error.value is None and f"{error.legal} ".startswith(("given ", "given,")):
         return f"{name} is missing: it must be {error.legal}. {error.remedy}"
-    return _NONE.sub("0", str(error).replace(error.parameter, name, 1))
+    return str(error).replace(error.parameter, name, 1)
 
 
 def _flag(parameter: str, options: Collection[str]) -> str:

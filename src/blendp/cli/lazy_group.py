@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import gc
 import inspect
-import sys
 from collections.abc import Mapping
 from importlib import import_module
-from types import ModuleType
 from typing import Any, ClassVar, cast
 
 import typer
@@ -16,9 +14,26 @@ from typer.core import TyperCommand, TyperGroup
 from blendp.cli.choices import completion
 from blendp.cli.light_values import lighten
 from blendp.cli.table import RENAMED
+from blendp.errors import require_choice
 
 _TYPES = {"int": "NUMBER", "float": "NUMBER", "Path": "PATH", "list[Path]": "PATH"}
 """What people are told of a type of Python; everything else is text."""
+
+
+FILTER_OPTIONS = ("--where", "--since", "--until", "--time-column")
+"""What commands that read a log know, and those of surveys do not."""
+
+NO_FILTER = (
+    "surveys have no filter, since everybody in a table of answers answers, and who is counted must not depend on "
+    "answers. Name a table of the people whom you ask."
+)
+
+SHELLS = ("bash", "zsh", "fish", "powershell", "pwsh")
+COMPLETION_OPTIONS = {
+    "--install-completion": "Install completion for the current shell, or for the one that is named.",
+    "--show-completion": "Show what that would install, for the current shell or for the one that is named.",
+}
+"""Typer's own options, in our words."""
 
 
 class PlainCommand(TyperCommand):
@@ -30,6 +45,31 @@ class PlainCommand(TyperCommand):
         for param in params:
             lighten(param)
         return params
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the command line; an option that only other commands have is refused with the reason."""
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:  # Typer does not export what it raises for an option that it does not know
+            unknown: Any = error
+            if ctx.command_path.split()[-2:-1] == ["survey"] and getattr(error, "option_name", None) in FILTER_OPTIONS:
+                unknown.message = f"{unknown.option_name} is not allowed: {NO_FILTER}"
+                unknown.possibilities = None
+            raise
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
+        """The options that go on like this. Rich would take ``[spark]`` for markup."""
+        describe_plainly()
+        return super().shell_complete(ctx, incomplete)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Print the page; Typer would cut names on a narrow terminal."""
+        from blendp.cli.narrow_help import is_narrow, print_narrow_help
+
+        if is_narrow():
+            print_narrow_help(self, ctx)
+        else:
+            super().format_help(ctx, formatter)
 
 
 class LazyGroup(TyperGroup):
@@ -53,10 +93,24 @@ class LazyGroup(TyperGroup):
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Its options, all flags. Typer's own have no default, for which it would load a library of types."""
-        params = super().get_params(ctx)
+        params: list[Any] = list(super().get_params(ctx))
         for flag in params:
             flag.default = bool(flag.default)
+            flag.help = COMPLETION_OPTIONS.get(flag.opts[0], flag.help)
         return plainly(params)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the command line. A shell may be named after an option about completion, to Typer a mere flag."""
+        option, shell = completion_asked(args)
+        if shell is not None and ctx.parent is None and not ctx.resilient_parsing:
+            from typer.completion import install_callback, show_callback
+
+            from blendp.cli.failures import explaining
+
+            with explaining():
+                require_choice(option, shell, SHELLS)
+            (show_callback if option == "--show-completion" else install_callback)(ctx, cast(Any, None), shell)
+        return super().parse_args(ctx, args)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """The command that is going to be used, so it is loaded; former names are understood, and ``help``."""
@@ -75,14 +129,32 @@ class LazyGroup(TyperGroup):
 
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
         """The names that go on like this. Shells show plain text: Typer need not load Rich to write it."""
-        sys.modules.setdefault("rich", cast(ModuleType, None))
+        describe_plainly()
         return super().shell_complete(ctx, incomplete)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - Typer's signature
         """Print the page."""
         from blendp.cli.group_help import print_help
+        from blendp.cli.narrow_help import is_narrow, print_narrow_help
 
-        print_help(self, ctx)
+        (print_narrow_help if is_narrow() else print_help)(self, ctx)
+
+
+def describe_plainly() -> None:
+    """Give shells descriptions as they are written: Typer would load Rich to take markup out, and there is none."""
+    completions: Any = import_module("typer._completion_classes")
+    if hasattr(completions, "_sanitize_help_text"):
+        completions._sanitize_help_text = str
+
+
+def completion_asked(args: list[str]) -> tuple[str, str | None]:
+    """The option about completion that comes first, and the shell that is named with it; None if there is none."""
+    option, equals, shell = (args[0] if args else "").partition("=")
+    if option not in COMPLETION_OPTIONS:
+        return option, None
+    if equals:
+        return option, shell
+    return option, args[1] if len(args) > 1 and not args[1].startswith("-") else None
 
 
 def lazy_group(package: str, lines: Mapping[str, str]) -> type[LazyGroup]:

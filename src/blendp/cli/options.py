@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument
 
-from blendp.cli.panels import OPT_IN_SHARE, machine, method, privacy
+from blendp.cli.panels import OPT_IN_SHARE, asked_size, machine, method, privacy
 from blendp.cli.reading import LogOptions, tell_how
 from blendp.errors import ParameterError, require_choice
 from blendp.methods import Parameters
@@ -108,7 +108,7 @@ class Job(LogOptions):
         """The method's parameters."""
         given = {field.name: getattr(self, field.name) for field in fields(Parameters)}
         m = self.opt_in_records
-        asked = {"size": self.size or None, "influence_cap": self.influence_cap or None}
+        asked = {"size": asked_size(self.size), "influence_cap": self.influence_cap or None}
         return Parameters(**{**given, **asked, "opt_in_records": int(m) if m.isdecimal() else m})
 
     def who_opts_in(self) -> float | None:

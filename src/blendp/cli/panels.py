@@ -10,12 +10,20 @@ from typing import Any, get_type_hints
 
 from typer import Option
 
+from blendp.errors import require_count
+
 privacy = partial(Option, rich_help_panel="Privacy")
 method = partial(Option, rich_help_panel="Method")
 machine = partial(Option, rich_help_panel="Where it runs")
 output = partial(Option, rich_help_panel="Output")
 
 OPT_IN_SHARE = 0.05
+
+
+def asked_size(size: int) -> int | None:
+    """How many records a list may have, as the command line says it: 0 means all, which is None elsewhere."""
+    require_count("size", size, min_value=0, remedy="0 keeps all records that pass the threshold.")
+    return size or None
 
 
 def takes_job(command: Callable[..., None]) -> Callable[..., None]:

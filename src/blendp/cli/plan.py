@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 from blendp.cli.console import print_json, results, tell_quality
-from blendp.cli.panels import OPT_IN_SHARE, output, privacy, takes_job
+from blendp.cli.panels import OPT_IN_SHARE, asked_size, output, privacy, takes_job
 from blendp.cli.panels import method as how
 from blendp.cli.progress import steps
 from blendp.cli.reading import LogOptions
@@ -79,7 +80,7 @@ def plan(
 
     require_choice("method", method, (BOTH, *METHODS))
     methods = METHODS if method == BOTH else (method,)
-    common: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "size": size or None}
+    common: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "size": asked_size(size)}
     only_blendp: dict[str, Any] = {
         "opt_in_records": int(opt_in_records) if opt_in_records.isdecimal() else opt_in_records,
         "records_per_person": records_per_person,
@@ -105,6 +106,7 @@ def plan(
         kind = "" if habits or law.holders is None else " without habits"
         name = f"the {like} population{kind}" if log is None else Path(like).name
         view = overview(law, people, opt_in, parameters, target, like=name, private=log is None, progress=bar.start)
+        view = replace(view, reading=None if log is None else log.reading)
         view.require_reach()
         if out is not None:
             from blendp.render.plan.page import render_plan  # matplotlib takes a second to load

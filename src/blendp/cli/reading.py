@@ -99,7 +99,7 @@ class LogOptions(FileOptions):
         }
 
     def read_log(self, logs: Any, progress: Callable[[int], None]) -> EmbeddedLog:
-        """The log of these files, kept for many runs."""
+        """The log of these files, kept for many runs; how it was read is told where that is not as usual."""
         from blendp.logs import read_log
 
         return read_log(logs, progress=progress, tell=tell_how, **self.reading_options())

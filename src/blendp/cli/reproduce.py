@@ -12,6 +12,7 @@ from blendp.cli.console import results, tell_quality
 from blendp.cli.panels import takes_job
 from blendp.cli.progress import Steps, steps
 from blendp.cli.reading import LogOptions
+from blendp.engines import EmbeddedLog
 from blendp.errors import ParameterError, require_count
 from blendp.evaluation.figures import (
     AOL,
@@ -26,10 +27,11 @@ from blendp.evaluation.figures import (
     make_figures,
     recipes,
 )
+from blendp.methods.filtered import rows_that_count
 from blendp.outputs import refuse_existing
 from blendp.render.figures.files import ALL_FILES, write_reproduction
 from blendp.render.plan.text import NOT_PRIVATE
-from blendp.render.text import counted
+from blendp.render.text import counted, visible
 
 EXAMPLES = """Examples:
 
@@ -91,11 +93,15 @@ def reproduce(
     settings = [setting for setting in (AOL, YANDEX) if setting.name in wanted]
     played = count_steps(names, [AOL] if logs else settings, grid)
     with steps(played + len(recipes(names)) + (1 if logs else len(settings))) as bar:
-        people = _of_log(logs, file, bar) if logs else _synthetic(settings, users, seed, bar)
+        log = _read(logs, file, bar) if logs else None
+        people = _synthetic(settings, users, seed, bar) if log is None else [FigurePopulation.of_log(log, log.users)]
         laboratory = Laboratory({each.setting.name: each for each in people}, runs, seed, bar.start)
         drawn = make_figures(names, laboratory, grid)
-        write_reproduction(drawn, out, about=_about(people, runs, seed, quick), overwrite=overwrite, progress=bar.start)
-    if logs:
+        about = _about(people, runs, seed, quick) | ({} if log is None else {"reading": log.reading})
+        write_reproduction(drawn, out, about=about, overwrite=overwrite, progress=bar.start)
+    if log is not None:
+        if (rows := rows_that_count(log.reading)) is not None:
+            results.print(visible(rows), highlight=False, markup=False, soft_wrap=True)
         results.print(NOT_PRIVATE, style="bold magenta", highlight=False)
     results.print(
         f"{counted(len(drawn), 'figure', 'figures')} in {out}: open {out / 'index.html'}",
@@ -113,11 +119,11 @@ def _synthetic(settings: Sequence[Setting], users: int | None, seed: int, bar: S
     return people
 
 
-def _of_log(logs: Sequence[Path], file: LogOptions, bar: Steps) -> list[FigurePopulation]:
+def _read(logs: Sequence[Path], file: LogOptions, bar: Steps) -> EmbeddedLog:
     bar.start("reading the log")
     log = file.read_log(logs, bar.rows_read)
     tell_quality(log, file.levels)
-    return [FigurePopulation.of_log(log, log.users)]
+    return log
 
 
 def _about(people: Sequence[FigurePopulation], runs: int, seed: int, quick: bool) -> dict[str, Any]:

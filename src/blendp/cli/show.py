@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument
 
@@ -23,6 +23,9 @@ from blendp.render.release.terminal import advice_table, records_table, summary
 from blendp.render.text import visible
 from blendp.wire import VerifyKey
 from blendp.wire.releases import read_release
+
+if TYPE_CHECKING:
+    from blendp.evaluation.planner import EmptyListAdvice
 
 EXAMPLES = """Examples:
 
@@ -65,7 +68,8 @@ def show(
         outcome = release_of_document(document, list_of_document(document))
         about, cautions = About.of_card(document["card"]), all_cautions(outcome)
         shown = summary(outcome, about)
-        table = records_table(outcome) if outcome.head_list.records else advice_table(AdviceText.after(outcome))
+        advice = None if outcome.head_list.records else _advice(outcome)
+        table = records_table(outcome) if advice is None else advice_table(AdviceText.of(advice))
     if page is not None:
         with undamaged(release):
             drawn = _drawn(outcome, document, about)
@@ -73,9 +77,10 @@ def show(
             draft.write_text(drawn, encoding="utf-8")
     if as_json:
         _caution(cautions)
+        helps = {} if advice is None else {"advice": advice.to_dict()}
         tables = {name: document[name] for name in ("estimates", "trends")}
         known = {name: document[name] for name in ("campaign", "released")}
-        print_json({**document["card"], **tables, **known, "signature": signature, "out": str(release)})
+        print_json({**document["card"], **tables, **helps, **known, "signature": signature, "out": str(release)})
         return
     if document["campaign"]:
         _say(f"campaign {visible(str(document['campaign']))}, released {visible(str(document['released']))}")
@@ -83,6 +88,12 @@ def show(
     results.print(table)
     if page is not None:
         _say(f"Page: open {page}")
+
+
+def _advice(outcome: Release) -> EmptyListAdvice:
+    from blendp.evaluation.planner import EmptyListAdvice
+
+    return EmptyListAdvice.of(outcome)
 
 
 def _drawn(outcome: Release, document: Mapping[str, Any], about: About | None) -> str:

@@ -8,10 +8,12 @@ from typing import Annotated
 from typer import Argument
 
 from blendp.cli.console import errors, print_json, results
+from blendp.cli.failures import about_file
 from blendp.cli.options import ENGINES, refuse_spark_options, spark_settings
 from blendp.cli.panels import machine, output, privacy
 from blendp.cli.progress import steps
 from blendp.engines.spark import SparkSettings, spark_session
+from blendp.engines.spark.local_files import require_parquet
 from blendp.engines.spool import CountedReports, count_reports
 from blendp.errors import LogError, ParameterError, require_choice
 from blendp.estimate import GroupEstimate, client_estimate, split_estimate
@@ -95,7 +97,8 @@ def tally(
 def _read_list(path: Path) -> HeadList:
     if not path.is_file():
         raise LogError(f"{path} does not exist: --list names the head_list.json that clients reported against.")
-    return HeadList.from_bytes(path.read_bytes())
+    with about_file("--list", path, "Name the head_list.json that clients reported against, as it was written."):
+        return HeadList.from_bytes(path.read_bytes())
 
 
 def _count(
@@ -108,6 +111,8 @@ def _count(
     paths = find_files(local, "parquet")[1] if local else ()
     if settings is None:
         return count_reports(paths, form, memory_limit=memory_limit)
+    for path in paths:  # before Java starts, which takes its time
+        require_parquet(path, str(path))
     session = spark_session(settings)
     from blendp.engines.spark import spool  # needs pyspark, which the session has by now found
 

@@ -12,6 +12,7 @@ import duckdb
 
 from blendp.errors import EngineError, LogError, ParameterError
 from blendp.leftovers import FolderName, HeldFolder, hold_folder, sweep
+from blendp.spelling import option
 
 _UNITS = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 _MIN_MEMORY = 256 * 10**6
@@ -94,8 +95,8 @@ def failed(where: str, error: Exception) -> Exception:
     if isinstance(error, duckdb.Error) and any(hint in reason for hint in ("offload", "No space left", SPILL.before)):
         return EngineError(
             f"Temporary files find no room on the disk while reading {where} ({reason}): "
-            "free space, set TMPDIR to a folder with more, or raise --memory-limit."
+            f"free space, set TMPDIR to a folder with more, or raise {option('memory_limit')}."
         )
     if isinstance(error, duckdb.OutOfMemoryException):
-        return EngineError(f"The memory does not suffice for {where} ({reason}): raise --memory-limit.")
+        return EngineError(f"The memory does not suffice for {where} ({reason}): raise {option('memory_limit')}.")
     return LogError(f"Reading {where} failed ({reason}): check the file.")

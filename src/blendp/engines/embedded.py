@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,7 @@ from blendp.arrays import Ids
 from blendp.arrow import pa
 from blendp.engines.choice import lowest_of_each, number_of_place, ranked_numbers, require_draw
 from blendp.engines.contributions import Contributions
-from blendp.engines.quality import LogQuality
+from blendp.engines.quality import Described, LogQuality
 from blendp.engines.records import RecordTable
 from blendp.engines.truth import Truth
 from blendp.engines.usable import DUCKDB
@@ -35,7 +36,7 @@ class EmbeddedLog:
     Record ids run from 0 in the order of the UTF-8 bytes of query, then URL; -1 is the wildcard <*,*> of users
     without a record. Users are in the order of the bytes of their ids, which the log does not keep.
     ``opt_in`` says of every user whether all their rows choose to trust the curator; None if the log is silent.
-    The database is freed with the log.
+    ``how`` says how it was read, if that is known. The database is freed with the log.
     """
 
     users: int
@@ -43,6 +44,12 @@ class EmbeddedLog:
     quality: LogQuality
     opt_in: NDArray[np.bool_] | None = field(repr=False)
     _table: RecordTable = field(repr=False)
+    how: Described | None = field(default=None, repr=False)
+
+    @property
+    def reading(self) -> dict[str, Any] | None:
+        """How it was read, in the form of a release's card; None if that is not known."""
+        return None if self.how is None else self.how.to_dict()
 
     @property
     def distinct_records(self) -> int:

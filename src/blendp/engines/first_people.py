@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import duckdb
 
 from blendp.engines.choice import number_of_user
-from blendp.engines.second_look import CHOSEN
+from blendp.engines.second_look import THEIR_ROWS
 
 MAX_SHARE = 0.2
 """Of a larger share nothing is set aside: it would be much of the log."""
@@ -35,13 +35,14 @@ One text costs the database less than a list.
 """
 
 _GATHERED = f"""
-    SELECT owner, split_part(record, {_WITHIN}, 1) AS query, split_part(record, {_WITHIN}, 2) AS url, 1 AS times
-    FROM (SELECT owner, unnest(string_split(own, {_BETWEEN})) AS record FROM drawn JOIN {CHOSEN} USING (person))
+    SELECT owner, split_part(record, {_WITHIN}, 1) AS query, split_part(record, {_WITHIN}, 2) AS url, times
+    FROM (
+        SELECT owner, record, count(*) AS times
+        FROM (SELECT owner, unnest(string_split(own, {_BETWEEN})) AS record FROM {THEIR_ROWS}) GROUP BY owner, record
+    )
 """
 
-_LACKS = f"""
-    SELECT count(*) FROM drawn JOIN {CHOSEN} USING (person) WHERE own IS NULL AND drawn.usable > 0
-"""
+_LACKS = f"SELECT count(*) FROM {THEIR_ROWS} WHERE own IS NULL AND usable > 0"
 
 
 def is_too_much(error: duckdb.Error) -> bool:

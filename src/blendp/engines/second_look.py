@@ -21,9 +21,12 @@ from blendp.engines.usable import DUCKDB, RowRule
 from blendp.mechanisms.filtered_union import MAX_DIFFERENT, Holdings
 from blendp.normalise import query_sql, url_sql, user_sql
 
+THEIR_ROWS = "their_rows"
+"""The rows of the table ``drawn`` that are of the people who are looked at, and owner: which of them that is."""
+
 CHOSEN = "chosen"
-"""The table of the people who are looked at: person (a spelling of the user's id), owner (which of them that is), and
-usable, how many usable rows they have."""
+"""The people who are looked at: person (a spelling of the user's id), owner, and usable, how many usable rows they
+have."""
 
 GATHERED = "gathered"
 """A table of what they have: owner, query, url as they stand in the log, and times, how often a usable row says so.
@@ -32,9 +35,10 @@ It may have several rows for the same.
 """
 
 _CHOOSE = f"""
-    CREATE OR REPLACE TEMP TABLE {CHOSEN} AS
-        SELECT person, owner, sum(usable)::BIGINT AS usable FROM drawn JOIN asked ON drawn.rowid = asked.row
-        GROUP BY person, owner
+    CREATE OR REPLACE TEMP TABLE {THEIR_ROWS} AS
+        SELECT drawn.*, owner FROM drawn JOIN asked ON drawn.rowid = asked.row;
+    CREATE OR REPLACE TEMP VIEW {CHOSEN} AS
+        SELECT person, owner, sum(usable)::BIGINT AS usable FROM {THEIR_ROWS} GROUP BY person, owner
 """
 
 _MERGE = f"""
@@ -59,8 +63,9 @@ _RANK = f"""
     CREATE OR REPLACE TEMP TABLE ranked AS
         SELECT owner, person, record_id, row_number() OVER (PARTITION BY owner ORDER BY query, url) - 1 AS nth
         FROM ({{numbered_records}})
-            JOIN (SELECT owner FROM merged GROUP BY owner HAVING count(*) > {MAX_DIFFERENT}) USING (owner)
-            JOIN (SELECT owner, any_value({{name}}) AS person FROM {CHOSEN} GROUP BY owner) USING (owner)
+            JOIN (
+                SELECT owner, any_value({{name}}) AS person FROM {THEIR_ROWS} JOIN many USING (owner) GROUP BY owner
+            ) USING (owner)
 """
 
 
@@ -109,12 +114,14 @@ class SecondLook:
         kept = np.ones(len(rows["owner"]), dtype=bool)
         many = np.bincount(rows["owner"], minlength=len(who)) > MAX_DIFFERENT
         if many.any():
+            connection.register("many", {"owner": np.flatnonzero(many)})
             connection.execute(_RANK.format(numbered_records=numbered_records, name=user_sql("person")))
             numbered = ranked_numbers("ranked", key, DUCKDB)
             numbers = self._numbers(f"SELECT owner, number FROM ({numbered}) ORDER BY owner, record_id")
             kept[many[rows["owner"]]] = lowest_of_each(numbers["owner"], numbers["number"], MAX_DIFFERENT)
+            connection.unregister("many")
             connection.execute("DROP TABLE ranked")
-        connection.execute(f"DROP TABLE merged; DROP TABLE {CHOSEN}")
+        connection.execute(f"DROP TABLE merged; DROP VIEW {CHOSEN}; DROP TABLE {THEIR_ROWS}")
         return Holdings(len(who), rows["owner"], rows["record_id"], rows["occurrences"], kept)
 
     def _number_records(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Protocol
@@ -235,7 +235,7 @@ class StagedLog:
                 return self._again().numbered()
             raise failed(self.where, error) from error
         require_people(log.users, quality, self.where)
-        return log
+        return replace(log, how=self.how)
 
     @property
     def _reason(self) -> str:
@@ -251,7 +251,7 @@ class StagedLog:
         if usable < rows:
             reasons = f"SELECT why, count(*) FROM (SELECT {self._reason} AS why FROM ({self.rows})) GROUP BY why"
             broken += Counter({why: n for why, n in self.connection.execute(reasons).fetchall() if why is not None})
-        return judge(usable, broken, self.ignored, self.max_broken, self.where)
+        return judge(usable, broken, self.ignored, self.max_broken, self.where, self.how)
 
     def _number(self, key: int) -> str:
         """SQL for the number of a row, by which it is chosen."""
@@ -344,7 +344,14 @@ def quality_of_drawn(drawn: Sequence[LogQuality], where: str) -> LogQuality:
     return drawn[-1]
 
 
-def judge(usable: int, broken: Counter[str], ignored: Counter[str], max_broken: float, where: str) -> LogQuality:
+def judge(
+    usable: int,
+    broken: Counter[str],
+    ignored: Counter[str],
+    max_broken: float,
+    where: str,
+    how: Described | None = None,
+) -> LogQuality:
     """The fate of a log's rows; raises if there are none, or more are broken than the share ``max_broken``.
 
     What is filtered out may be counted as broken before: it is ignored.
@@ -354,7 +361,7 @@ def judge(usable: int, broken: Counter[str], ignored: Counter[str], max_broken: 
     quality = LogQuality(usable + broken.total() + ignored.total(), usable, broken, ignored)
     if not quality.rows:
         raise LogError(f"{where} has no rows: give a log with rows.")
-    quality.require(max_broken, where)
+    quality.require(max_broken, where, how)
     return quality
 
 

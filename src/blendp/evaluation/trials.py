@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
@@ -51,6 +52,8 @@ class Evaluation(Shown):
 
     seed: int
     trials: tuple[Trial, ...]
+    reading: Mapping[str, Any] | None = None
+    """How the log was read, and which of its rows count, if that is known."""
 
     def runs(self) -> list[dict[str, Any]]:
         """The figures of every run."""
@@ -71,6 +74,7 @@ class Evaluation(Shown):
             "seed": self.seed,
             "parameters": {**self.parameters.to_dict(), "opt_in": self.opt_in},
             "users": self.trials[0].outcome.groups.to_dict(),
+            **({} if self.reading is None else {"reading": dict(self.reading)}),
         }
 
     def _brief(self) -> str:
@@ -110,7 +114,8 @@ def evaluate(
             progress(f"run {run + 1} of {repeat}")
         trials.append(_trial(log, truth, parameters, opt_in, random.spawn()))
     fitted = parameters.fitted(trials[0].outcome.groups.people)
-    return Evaluation(fitted, opt_in if isinstance(opt_in, float) else None, seed, tuple(trials))
+    share = opt_in if isinstance(opt_in, float) else None
+    return Evaluation(fitted, share, seed, tuple(trials), getattr(log, "reading", None))
 
 
 def _trial(log: TrueLog, truth: Truth, parameters: Parameters, opt_in: OptIn, random: SimulationRandom) -> Trial:

@@ -24,9 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blendp.canonical import canonical_json, sha256
-from blendp.errors import ParameterError
+from blendp.errors import DocumentError, ParameterError
 
 FORMAT = "blendp/head-list/1"
+_REMEDY = "Fetch the list again."
 
 Record = tuple[str, str | None]
 """A query and its URL; the URL is None in a one-level log."""
@@ -173,9 +174,9 @@ class HeadList:
         except ParameterError:
             raise
         except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
-            raise ParameterError("head list", data[:40], f"a {FORMAT} document", "Fetch the list again.") from error
+            raise DocumentError("head list", data, f"a {FORMAT} document", _REMEDY, error) from error
         if head_list.to_bytes() != data:
-            raise ParameterError("head list", data[:40], "in canonical form", "Fetch the list again.")
+            raise DocumentError("head list", data, "in canonical form", _REMEDY)
         return head_list
 
     @cached_property

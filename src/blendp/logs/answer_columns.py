@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from blendp.answers import MAX_VALUES, Attribute, Questionnaire
 from blendp.errors import LogError
 from blendp.logs.delimited import unquoted
-from blendp.logs.tabular import as_bytes
+from blendp.logs.tabular import as_bytes, is_uuid
 
 MISSING = "(missing)"
 """The answer of those who gave none, where that is an answer of its own."""
@@ -54,7 +54,7 @@ class AnswerColumn:
         row_name: Callable[[int], str],
         *,
         quotes: bool,
-        remedy: str = "save the file as UTF-8",
+        remedy: str,
     ) -> AnswerColumn:
         """The column of what the file holds, its distinct values as bytes; what to do if they are not UTF-8."""
         codes = column.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
@@ -151,6 +151,8 @@ class AnswerColumn:
 
 def distinct_bytes(column: pa.ChunkedArray) -> pa.DictionaryArray:
     """The column with the text of every distinct value, as bytes not yet known to be UTF-8."""
+    if is_uuid(column.type):
+        return as_bytes(column).dictionary_encode()
     if isinstance(column.type, pa.BaseExtensionType):
         column = column.cast(column.type.storage_type)
     if pa.types.is_dictionary(column.type):

@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 from blendp.answers import Answers, Attribute, Questionnaire
 from blendp.errors import LogError, ParameterError, require_choice
 from blendp.logs.answer_columns import NO_QUESTION, WAYS, AnswerColumn, distinct_bytes, listed_attribute
-from blendp.logs.answers_file import NOT_UTF_8, AnswersFile, asked_names, chosen_columns, refuse_broken
+from blendp.logs.answers_file import AnswersFile, asked_names, chosen_columns, not_utf_8, refuse_broken
 from blendp.logs.delimited import cut_dialect, header_of
 from blendp.logs.dialect import TextDialect
 from blendp.logs.frames import ACCEPTED, WHERE, Frame, frame_columns, is_frame, not_a_frame
-from blendp.logs.tabular import parquet_file, require_plain
+from blendp.logs.tabular import parquet_file, remedy_of_bytes, require_plain
 from blendp.outputs import whole
 
 _BATCH = 1 << 18
@@ -168,9 +168,11 @@ def _read_frame(source: Any, asked: Sequence[str] | None, opt_in: str | None) ->
 
     frame = frame_columns(source, choose)
     pieces: dict[str, list[pa.DictionaryArray]] = {name: [] for name in frame.names}
+    remedies: dict[str, str] = {}
     text_bytes: Counter[str] = Counter()
     for batch in frame.batches():
         for name in frame.names:
+            remedies[name] = remedy_of_bytes(batch[name].type)
             pieces[name].append(distinct_bytes(batch[name]))
             text_bytes[name] += pieces[name][-1].dictionary.nbytes
             if text_bytes[name] > _MAX_TEXT:
@@ -178,7 +180,9 @@ def _read_frame(source: Any, asked: Sequence[str] | None, opt_in: str | None) ->
     if not pieces or not next(iter(pieces.values())):
         raise LogError(f"{WHERE.capitalize()} has no rows: give one with answers.")
     columns = {
-        name: AnswerColumn.of_bytes(name, WHERE, _joined(parts), lambda row: f"row {row + 1}", quotes=False)
+        name: AnswerColumn.of_bytes(
+            name, WHERE, _joined(parts), lambda row: f"row {row + 1}", quotes=False, remedy=remedies[name]
+        )
         for name, parts in pieces.items()
     }
     return _Table(WHERE, columns)
@@ -201,8 +205,11 @@ def _read_parquet(table_of: AnswersFile) -> _Table:
         for name, position in position_of.items():
             whole_name = file.schema_arrow.names[position]
             require_plain(file.schema_arrow.field(position), where)
-            column = distinct_bytes(file.read(columns=[whole_name])[whole_name])
-            columns[name] = AnswerColumn.of_bytes(name, where, column, lambda row: f"row {row + 1}", quotes=False)
+            read = file.read(columns=[whole_name])[whole_name]
+            column, remedy = distinct_bytes(read), remedy_of_bytes(read.type)
+            columns[name] = AnswerColumn.of_bytes(
+                name, where, column, lambda row: f"row {row + 1}", quotes=False, remedy=remedy
+            )
     return _Table(where, columns)
 
 
@@ -216,6 +223,7 @@ def _read_delimited(table_of: AnswersFile, dialect: TextDialect) -> _Table:
     for cut in cut_dialect(table_of.path, dialect):
         if not width:
             names = table_of.names or header_of(cut, quotes)
+            table_of.require_in_pipe(cut)
             position_of, width = table_of.choose(names), len(names)
             pieces = {name: [] for name in position_of}
             cut = cut.after_first_row() if dialect.header else cut  # noqa: PLW2901
@@ -237,7 +245,7 @@ def _read_delimited(table_of: AnswersFile, dialect: TextDialect) -> _Table:
             pa.chunked_array(parts).combine_chunks(),
             lambda row: f"line {line[row]}",
             quotes=quotes,
-            remedy=NOT_UTF_8,
+            remedy=not_utf_8(),
         )
         for name, parts in pieces.items()
     }

@@ -10,18 +10,17 @@ import numpy as np
 
 from blendp.answers import MAX_ATTRIBUTES, Questionnaire
 from blendp.errors import LogError, ParameterError, require_choice
+from blendp.logs.delimited import header_of
 from blendp.logs.dialect import DELIMITERS, TextDialect, TextOptions
 from blendp.logs.fields import NOT_CLOSED, TOO_LONG, Cut
 from blendp.logs.filters import RowFilter
 from blendp.logs.reading import HowRead
-from blendp.logs.recognise import recognise
-from blendp.logs.sources import format_of, refuse_workbook, unreadable
+from blendp.logs.recognise import recognise, require_names_in_pipe, with_rows
+from blendp.logs.sources import absent, named_format, unreadable
 from blendp.logs.votes import UndecidedError
+from blendp.spelling import option
 
 FORMATS = ("auto", "csv", "tsv", "parquet")
-
-NOT_UTF_8 = "save the file as UTF-8, or say its encoding (--encoding, such as gb18030 or cp1252)"
-"""What to do about a text file that is not UTF-8."""
 
 _REMEDIES = {
     NOT_CLOSED: "close the quote on that line, since no answer runs across lines",
@@ -88,8 +87,8 @@ class AnswersFile:
 
     @property
     def example(self) -> str:
-        """The names of some columns, as in an option."""
-        return ",".join(self.wanted[:3]) or "a,b,c"
+        """The option that names all columns, for example."""
+        return option("columns", self.wanted[:3] or ["a", "b", "c"])
 
     def owner(self, names: Sequence[str]) -> None:
         """A row is a person's own."""
@@ -98,6 +97,17 @@ class AnswersFile:
     def wanted(self) -> list[str]:
         """The questions that are named, and who opts in."""
         return [*(self.asked or ()), *([] if self.opt_in is None else [self.opt_in])]
+
+    def require_in_pipe(self, first: Cut) -> None:
+        """Raise if the first line of a pipe, at which nobody looked before, does not name the columns."""
+        if self.dialect is None or self.names is not None or self.path.is_file():
+            return
+        require_names_in_pipe(self.path, first.data, self.dialect, self)
+        (name, *others) = header_of(first, self.dialect.quotes)
+        marks = [mark for mark in DELIMITERS if mark in name]
+        if marks and not others:
+            said = f"{self.path} has one column, {name[:40]!r}: say what stands between fields"
+            raise with_rows(LogError(f"{said} ({option('delimiter', *marks)})."), first.data.lstrip(b"\n"))
 
     def choose(self, names: Sequence[str]) -> dict[str, int]:
         """The columns to read, and where each stands among the names of all."""
@@ -108,6 +118,11 @@ class AnswersFile:
         """How it is read, for people and for a release's card."""
         format = "parquet" if self.dialect is None else "csv" if self.dialect.quotes else "tsv"
         return HowRead(format, {}, self.dialect, RowFilter())
+
+
+def not_utf_8() -> str:
+    """What to do about a text file that is not UTF-8."""
+    return f"save the file as UTF-8, or say its encoding ({option('encoding', 'gb18030', 'cp1252')}, for example)"
 
 
 def asked_names(
@@ -134,15 +149,15 @@ def chosen_columns(names: Sequence[str], asked: Sequence[str] | None, opt_in: st
         if not asked or "" in asked:
             raise LogError(
                 f"{where} has {'a column without a name' if asked else 'no column to ask'}: check that its first line"
-                " names every column, or name those to ask (columns=...)."
+                f" names every column, or name those to ask ({option('columns')})."
             )
     wanted = asked if opt_in is None else [*asked, opt_in]
     for name in wanted:
         if name not in names:
             shown = ", ".join(repr(item[:40]) for item in names[:_SHOWN])
             more = ", ..." if len(names) > _SHOWN else ""
-            how = "opt_in_column" if name == opt_in else "columns"
-            raise LogError(f"{where} has no column {name!r} (it has {shown}{more}): name the right one ({how}=...).")
+            named_by = option("opt_in_column" if name == opt_in else "columns")
+            raise LogError(f"{where} has no column {name!r} (it has {shown}{more}): name the right one ({named_by}).")
         if names.count(name) > 1:
             raise LogError(
                 f"{where} has {names.count(name)} columns named {name!r}: check that its first line names the columns,"
@@ -150,7 +165,7 @@ def chosen_columns(names: Sequence[str], asked: Sequence[str] | None, opt_in: st
             )
     if len(asked) > MAX_ATTRIBUTES:
         raise LogError(
-            f"{where} has {len(asked)} columns to ask, more than {MAX_ATTRIBUTES}: name fewer (columns=...)."
+            f"{where} has {len(asked)} columns to ask, more than {MAX_ATTRIBUTES}: name fewer ({option('columns')})."
         )
     return {name: names.index(name) for name in wanted}
 
@@ -169,7 +184,7 @@ def refuse_broken(cut: Cut, width: int, dialect: TextDialect, where: str) -> Non
         raise LogError(
             f"{where} has {number} {'field' if number == 1 else 'fields'} on line {cut.lines[row]} and {width}"
             f" {'in its header' if dialect.header else 'columns are named'}: {remedy} or say what stands between fields"
-            " (--delimiter)."
+            f" ({option('delimiter')})."
         )
 
 
@@ -179,14 +194,7 @@ def _one_file(source: str | Path, format: str) -> tuple[Path, str]:
         if path.is_dir():
             raise LogError(f"{path} is a folder: name one file.")
         if not path.exists():
-            raise LogError(f"{path} does not exist: check the path.")
+            raise absent(path)
     except OSError as error:
         raise unreadable(path, error) from error
-    kind = format_of(path) if format == "auto" else format
-    if kind is None or kind not in FORMATS:
-        refuse_workbook(path)
-        raise LogError(
-            f"The format of {path} is unknown: use .csv, .tsv or .parquet, each also with .gz, or give the format"
-            " (--format)."
-        )
-    return path, kind
+    return path, named_format(path, FORMATS) if format == "auto" else format

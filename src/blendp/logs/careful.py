@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -46,6 +47,15 @@ def read_carefully(
             read_parquet(paths, columns, intake)
         else:
             read_delimited(paths, how.dialect, columns, intake, reading.names)
+            how = _seen(how, intake, reading)
     except duckdb.Error as error:
         raise failed(where, error) from error
     return intake.finish(reading.max_broken, where, how)
+
+
+def _seen(how: HowRead, intake: RowIntake, reading: LogReading) -> HowRead:
+    """How delimited files were read, with what is known only now: a pipe's columns, and fields that have no name."""
+    usual = intake.usual_fields
+    named = len(reading.names or ())
+    wrong = (usual, named) if usual is not None and usual > 1 and named not in (0, usual) else None
+    return replace(how, columns=how.columns or intake.columns, wrong_fields=wrong)

@@ -8,6 +8,7 @@ from typing import Any
 
 from blendp.errors import LogError, ParameterError
 from blendp.logs.column_names import candidates
+from blendp.spelling import option
 
 
 class UnclearError(LogError):
@@ -102,21 +103,20 @@ def one_position(
     if len(set(some)) < len(some):
         raise LogError(f"{where} has {len(some)} columns named {some[0]!r}: rename all but one.")
     shown = ", ".join(repr(item[:40]) for item in some)
-    raise UnclearError(f"{where} has {len(some)} columns that may be the {role} ({shown}): name one ({_option(role)}).")
-
-
-def _option(role: str) -> str:
-    return f"--{role.replace('_', '-')}-column"
+    named_by = "time_column" if role == "time" else f"columns.{role}"
+    raise UnclearError(
+        f"{where} has {len(some)} columns that may be the {role} ({shown}): name one ({option(named_by)})."
+    )
 
 
 def missing(role: str, name: str, where: str, names: Sequence[str] = ()) -> LogError:
     """The error for a column that is not there, with the columns that are."""
     shown = ", ".join(repr(item[:40]) for item in list(names)[:12])
     there = f" (it has {shown})" if shown else ""
-    option = _option(role)
+    named_by = option(f"columns.{role}")
     if role == "url":
-        option += ", or --levels 1 to count queries alone"
-    return LogError(f"{where} has no column {name!r}{there}: name the right one ({option}, Columns({role}=...)).")
+        named_by += f", or {option('columns.levels', 1)} to count queries alone"
+    return LogError(f"{where} has no column {name!r}{there}: name the right one ({named_by}).")
 
 
 def same_levels(roles: Mapping[str, object], earlier: int | None, where: str) -> int:

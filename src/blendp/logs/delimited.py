@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blendp.arrow import pa
+from blendp.engines.quality import WRONG_FIELDS
 from blendp.errors import LogError
 from blendp.logs.aol import AOL_FIELDS, AOL_HEADER
 from blendp.logs.columns import Columns, positions, same_levels
@@ -37,11 +38,21 @@ def read_delimited(
         for cut in cut_dialect(path, dialect):
             if header is None:
                 header = list(names or header_of(cut, quotes))
+                if names is None and not path.is_file():
+                    _require_in_pipe(path, cut, dialect, columns)
                 position_of = positions(header, columns, str(path))
+                intake.note_columns(header, position_of, str(path))
                 intake.levels = same_levels(position_of, intake.levels, str(path))
                 position_of |= intake.filter_by(header, str(path)).over(header, str(path))
                 cut = cut.after_first_row() if dialect.header else cut  # noqa: PLW2901
             take_in(cut, len(header), position_of, quotes, intake)
+
+
+def _require_in_pipe(path: Path, cut: Cut, dialect: TextDialect, columns: Columns) -> None:
+    """Raise if the first line of a pipe, at which nobody looked before, does not name the columns."""
+    from blendp.logs.recognise import LogHeader, require_names_in_pipe
+
+    require_names_in_pipe(path, cut.data, dialect, LogHeader(columns))
 
 
 def cut_dialect(path: Path, dialect: TextDialect, block: int | None = None) -> Iterator[Cut]:
@@ -71,7 +82,8 @@ def take_in(cut: Cut, width: int, position_of: dict[str, int], quotes: bool, int
     """Take in rows that should have so many fields, the wanted ones at these positions."""
     whole = cut.fields == width
     intake.count_flawed(cut)
-    intake.count_broken("wrong number of fields", int((~whole).sum()))
+    intake.count_broken(WRONG_FIELDS, int((~whole).sum()))
+    intake.count_fields(cut.fields)
     fields = {role: cut.column(whole, position) for role, position in position_of.items()}
     if quotes:
         fields, stray = _all_unquoted(fields)
@@ -121,7 +133,7 @@ def read_aol(paths: Iterable[Path], intake: RowIntake, encoding: str = UTF_8) ->
             rank, url = cut.filled(3), cut.filled(4)
             known = (cut.fields == 5) | (cut.fields == 3) | ((cut.fields == 4) & ~rank)
             click = (cut.fields == 5) & (rank | url)
-            intake.count_broken("wrong number of fields", int((~known).sum()))
+            intake.count_broken(WRONG_FIELDS, int((~known).sum()))
             intake.count_ignored("no click", int((known & ~click).sum()))
             intake.add(pa.table({role: cut.column(click, position) for role, position in position_of.items()}))
 

@@ -34,6 +34,7 @@ MAX_LINE = 1 << 20
 NOT_CLOSED, TOO_LONG = "quote not closed", "line too long"
 
 _NEWLINE, _QUOTE = 10, 34
+_COMPRESSED = ((b"\x1f\x8b", "gzip", ".gz", "zcat"), (b"\x28\xb5\x2f\xfd", "zstd", ".zst", "zstdcat"))
 _BESIDE = len(b"\xef\xbb\xbf\r")
 
 Bytes = NDArray[np.uint8]
@@ -171,7 +172,17 @@ def _blocks(path: Path, size: int) -> Iterator[bytes]:
         ) from error
 
 
+def refuse_compressed(data: bytes, path: Path) -> None:
+    """Raise if a file begins as compressed ones do."""
+    for sign, kind, ending, tool in _COMPRESSED:
+        if data.startswith(sign):
+            remedy = f"let its name end in {ending}" if path.is_file() else f"decompress it first ({tool})"
+            raise LogError(f"{path} is compressed with {kind}: {remedy}.")
+
+
 def _without_mark(data: bytes, path: Path, header: bool) -> bytes:
+    if header:
+        refuse_compressed(data, path)
     if header and (data.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0\0" in (data[0:4:2], data[1:4:2])):
         raise LogError(f"{path} is UTF-16 text: save it as UTF-8.")
     return data.removeprefix(b"\xef\xbb\xbf")

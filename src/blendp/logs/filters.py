@@ -20,6 +20,7 @@ import duckdb
 from blendp.engines.moments import in_span, time_for_duckdb
 from blendp.errors import LogError, ParameterError
 from blendp.logs.columns import one_position
+from blendp.spelling import option
 
 ALIAS = "filter_"
 """How our own names of the columns begin that a filter looks at."""
@@ -84,7 +85,9 @@ class RowFilter:
         position = one_position(names, "time", self.time_column, where)
         if position is None:
             shown = ", ".join(repr(name[:40]) for name in list(names)[:12])
-            raise LogError(f"{where} has no column with a time (it has {shown}): name it (--time-column).")
+            absent = "with a time" if self.time_column is None else repr(self.time_column)
+            named_by = option("time_column")
+            raise LogError(f"{where} has no column {absent} (it has {shown}): name that with the time ({named_by}).")
         return names[position]
 
 
@@ -168,7 +171,7 @@ def column_position(names: Sequence[str], column: str, where: str) -> int:
     if len(alike) != 1:
         shown = ", ".join(repr(name[:40]) for name in list(names)[:12])
         number = "no column" if not alike else f"{len(alike)} columns"
-        raise LogError(f"{where} has {number} {column!r} (it has {shown}): mend the filter (--where).")
+        raise LogError(f"{where} has {number} {column!r} (it has {shown}): mend the filter ({option('where')}).")
     return alike[0]
 
 

@@ -21,7 +21,7 @@ from blendp.logs.frames import WHERE, FrameColumns, frame_columns
 from blendp.logs.intake import RowIntake
 from blendp.logs.parquet_footer import is_scannable
 from blendp.logs.reading import HowRead, LogReading
-from blendp.logs.tabular import as_bytes
+from blendp.logs.tabular import as_bytes, bytes_kind
 
 _CHUNK = 1 << 17
 _SCAN = "frame"
@@ -60,7 +60,9 @@ def open_frame(
     if marks is not None:
         chosen = _marked(chosen, marks)
     intake.levels = same_levels(dict.fromkeys(chosen.names), None, WHERE)
-    how = HowRead("table", _columns(names, reading), None, reading.filter)
+    columns = _columns(names, reading)
+    bytes_columns: dict[str, str] = {}
+    how = HowRead("table", columns, None, reading.filter, bytes_columns)
     anew = None if chosen.table is None else partial(open_frame, source, reading, memory_limit, progress, marks)
     if chosen.table is not None and not reading.filter and _is_scannable(chosen.table):
         rule = RowRule(intake.levels, "opt_in" in chosen.names, reading.normalise)
@@ -69,6 +71,7 @@ def open_frame(
     try:
         for batch in chosen.batches():
             intake.filter_by(names, WHERE, _schema(batch, names, choose(names)))
+            bytes_columns |= _bytes_columns(batch, columns)
             intake.add(_as_bytes(batch))
     except duckdb.Error as error:
         raise failed(WHERE, error) from error
@@ -79,6 +82,12 @@ def _columns(names: Sequence[str], reading: LogReading) -> dict[str, str]:
     """The column of each role."""
     columns = {role: names[position] for role, position in positions(names, reading.columns, WHERE).items()}
     return columns | ({"time": reading.filter.time_name(names, WHERE)} if reading.filter.bounds else {})
+
+
+def _bytes_columns(batch: pa.Table, columns: Mapping[str, str]) -> dict[str, str]:
+    """The columns of a log that hold bytes, and the type of each."""
+    kinds = {name: bytes_kind(batch[role].type) for role, name in columns.items() if role in batch.column_names}
+    return {name: kind for name, kind in kinds.items() if kind is not None}
 
 
 def _require_no_file(reading: LogReading) -> None:

@@ -101,7 +101,7 @@ def frame_columns(source: Any, choose: Choose, parameter: str = "source") -> Fra
         position_of = choose(source.columns)
         names = [source.columns[position] for position in position_of.values()]
         different = list(dict.fromkeys(names))
-        table = pa.table(_reader(source.select(different), parameter))
+        table = _of_polars(source.select(different), parameter)
         return _whole(_named(table, position_of, [different.index(name) for name in names]))
     if isinstance(source, pa.RecordBatch):
         source = pa.Table.from_batches([source])
@@ -162,28 +162,68 @@ def _failed(error: Exception) -> LogError:
     return LogError(f"Reading {WHERE} failed ({reason}): make it anew.")
 
 
+def _of_objects(values: Any, name: str, remedy: str) -> pa.Array:
+    """Values of whichever type, all of the same."""
+    try:
+        return pa.array(values, from_pandas=True)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        reason = str(error).splitlines()[0].rstrip(".")
+        raise LogError(
+            f"The column {name!r} of {WHERE} holds values of more than one type ({reason}): make them one, for example "
+            f"by {remedy}."
+        ) from error
+
+
+def _require_own_form(name: str, kind: pa.DataType, remedy: str) -> None:
+    """Raise if objects are of a type of which one value decides how all are written."""
+    if pa.types.is_decimal(kind) or pa.types.is_temporal(kind):
+        raise LogError(
+            f"The column {name!r} of {WHERE} holds objects, which would be read as {kind}: one of them would decide "
+            f"how all are written, so make them text, by {remedy}."
+        )
+
+
 def _of_pandas(frame: Any, choose: Choose) -> pa.Table:
     """The chosen columns of a DataFrame; its index is left alone."""
     names = [str(name) for name in frame.columns]
     columns = {}
     for role, position in choose(names).items():
-        try:
-            columns[role] = pa.array(frame.iloc[:, position], from_pandas=True)
-        except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-            reason = str(error).splitlines()[0].rstrip(".")
-            raise LogError(
-                f"The column {names[position]!r} of {WHERE} holds values of more than one type ({reason}): make them "
-                f'one, for example by df["{names[position]}"].astype("string").'
-            ) from error
+        remedy = f'df["{names[position]}"].astype("string")'
+        columns[role] = _of_objects(frame.iloc[:, position], names[position], remedy)
         kind = columns[role].type
         _require_plain(role, pa.field(names[position], kind))
-        shared = pa.types.is_decimal(kind) or pa.types.is_temporal(kind)
-        if shared and str(frame.dtypes.iloc[position]) == "object" and not role.startswith(ALIAS):
-            raise LogError(
-                f"The column {names[position]!r} of {WHERE} holds objects, which would be read as {kind}: one of them "
-                f'would decide how all are written, so make them text, by df["{names[position]}"].astype("string").'
-            )
+        if str(frame.dtypes.iloc[position]) == "object" and not role.startswith(ALIAS):
+            _require_own_form(names[position], kind, remedy)
     return pa.table(columns)
+
+
+def _of_polars(frame: Any, parameter: str) -> pa.Table:
+    """A DataFrame; of objects polars would hand out where they lie in memory."""
+    objects = [name for name, kind in frame.schema.items() if str(kind) == "Object"]
+    columns = {}
+    for name in objects:
+        remedy = f'df["{name}"].map_elements(str, return_dtype=polars.String)'
+        columns[name] = _of_objects(frame[name].to_list(), name, remedy)
+        _require_own_form(name, columns[name].type, remedy)
+    others = frame.drop(objects)
+    try:
+        table = pa.table(_reader(others, parameter)) if others.width else pa.table({})
+    except LogError:
+        for name in others.columns:
+            _require_readable(others.select(name), name, parameter)
+        raise
+    return pa.table({name: columns[name] if name in columns else table[name] for name in frame.columns})
+
+
+def _require_readable(frame: Any, name: str, parameter: str) -> None:
+    """Raise with the name of a column that polars does not hand out in a type that is known."""
+    try:
+        _reader(frame, parameter)
+    except LogError as error:
+        raise LogError(
+            f"The column {name!r} of {WHERE} holds {frame.schema[name]}, which is not read: make it text, by "
+            f'df["{name}"].cast(polars.String).'
+        ) from error
 
 
 def _of_items(source: Iterable[Any], choose: Choose, parameter: str) -> FrameColumns:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from blendp.arrow import pa
 from blendp.engines.database import connect
@@ -27,7 +28,7 @@ class RowIntake:
 
     A row with a readable user makes that user part of the population, even if the row is broken otherwise;
     rows that are ignored never come here, and rows that cannot be cut into fields name no user.
-    ``levels`` is set by the reader of the format.
+    ``levels`` is set by the reader of the format, and ``columns``, the column of each role, by that of delimited text.
     """
 
     def __init__(
@@ -46,6 +47,8 @@ class RowIntake:
         """
         self.connection = connect(memory_limit)
         self.levels: int | None = None
+        self.columns: dict[str, str] = {}
+        self._fields: Counter[int] = Counter()
         self._rule = rule
         self._opt_in = opt_in
         self._progress = progress
@@ -83,6 +86,23 @@ class RowIntake:
         """Count the lines that could not be cut."""
         for reason, lines in cut.flawed.items():
             self.count_broken(reason, len(lines))
+
+    def note_columns(self, names: Sequence[str], position_of: Mapping[str, int], where: str) -> None:
+        """Note the column of each role, and that of the time if it counts, in the first file."""
+        if not self.columns:
+            self.columns = {role: names[position] for role, position in position_of.items()}
+            if self._rows.bounds:
+                self.columns["time"] = self._rows.time_name(names, where)
+
+    def count_fields(self, fields: NDArray[np.int64]) -> None:
+        """Note how many fields rows have."""
+        self._fields.update(dict(zip(*(part.tolist() for part in np.unique(fields, return_counts=True)), strict=True)))
+
+    @property
+    def usual_fields(self) -> int | None:
+        """How many fields most rows have, None if no number is that of most."""
+        ((fields, rows),) = self._fields.most_common(1) or [(0, 0)]
+        return fields if 2 * rows > self._fields.total() else None
 
     def count_ignored(self, reason: str, rows: int) -> None:
         """Count rows that hold no record by the rules of the format."""

@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from blendp.errors import LogError
 from blendp.logs.columns import Columns, missing
-from blendp.logs.encodings import UTF_8
-from blendp.logs.fields import cut_file
+from blendp.logs.encodings import UTF_8, decodes, marked
+from blendp.logs.fields import cut_file, refuse_compressed
 from blendp.logs.intake import RowIntake, register_lines
+from blendp.logs.votes import CANDIDATES, UndecidedError
 from blendp.normalise import literal
+from blendp.spelling import option
+
+_LOOKED_AT = 1 << 16
 
 
-def read_ndjson(paths: Iterable[Path], columns: Columns, intake: RowIntake, where: str, encoding: str = UTF_8) -> None:
+def read_ndjson(paths: Sequence[Path], columns: Columns, intake: RowIntake, where: str, encoding: str = UTF_8) -> None:
     """Take in NDJSON files. A named column must be in some row; whether there are URLs is never told by rows."""
     if columns.levels is None:
         columns = replace(columns, levels=2)
     absent = dict(columns.named)
     keys: list[str] | None = None
+    start = b""
     filtered = {alias: name for name, alias in intake.filter_by(None, where).columns.items()}
     for path in paths:
         for cut in cut_file(path, None, header=False, encoding=encoding):
+            start = start or cut.data[:_LOOKED_AT]
             with register_lines(intake, cut) as lines:
                 intake.connection.execute(f"CREATE OR REPLACE TEMP TABLE documents AS {_documents(lines)}")
             keys = _first_keys(intake) if keys is None else keys
@@ -31,10 +37,24 @@ def read_ndjson(paths: Iterable[Path], columns: Columns, intake: RowIntake, wher
             intake.add_rows(_rows(columns.wanted, filtered))
     intake.connection.execute("DROP TABLE IF EXISTS documents")
     if keys is None:
-        raise LogError(f"{where} holds no JSON object: it must be UTF-8 text (not UTF-16) with one object a line.")
+        raise _no_object(start, paths[0], where, encoding)
     for role, name in absent.items():
         raise missing(role, name, where, keys)
     intake.levels = columns.levels
+
+
+def _no_object(start: bytes, path: Path, where: str, encoding: str) -> LogError:
+    """The error for a log without an object, given how it begins: it may be in another encoding."""
+    refuse_compressed(start, path)
+    whole = start[: start.rfind(b"\n") + 1] or start
+    mark = marked(start)
+    if encoding == UTF_8 and mark is not None and mark.startswith("utf-16"):
+        said = option("encoding", "utf-16" if mark == "utf-16-le" else mark)
+        return LogError(f"{where} is UTF-16 text: say so ({said}), or save it as UTF-8.")
+    if encoding == UTF_8 and not decodes(whole, UTF_8):
+        possible = [name for name in CANDIDATES if decodes(whole, name)]
+        return UndecidedError.of(f"{where} holds no JSON object in UTF-8", possible)
+    return LogError(f"{where} holds no JSON object: give text with one object a line.")
 
 
 def _documents(lines: str) -> str:

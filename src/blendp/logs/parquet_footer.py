@@ -14,11 +14,12 @@ import duckdb
 
 from blendp.arrow import pa
 from blendp.logs.sources import compression_of
-from blendp.logs.tabular import parquet_file
+from blendp.logs.tabular import bytes_kind, is_uuid, parquet_file
 from blendp.normalise import literal
 
 _COLUMNS = """
-    SELECT name, type, converted_type, logical_type, num_children FROM parquet_schema({file}) ORDER BY column_id
+    SELECT name, type, type_length, converted_type, logical_type, num_children
+    FROM parquet_schema({file}) ORDER BY column_id
 """
 _ROWS = "SELECT num_rows FROM parquet_file_metadata({file})"
 
@@ -31,12 +32,14 @@ class ParquetColumn:
 
     where:
         kind         is the same for columns of the same type, of files that were looked at in the same way,
-        is_scannable says whether the database writes its values as blendp does.
+        is_scannable says whether the database writes its values as blendp does,
+        bytes_kind   is what its type is called if it holds bytes, be they text or not; None for any other.
     """
 
     name: str
     kind: str
     is_scannable: bool
+    bytes_kind: str | None = None
 
 
 @dataclass(frozen=True)
@@ -68,13 +71,23 @@ def _by_database(path: Path, connection: duckdb.DuckDBPyConnection) -> ParquetFo
         ((rows,),) = connection.execute(_ROWS.format(file=file)).fetchall()
     except (duckdb.Error, ValueError):
         return None
-    return ParquetFooter(
-        tuple(ParquetColumn(name, f"{kind}", _is_plain(*kind)) for name, *kind, _ in columns), int(rows)
+    of_database = (
+        ParquetColumn(name, f"{kind}", _is_plain(kind[0], *kind[2:]), _bytes_kind(*kind)) for name, *kind, _ in columns
     )
+    return ParquetFooter(tuple(of_database), int(rows))
+
+
+def _bytes_kind(stored: str, length: str | None, converted: str | None, logical: str | None) -> str | None:
+    """What Arrow calls the type of a column of bytes of which the file does not say what they are."""
+    if converted is not None or logical is not None:
+        return None
+    return {"BYTE_ARRAY": "binary", "FIXED_LEN_BYTE_ARRAY": f"fixed_size_binary[{length}]"}.get(stored)
 
 
 def _is_plain(stored: str, converted: str | None, logical: str | None) -> bool:
-    """Whether these are texts, whole numbers or truth values, by the types in the file."""
+    """Whether these are texts, whole numbers, truth values or UUIDs, by the types in the file."""
+    if stored == "FIXED_LEN_BYTE_ARRAY":
+        return logical == "UUIDType()"
     if stored == "BYTE_ARRAY":
         return converted == "UTF8"
     if stored in ("INT32", "INT64"):
@@ -84,7 +97,12 @@ def _is_plain(stored: str, converted: str | None, logical: str | None) -> bool:
 
 def _by_arrow(path: Path) -> ParquetFooter:
     with parquet_file(path) as file:
-        columns = (ParquetColumn(each.name, str(each.type), is_scannable(each.type)) for each in file.schema_arrow)
+        columns = (
+            ParquetColumn(
+                each.name, str(each.type), is_scannable(each.type) or is_uuid(each.type), bytes_kind(each.type)
+            )
+            for each in file.schema_arrow
+        )
         return ParquetFooter(tuple(columns), file.metadata.num_rows)
 
 

@@ -23,7 +23,7 @@ _ROW, _ROW_OF_SEVERAL = "file_row_number::UBIGINT", "(file_index::UBIGINT << 40)
 
 @dataclass(frozen=True)
 class ParquetScan:
-    """Files whose columns the database reads as blendp does: texts, whole numbers and truth values."""
+    """Files whose columns the database reads as blendp does: texts, whole numbers, truth values and UUIDs."""
 
     paths: tuple[Path, ...]
     names: dict[str, str]

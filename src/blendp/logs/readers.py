@@ -52,7 +52,7 @@ def open_log(
             DataFrame is left alone.
         memory_limit: How much memory the database may use, such as ``"4GB"``; what is more goes to disk.
         progress: Told now and then how many rows have been read.
-        tell: Told how the log is read, before its rows are.
+        tell: Told how the log is read, before its rows are, or after those of a pipe.
         options: How to read it: ``format``, ``columns``, ``names``, ``delimiter``, ``quotes``, ``encoding``,
             ``header``, ``where``, ``since``, ``until``, ``time_column``, ``normalise`` and ``max_broken``, see
             :class:`~blendp.logs.reading.LogReading`.
@@ -69,7 +69,8 @@ def open_log(
     reading.require_for(format)
     database = connect(memory_limit) if format == "parquet" else None
     how = _how(format, paths, reading, database)
-    if tell is not None:
+    is_seen = all(path.is_file() for path in paths)
+    if tell is not None and is_seen:
         tell(how)
     where = str(paths[0]) if len(paths) == 1 else f"the log of {len(paths)} files from {paths[0]} on"
 
@@ -92,7 +93,10 @@ def open_log(
         lines = scan_delimited(paths, how.dialect, reading)
         return lines.staged(where, reading, how, memory_limit, progress, take_in) if lines else take_in()
 
-    return replace(opened(database), anew=opened if all(path.is_file() for path in paths) else None)
+    log = replace(opened(database), anew=opened if is_seen else None)
+    if tell is not None and not is_seen and isinstance(log.how, HowRead):
+        tell(log.how)  # the columns of a pipe are known once it has been read
+    return log
 
 
 def read_log(
@@ -129,10 +133,13 @@ def _how(
 ) -> HowRead:
     """How the files are read: what first lines and footers tell, where options leave it open."""
     how = HowRead(format, {}, None, reading.filter)
+    bytes_columns: dict[str, str] = {}
     if database is not None:
         from blendp.logs.parquet_footer import footer_of
 
-        names: Sequence[str] = footer_of(paths[0], database).names
+        footer = footer_of(paths[0], database)
+        names: Sequence[str] = footer.names
+        bytes_columns = {one.name: one.bytes_kind for one in footer.columns if one.bytes_kind is not None}
     elif format in ("csv", "tsv"):
         from blendp.logs.recognise import LogHeader, recognise
 
@@ -150,4 +157,7 @@ def _how(
     columns = {role: names[position] for role, position in positions(names, reading.columns, where).items()}
     if reading.filter.bounds:
         columns["time"] = reading.filter.time_name(names, where)
-    return replace(how, columns=columns)
+    read = set(columns.values())
+    return replace(
+        how, columns=columns, bytes_columns={name: kind for name, kind in bytes_columns.items() if name in read}
+    )

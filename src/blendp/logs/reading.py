@@ -115,13 +115,22 @@ class HowRead:
         format   is the format of its files,
         columns  has the column of each role, where the names are known before rows are read,
         dialect  is how its text files are written, None for others,
-        filter   is which rows count.
+        filter   is which rows count,
+        bytes_columns  has the columns that hold bytes, which may be no text, and the type of each,
+        wrong_fields   is how many fields most rows have, and how many columns are named, if these differ.
     """
 
     format: str
     columns: Mapping[str, str]
     dialect: TextDialect | None
     filter: RowFilter
+    bytes_columns: Mapping[str, str] = field(default_factory=dict)
+    wrong_fields: tuple[int, int] | None = None
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the log is a text file, which may be in one encoding or another."""
+        return self.format not in ("parquet", "table")
 
     def __str__(self) -> str:
         """One line, such as ``semicolons, GB18030, columns Benutzer -> user, query``; empty if all is as usual."""

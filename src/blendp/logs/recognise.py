@@ -11,6 +11,7 @@ groups, and every group has one (:mod:`blendp.logs.votes`).
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -24,13 +25,17 @@ from blendp.logs.columns import Columns, UnclearError, positions
 from blendp.logs.delimited import header_of, unquoted
 from blendp.logs.dialect import DELIMITERS, TextDialect, TextOptions
 from blendp.logs.encodings import ENCODINGS, UTF_8, canonical, decoded, decodes, marked
-from blendp.logs.fields import MAX_LINE, cut_lines, first_bytes
+from blendp.logs.fields import MAX_LINE, cut_lines, first_bytes, refuse_compressed
 from blendp.logs.votes import CANDIDATES, UndecidedError, vote
+from blendp.spelling import option
 
 LOOKED_AT = 1 << 22
 """How many bytes of a file are looked at."""
 
 _SHOWN_ROWS, _SHOWN_WIDTH = 3, 100
+_TITLE_LINES = 5
+"""How many lines above a header are looked at, to say what they are."""
+
 _MARKS = "~^!#$%&*+/:=@ "
 """What else may stand between fields."""
 
@@ -41,9 +46,7 @@ _SEPARATOR = re.compile(rb'"?sep=([!-~\t])"?[;,\t|]*', re.IGNORECASE)
 _NO_TEXT = {
     b"PK\x03\x04": "is a ZIP archive or a workbook, not text: save or export its table as CSV",
     b"\xd0\xcf\x11\xe0": "is a workbook, not text: save or export its table as CSV",
-    b"\x1f\x8b": "is compressed with gzip: let its name end in .gz",
-    b"\x28\xb5\x2f\xfd": "is compressed with zstd: let its name end in .zst",
-    b"PAR1\x15": "is a Parquet file: say so (--format parquet)",
+    b"PAR1\x15": "is a Parquet file: say so ({parquet})",
     b"\xff\xfe\0\0": "is UTF-32 text: save it as UTF-8",
     b"\0\0\xfe\xff": "is UTF-32 text: save it as UTF-8",
     b"\x89PNG": "is no text file (a picture): check the path",
@@ -57,7 +60,7 @@ class Header(Protocol):
 
     @property
     def example(self) -> str:
-        """Names of columns, as in an option."""
+        """The option that names all columns, for example."""
 
     def fits(self, names: Sequence[str]) -> bool:
         """Whether these may be the names."""
@@ -74,7 +77,11 @@ class LogHeader:
     """The header of a log."""
 
     columns: Columns
-    example: str = "user,query,url"
+
+    @property
+    def example(self) -> str:
+        """The option that names all columns, for example."""
+        return option("names", ["user", "query", "url"])
 
     def fits(self, names: Sequence[str]) -> bool:
         """Whether all columns are there that the log must have."""
@@ -128,9 +135,16 @@ def recognise(
         (one, first), (other, path) = ways[:2]
         raise LogError(
             f"{path} is written in another way ({other}) than {first} ({one}): give files of one kind, or say how all"
-            " are written (--delimiter, --encoding)."
+            f" are written ({option('delimiter')}, {option('encoding')})."
         )
     return replace(next(iter(dialects)), encoding=next(iter(encodings), UTF_8)), first_names
+
+
+def require_names_in_pipe(path: Path, text: bytes, dialect: TextDialect, header: Header) -> None:
+    """Raise unless what came through a pipe begins with the names of the columns, cut as it will be."""
+    format = "tsv" if dialect.delimiter == "\t" else "csv"
+    line = text[: MAX_LINE + 2].lstrip(b"\n").partition(b"\n")[0] + b"\n"
+    _Start(path, b"", format, TextOptions(), header).require_names(_names(line, dialect), text.lstrip(b"\n"), dialect)
 
 
 @dataclass(frozen=True)
@@ -172,9 +186,10 @@ class _Start:
 
     def _require_text(self) -> None:
         """Raise if the file begins like one that is no text."""
+        refuse_compressed(self.start, self.path)
         for sign, trouble in _NO_TEXT.items():
             if self.start.startswith(sign):
-                raise LogError(f"{self.path} {trouble}.")
+                raise LogError(f"{self.path} {trouble.format(parquet=option('format', 'parquet'))}.")
 
     def _require_lines(self, line: bytes, text: bytes) -> None:
         """Raise if the first line is no text, or no line but all of a file whose lines end otherwise."""
@@ -196,7 +211,7 @@ class _Start:
         if mark is None or not mark.startswith("utf-16") or not self.options.header:
             return given
         if not given.startswith("utf-16"):
-            raise LogError(f"{self.path} is UTF-16 text: say so (--encoding utf-16), or say no encoding.")
+            raise LogError(f"{self.path} is UTF-16 text: say so ({option('encoding', 'utf-16')}), or say no encoding.")
         return mark
 
     def _encoding_of_header(self, line: bytes, options: TextOptions) -> str:
@@ -217,29 +232,52 @@ class _Start:
         fitting = self._fitting(line, options)
         if len(fitting) > 1:
             marks = " or ".join(DELIMITERS[way.delimiter] for way in fitting)
-            sentence = f"The first line of {self.path} may be cut at {marks}: say which (--delimiter)."
+            sentence = f"The first line of {self.path} may be cut at {marks}: say which ({option('delimiter')})."
             raise with_rows(LogError(sentence), text)
         ways = self._ways(line, options)
         if not fitting:
             cut_lines(line, 0, ways[0].delimiter, ways[0].quotes).require_header(self.path)
         dialect = next(iter(fitting), None) or max(ways, key=lambda way: len(_names(line, way)))
         names = _names(line, dialect)
+        self.require_names(names, text, dialect)
+        return dialect, options.names or names
+
+    def require_names(self, names: Sequence[str], text: bytes, dialect: TextDialect) -> None:
+        """Raise with what to do, and the first rows, unless these are names of the columns that are looked for."""
         try:
             self._require(names)
         except UndecidedError as error:
-            advised = LogError(f"{str(error).removesuffix('.')}, {self._advice(line, names, dialect)}.")
+            advised = LogError(f"{str(error).removesuffix('.')}, {self._advice(text, names, dialect)}.")
             raise with_rows(advised, text) from None
         except UnclearError as error:
             raise with_rows(error, text) from None
-        return dialect, options.names or names
 
-    def _advice(self, line: bytes, names: Sequence[str], dialect: TextDialect) -> str:
+    def _advice(self, text: bytes, names: Sequence[str], dialect: TextDialect) -> str:
         """What to do about a first line that names no column that is looked for, cut in this way."""
-        marks = Counter(mark for mark in line.strip().decode(UTF_8, "replace") if mark in DELIMITERS or mark in _MARKS)
+        lines = [line.strip() + b"\n" for line in text[:MAX_LINE].split(b"\n", _TITLE_LINES + 1)[: _TITLE_LINES + 1]]
+        for above, line in enumerate(lines[1:], start=1):
+            if self._fitting(line, self.options):
+                return f"or delete the {'line' if above == 1 else f'{above} lines'} above the header"
+        marks = _marks(lines[0])
+        if len(lines) > 1 and marks[" "] != _marks(lines[1])[" "]:
+            del marks[" "]  # a title, or queries of several words
         if len(names) == 1 and marks:
-            return f"or say what stands between fields (--delimiter {_said(marks.most_common(1)[0][0])})"
-        by = "" if dialect.delimiter == _default(self.format) else f" with --delimiter {_said(dialect.delimiter)}"
-        return f"or say --no-header{by} and name all (--columns {self.header.example}) if the first line names none"
+            return f"or say what stands between fields ({option('delimiter', marks.most_common(1)[0][0])})"
+        also = []
+        if (encoding := self._utf_16) is not None:
+            also.append(option("encoding", encoding))
+        if dialect.delimiter != _default(self.format):
+            also.append(option("delimiter", dialect.delimiter))
+        by = f" with {', '.join(also)}" if also else ""
+        return f"or say {option('header')}{by} and name all ({self.header.example}) if the first line names none"
+
+    @property
+    def _utf_16(self) -> str | None:
+        """The option for an encoding that a header's first bytes tell, and those of a row must not."""
+        mark = marked(self.start)
+        if self.options.encoding is not None or mark is None or not mark.startswith("utf-16"):
+            return None
+        return "utf-16" if mark == "utf-16-le" else mark
 
     def _fitting(self, line: bytes, options: TextOptions) -> list[TextDialect]:
         """The ways to cut the first line into names as they should be; names hold no tab, so tabs alone if they do."""
@@ -271,7 +309,7 @@ class _Start:
         elif len(names) != len(given):
             raise LogError(
                 f"The first line of {self.path} has {len(names)} fields and {len(given)} columns are named: name all of"
-                " them in their order (--columns)."
+                f" them in their order ({option('names')})."
             )
 
     def _encoding_of_rows(self, rows: bytes, dialect: TextDialect, names: Sequence[str]) -> str | None:
@@ -287,6 +325,11 @@ class _Start:
         try:
             return vote(owners, lines, str(self.path))
         except UndecidedError as error:
+            if (encoding := self._utf_16) is not None:
+                said = f"{self.path} begins as UTF-16 text does: say so ({option('encoding', encoding)})."
+                raise with_rows(
+                    LogError(said), decoded(self.start, canonical(encoding)).removeprefix(BOM_UTF8)
+                ) from None
             raise with_rows(error, next(line for line in lines if not decodes(line, UTF_8)), error.encodings) from None
 
 
@@ -340,9 +383,9 @@ def _each(lines: Sequence[bytes]) -> list[bytes]:
     return owners
 
 
-def _said(delimiter: str) -> str:
-    """The delimiter as on the command line."""
-    return "tab" if delimiter == "\t" else f"'{delimiter}'"
+def _marks(line: bytes) -> Counter[str]:
+    """How often everything that may stand between fields stands in a line."""
+    return Counter(mark for mark in line.strip().decode(UTF_8, "replace") if mark in DELIMITERS or mark in _MARKS)
 
 
 def _unseen(format: str, options: TextOptions) -> TextDialect:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from blendp.errors import LogError, require_choice
+from blendp.spelling import option
 
 FORMATS = ("auto", "csv", "tsv", "parquet", "ndjson", "aol", "yandex")
 
@@ -19,6 +20,7 @@ _WORKBOOKS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods", ".numbers")
 _COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 _BY_NAME_ONLY = ("aol", "yandex")
 _KNOWN = ", ".join(_EXTENSIONS)
+_STANDARD_INPUT = "-"
 
 
 def find_files(source: str | Path | Sequence[str | Path], format: str) -> tuple[str, tuple[Path, ...]]:
@@ -56,12 +58,20 @@ def _expand(item: str | Path, format: str) -> list[Path]:
     if path.exists():
         return [path]
     if not glob.has_magic(str(item)):
-        raise LogError(f"{path} does not exist: check the path.")
+        raise absent(path)
     matches = [Path(name) for name in sorted(glob.glob(str(item), recursive=True))]  # noqa: PTH207
     files = [path for path in matches if path.is_file()]
     if not files:
         raise LogError(f"No file matches {str(item)!r}: check the pattern.")
     return files
+
+
+def absent(path: Path) -> LogError:
+    """The error for a file that does not exist."""
+    if str(path) == _STANDARD_INPUT:
+        remedy = f"give /dev/stdin to read standard input, with its format ({option('format', 'csv')})"
+        return LogError(f"There is no file {path}: {remedy}.")
+    return LogError(f"{path} does not exist: check the path.")
 
 
 def _in_folder(folder: Path, format: str) -> list[Path]:
@@ -72,22 +82,32 @@ def _in_folder(folder: Path, format: str) -> list[Path]:
         kept = [path for path in visible if format_of(path) in ({format} if format != "auto" else set(FORMATS))]
     if not kept:
         wanted = f"files of a log ({_KNOWN}, each also with .gz or .zst)" if format == "auto" else f"{format} files"
-        raise LogError(f"The folder {folder} has no {wanted}: check the path or give the format (--format).")
+        raise LogError(f"The folder {folder} has no {wanted}: check the path or give the format ({option('format')}).")
     return kept
 
 
 def _common_format(paths: tuple[Path, ...]) -> str:
     formats: dict[str, Path] = {}
     for path in paths:
-        format = format_of(path, _EXTENSIONS | _TEXT)
-        if format is None:
-            refuse_workbook(path)
-            raise LogError(f"The format of {path} is unknown: use one of {_KNOWN}, or give the format (--format).")
-        formats.setdefault(format, path)
+        formats.setdefault(named_format(path, FORMATS), path)
     if len(formats) > 1:
         some = " and ".join(str(path) for path in formats.values())
         raise LogError(f"The files {some} are of different formats: read one format at a time.")
     return next(iter(formats))
+
+
+def named_format(path: Path, formats: Sequence[str]) -> str:
+    """The format, one of some, that the extension of a file stands for that was named; raises if it is for none."""
+    extensions = {extension: format for extension, format in (_EXTENSIONS | _TEXT).items() if format in formats}
+    format = format_of(path, extensions)
+    if format is None:
+        refuse_workbook(path)
+        known = ", ".join(sorted(extensions))
+        raise LogError(
+            f"The format of {path} is unknown: use one of {known}, each also with .gz or .zst, or give the format"
+            f" ({option('format')})."
+        )
+    return format
 
 
 def format_of(path: Path, extensions: Mapping[str, str] = _EXTENSIONS) -> str | None:

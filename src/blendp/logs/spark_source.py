@@ -8,6 +8,7 @@ from typing import Unpack
 from blendp.engines.moments import in_span, time_for_spark
 from blendp.engines.spark import SparkLog, SparkSettings, spark_session
 from blendp.engines.spark.filters import require_row_filter
+from blendp.engines.spark.local_files import require_local_files
 from blendp.engines.spark.log import columns_of, quoted, require_plain
 from blendp.engines.usable import RowRule
 from blendp.errors import LogError, ParameterError
@@ -28,6 +29,7 @@ def open_spark_log(source: str | Sequence[str], settings: SparkSettings, **optio
     paths = [source] if isinstance(source, str) else list(source)
     if not paths:
         raise LogError("The log has no files: give at least one path.")
+    require_local_files(paths, settings)
     session = spark_session(settings)
     kinds = columns_of(session, paths)
     where = paths[0]

@@ -30,10 +30,10 @@ from blendp.logs.answer_columns import (
     in_order,
     listed_attribute,
 )
-from blendp.logs.answers_file import NOT_UTF_8, AnswersFile, refuse_broken
+from blendp.logs.answers_file import AnswersFile, not_utf_8, refuse_broken
 from blendp.logs.delimited import cut_dialect, header_of
 from blendp.logs.dialect import TextDialect
-from blendp.logs.tabular import parquet_file, require_plain
+from blendp.logs.tabular import parquet_file, remedy_of_bytes, require_plain
 
 _BATCH = 1 << 18
 _FAULTS = {
@@ -245,6 +245,7 @@ def _parquet_batches(table_of: AnswersFile) -> Iterator[Batch]:
                     distinct_bytes(pa.chunked_array([batch.column(whole_name)])),
                     partial(_row_of, before),
                     quotes=False,
+                    remedy=remedy_of_bytes(batch.column(whole_name).type),
                 )
                 for name, whole_name in names.items()
             }
@@ -258,6 +259,7 @@ def _delimited_batches(table_of: AnswersFile, dialect: TextDialect) -> Iterator[
     for cut in cut_dialect(table_of.path, dialect):
         if not width:
             names = table_of.names or header_of(cut, quotes)
+            table_of.require_in_pipe(cut)
             position_of, width = table_of.choose(names), len(names)
             cut = cut.after_first_row() if dialect.header else cut  # noqa: PLW2901
         refuse_broken(cut, width, dialect, where)
@@ -270,7 +272,7 @@ def _delimited_batches(table_of: AnswersFile, dialect: TextDialect) -> Iterator[
                     cut.column(every, position).dictionary_encode(),
                     partial(_line_of, cut.lines),
                     quotes=quotes,
-                    remedy=NOT_UTF_8,
+                    remedy=not_utf_8(),
                 )
                 for name, position in position_of.items()
             }

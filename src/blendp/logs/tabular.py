@@ -75,11 +75,27 @@ def require_plain(field: pa.Field, where: str) -> None:
         raise LogError(f"The column {field.name!r} of {where} holds {field.type}: give a column of text or numbers.")
 
 
+def bytes_kind(kind: pa.DataType) -> str | None:
+    """What the type of a column is called that holds bytes, be they text or not; None for any other."""
+    within = _within(kind)
+    tests = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view, pa.types.is_fixed_size_binary)
+    return str(within) if any(test(within) for test in tests) else None
+
+
+def remedy_of_bytes(kind: pa.DataType) -> str:
+    """What to do about values of a column that are no text."""
+    if bytes_kind(kind) is None:
+        return "write its texts as UTF-8"
+    return f"it holds {bytes_kind(kind)}, so give a column of text or numbers"
+
+
 def as_bytes(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     """The text of every value as bytes, not yet known to be UTF-8; NaN is missing, and whole numbers are short (3)."""
     kind = column.type
     if (within := _within(kind)) != kind:
         return as_bytes(column.cast(within))
+    if is_uuid(kind):
+        return _texts_of_uuids(column)
     if pa.types.is_floating(kind):
         return _short_numbers(column)
     if pa.types.is_fixed_size_binary(kind):
@@ -94,10 +110,32 @@ def as_bytes(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
 def _within(kind: pa.DataType) -> pa.DataType:
     """The type of the values themselves, whichever way they are stored."""
     if isinstance(kind, pa.BaseExtensionType):
-        return _within(kind.storage_type)
+        return kind if is_uuid(kind) else _within(kind.storage_type)
     if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
         return _within(kind.value_type)
     return kind
+
+
+def is_uuid(kind: pa.DataType) -> bool:
+    """Whether a type is that of UUIDs, which are stored as 16 bytes."""
+    return isinstance(kind, pa.BaseExtensionType) and kind.extension_name == "arrow.uuid"
+
+
+def _texts_of_uuids(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """The text of UUIDs, 8-4-4-4-12 hexadecimal digits in lower case; null stays null."""
+    import pyarrow.compute as pc
+
+    stored = column.cast(column.type.storage_type)
+    whole = stored.combine_chunks() if isinstance(stored, pa.ChunkedArray) else stored
+    if not len(whole):
+        return pa.array([], pa.binary())
+    data = memoryview(whole.fill_null(bytes(16)).cast(pa.binary()).buffers()[2])
+    digits = np.frombuffer(data.hex().encode(), dtype=np.uint8).reshape(len(whole), 32)
+    texts = np.full((len(digits), 36), ord("-"), dtype=np.uint8)
+    for first, last, gaps in ((0, 8, 0), (8, 12, 1), (12, 16, 2), (16, 20, 3), (20, 32, 4)):
+        texts[:, first + gaps : last + gaps] = digits[:, first:last]
+    written = pa.Array.from_buffers(pa.binary(36), len(texts), [None, pa.py_buffer(texts)]).cast(pa.binary())
+    return pc.if_else(whole.is_null(), pa.scalar(None, pa.binary()), written)
 
 
 def _short_numbers(column: pa.Array | pa.ChunkedArray) -> pa.Array:

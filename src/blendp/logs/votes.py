@@ -24,6 +24,7 @@ from zlib import crc32
 
 from blendp.errors import LogError
 from blendp.logs.encodings import ENCODINGS, UTF_8, decodes
+from blendp.spelling import option
 
 GROUPS = 8
 ENOUGH = 32
@@ -45,9 +46,9 @@ class UndecidedError(LogError):
         """The error for what is not UTF-8, and may be in any of these encodings."""
         if encodings:
             names = ", ".join(ENCODINGS[encoding] for encoding in encodings)
-            error = cls(f"{what}; it decodes as {names}: say which it is (--encoding {' or '.join(encodings)}).")
+            error = cls(f"{what}; it decodes as {names}: say which it is ({option('encoding', *encodings)}).")
         else:
-            error = cls(f"{what}, nor text in any encoding that is tried: say which it is (--encoding).")
+            error = cls(f"{what}, nor text in any encoding that is tried: say which it is ({option('encoding')}).")
         error.encodings = encodings
         return error
 

@@ -15,6 +15,7 @@ from blendp.curator.mean_records import MAX_COUNTED
 from blendp.estimate import Blend, CrossCheck, GroupEstimate, Influence, project_on_simplex
 from blendp.headlist import HeadList
 from blendp.mechanisms.filtered_union.holdings import MAX_DIFFERENT
+from blendp.methods.filtered import rows_that_count
 from blendp.methods.groups import GroupSizes
 from blendp.methods.guarantee import Guarantee
 from blendp.methods.parameters import AUTO, MANY, Parameters
@@ -116,11 +117,7 @@ class Outcome(Shown):
     @property
     def how_filtered(self) -> str | None:
         """Which rows of the log count, in words, and of whom shares are then; None if all rows do."""
-        rows = (self.reading or {}).get("rows")
-        if not rows:
-            return None
-        said = [f"{name} {rows[name]}" for name in ("where", "since", "until") if rows.get(name) is not None]
-        return f"Only rows count {', '.join(said)}. Shares are of all people in the log, with such rows or without."
+        return rows_that_count(self.reading)
 
     @property
     def how_delta(self) -> str:

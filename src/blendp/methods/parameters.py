@@ -16,6 +16,7 @@ from blendp.methods.objectives import OBJECTIVES, list_shares, many_are_better, 
 from blendp.privacy import Budget
 from blendp.privacy.delta import fitting_delta
 from blendp.reports import METHODS, ORACLES, PUBLISHED_QUERY_SHARE, RANDOMISER_OF_METHOD, RANDOMISERS
+from blendp.spelling import nothing
 
 PUBLISHED_LIST_SHARE = 0.95
 
@@ -103,9 +104,7 @@ class Parameters:
         require_choice("method", self.method, METHODS)
         Budget(self.epsilon, self._max_delta)
         if self.size is not None:
-            require_count(
-                "size", self.size, min_value=1, remedy="Ask for at least one record; None (--size 0) keeps all."
-            )
+            require_count("size", self.size, min_value=1, remedy=f"Ask for at least one record; {nothing()} keeps all.")
         require_choice("trim_unit", self.trim_unit, TRIM_UNITS)
         self._require_opt_in_records()
         require_choice("objective", self.objective, OBJECTIVES)
@@ -128,7 +127,7 @@ class Parameters:
                 "influence_cap",
                 self.influence_cap,
                 above=0,
-                legal="a number above 0, or None (--influence-cap 0) for no cap",
+                legal=f"a number above 0, or {nothing()} for no cap",
                 remedy="3 moves honest estimates once in 370.",
             )
         self._refuse_the_other_method()

@@ -19,6 +19,7 @@ MAX_TITLE = 200
 """Characters of a title, or of a log's name."""
 
 _NAMED = 3
+_PIPES = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
 
 
 def today() -> datetime.date:
@@ -73,9 +74,14 @@ class About:
         return visible(" · ".join([*([self.title] if self.title else []), self.line]))
 
 
+def _file_name(path: str) -> str:
+    """The name of a file; a pipe has none."""
+    return "pipe" if path.startswith(_PIPES) else PurePath(path.rstrip("/\\")).name or "log"
+
+
 def file_names(paths: Sequence[str]) -> str | None:
     """The names of a few files, and how many there are besides; never the folders that they are in."""
-    names = [PurePath(path.rstrip("/\\")).name or "log" for path in paths]
+    names = [_file_name(path) for path in paths]
     if not names:
         return None
     shown = ", ".join(shorten(name, 40.0) for name in names[:_NAMED])

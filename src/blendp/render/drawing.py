@@ -1,7 +1,7 @@
 """Small drawings for pages, written as SVG: text stays text, and colours are the page's own.
 
 A plot of a page is a few lines, marks and texts. Writing them costs nothing, where a plotting library takes a second to
-load. Texts are escaped and never measured, so they may be of any script.
+load. Texts and tips are escaped and never measured, so they may be of any script; all else is our own.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 COLOURS = {
     "ink": "#1c2024",
@@ -79,12 +79,12 @@ class DrawnLine:
     dashes: str = ""
     opacity: float = 1.0
 
-    def svg(self) -> Markup:
+    def svg(self) -> str:
         """As an element."""
         d = "M" + "L".join(f"{_short(x)} {_short(y)}" for x, y in self.points)
-        dash = Markup('stroke-dasharray="{}" ').format(self.dashes) if self.dashes else ""
+        dash = f'stroke-dasharray="{self.dashes}" ' if self.dashes else ""
         style = f"fill:none;stroke:var(--{self.colour});stroke-width:{_short(self.width)}{_opacity(self.opacity)}"
-        return Markup('<path {}d="{}" style="{}"/>').format(dash, d, style)
+        return f'<path {dash}d="{d}" style="{style}"/>'
 
 
 @dataclass(frozen=True)
@@ -97,12 +97,11 @@ class DrawnBar:
     height: float
     colour: str
 
-    def svg(self) -> Markup:
+    def svg(self) -> str:
         """As an element."""
         top, width = self.middle - self.height / 2, self.right - self.left
-        return Markup('<rect x="{}" y="{}" width="{}" height="{}" style="fill:var(--{})"/>').format(
-            _short(self.left), _short(top), _short(width), _short(self.height), self.colour
-        )
+        size = f'width="{_short(width)}" height="{_short(self.height)}"'
+        return f'<rect x="{_short(self.left)}" y="{_short(top)}" {size} style="fill:var(--{self.colour})"/>'
 
 
 @dataclass(frozen=True)
@@ -123,17 +122,15 @@ class DrawnMark:
         """Of all shapes but the dot."""
         return [(self.x + self.size * dx, self.y + self.size * dy) for dx, dy in _SHAPES[self.shape]]
 
-    def svg(self) -> Markup:
+    def svg(self) -> str:
         """As an element."""
         stroke = f"fill:none;stroke:var(--{self.colour});stroke-width:{_short(self.outline)}"
         style = (stroke if self.outline else f"fill:var(--{self.colour})") + _opacity(self.opacity)
-        tip = Markup("<title>{}</title>").format(self.tip) if self.tip else ""
         if self.shape == "dot":
-            return Markup('<circle class="mark" cx="{}" cy="{}" r="{}" style="{}">{}</circle>').format(
-                _short(self.x), _short(self.y), _short(self.size / 2), style, tip
-            )
+            where = f'cx="{_short(self.x)}" cy="{_short(self.y)}" r="{_short(self.size / 2)}"'
+            return f'<circle class="mark" {where} style="{style}">{_tip(self.tip)}</circle>'
         d = "M" + "L".join(f"{_short(x)} {_short(y)}" for x, y in self.corners) + "Z"
-        return Markup('<path class="mark" d="{}" style="{}">{}</path>').format(d, style, tip)
+        return f'<path class="mark" d="{d}" style="{style}">{_tip(self.tip)}</path>'
 
 
 @dataclass(frozen=True)
@@ -148,12 +145,11 @@ class DrawnText:
     anchor: str = "start"
     tip: str = ""
 
-    def svg(self) -> Markup:
+    def svg(self) -> str:
         """As an element."""
-        tip = Markup("<title>{}</title>").format(self.tip) if self.tip else ""
-        return Markup('<text x="{}" y="{}" style="font-size:{}px;fill:var(--{});text-anchor:{}">{}{}</text>').format(
-            _short(self.x), _short(self.y), _short(self.size), self.colour, self.anchor, self.text, tip
-        )
+        style = f"font-size:{_short(self.size)}px;fill:var(--{self.colour});text-anchor:{self.anchor}"
+        content = f"{escape(self.text)}{_tip(self.tip)}"
+        return f'<text x="{_short(self.x)}" y="{_short(self.y)}" style="{style}">{content}</text>'
 
 
 DrawnPart = DrawnLine | DrawnBar | DrawnMark | DrawnText
@@ -216,7 +212,11 @@ class SvgDrawing:
             '<svg viewBox="0 0 {} {}" role="img" aria-labelledby="{name}-title" class="plot {name}" '
             'aria-describedby="{name}-desc">\n<title id="{name}-title">{}</title>\n<desc id="{name}-desc">{}</desc>\n'
         ).format(_short(self.width), _short(self.height), self.title, self.description, name=self.name)
-        return head + Markup("\n").join(part.svg() for part in self.parts) + Markup("\n</svg>")
+        return head + Markup("\n".join(part.svg() for part in self.parts)) + Markup("\n</svg>")
+
+
+def _tip(text: str) -> str:
+    return f"<title>{escape(text)}</title>" if text else ""
 
 
 def _opacity(opacity: float) -> str:

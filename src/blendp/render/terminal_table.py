@@ -11,6 +11,7 @@ from typing import Any
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.measure import Measurement
+from rich.segment import Segment
 from rich.table import Column, Table
 from rich.text import Text
 
@@ -84,20 +85,30 @@ class FigureTable(Table):
 
     Where a terminal is too narrow, headings are wrapped first, then texts are cut, then columns move closer, then those
     with the headings ``droppable`` are left out, one after the other, and named. If that is not enough either, the
-    table is wider than the terminal. The title has the width of the terminal.
+    table is wider than the terminal. The title has the width of the terminal. With ``names_above``, the texts of the
+    first column stand in lines of their own, over the numbers, where there would be little room for them beside these.
     """
 
     def __init__(
-        self, title: str | None = None, *, header_style: str = "bold", droppable: Sequence[str] = (), **settings: Any
+        self,
+        title: str | None = None,
+        *,
+        header_style: str = "bold",
+        droppable: Sequence[str] = (),
+        names_above: bool = False,
+        **settings: Any,
     ) -> None:
         """Without frames."""
         super().__init__(header_style=header_style, **{"box": None, "pad_edge": False, **settings})
-        self._heading, self._droppable = title, tuple(droppable)
+        self._heading, self._droppable, self._names_above = title, tuple(droppable), names_above
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Give every column its width, then draw."""
         if self._heading is not None:
             yield Text(self._heading, style="table.title")
+        if self._names_above and self._needed(console, _EASY_NAME, gap=1) > options.max_width:
+            yield from self._stacked(console, options)
+            return
         fitted = copy(self)
         left_out = fitted._fit(console, options.max_width)
         gaps = fitted._gap * max(len(fitted.columns) - 1, 0)
@@ -111,6 +122,19 @@ class FigureTable(Table):
         if left_out:
             names_left_out = ", ".join(" ".join(name.split()) for name in left_out)
             yield Text(f"Left out, for want of room: {names_left_out}.", style="dim")
+
+    def _stacked(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Every name in a line of its own, with its numbers below it."""
+        numbers = copy(self)
+        numbers._heading, numbers._names_above = None, False
+        first, *numbers.columns = self.columns
+        room = max(options.max_width, numbers._needed(console, _MIN_NAME, gap=1))
+        lines = console.render_lines(numbers, options.update(width=room), pad=False)
+        headings = len(lines) - len(self.rows)
+        for i, line in enumerate(lines):
+            if i >= headings:
+                yield Text(str(first._cells[i - headings]))
+            yield from (*line, Segment.line())
 
     @property
     def _gap(self) -> int:
@@ -130,9 +154,13 @@ class FigureTable(Table):
 
     def _fits(self, console: Console, room: int, min_name: int) -> bool:
         """Whether the columns have room, with so many cells of every text."""
+        return self._needed(console, min_name, self._gap) <= room
+
+    def _needed(self, console: Console, min_name: int, gap: int) -> int:
+        """The room that the columns need, with so many cells of every text and between two columns."""
         widths = zip(self.columns, self._natural(console), strict=True)
         fewest = sum(_fewest(console, column, whole, min_name) for column, whole in widths)
-        return fewest + self._gap * max(len(self.columns) - 1, 0) <= room
+        return fewest + gap * max(len(self.columns) - 1, 0)
 
     def _natural(self, console: Console) -> list[int]:
         """How wide every column is where there is room."""

@@ -6,6 +6,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterable
+from functools import lru_cache
 
 WILDCARD = "✱ (everything else)"
 EMPTY = "(empty)"
@@ -23,7 +24,7 @@ def counted(count: int, one: str, many: str) -> str:
 
 def visible(text: str) -> str:
     """The text with what cannot be seen made visible, so that no control or direction mark acts on the page."""
-    return "".join(_sign(c) for c in text)
+    return text if text.isprintable() else "".join(_sign(c) for c in text)
 
 
 def _sign(c: str) -> str:
@@ -46,6 +47,7 @@ def shorten(text: str, room: float) -> str:
     return text
 
 
+@lru_cache(maxsize=1024)
 def _ems(c: str) -> float:
     """About how wide a character is, on the wide side."""
     if unicodedata.combining(c) or unicodedata.category(c) in ("Mn", "Me", "Cf"):

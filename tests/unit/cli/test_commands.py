@@ -161,7 +161,11 @@ def test_opt_in_column(folder: Path) -> None:
         (("run", "nowhere.csv", "--epsilon", "0.01", "--delta", "0.5"), 2, "--delta = 0.5 is not allowed"),
         (("run", "log.csv", "--out", "."), 4, "current directory"),
         (("run", "log.csv", "--normalise", "x"), 2, "--normalise = 'x'"),
-        (("run", "log.csv", "--size", "-3"), 2, "--size = -3"),
+        (
+            ("run", "log.csv", "--size", "-3"),
+            2,
+            "--size = -3 is not allowed: it must be a whole number of at least 0. 0 keeps all",
+        ),
         (("run", "log.csv", "--opt-in", "1.5"), 2, "--opt-in = 1.5"),
         (("run", "log.csv", "--opt-in", "0.1", "--opt-in-column", "x"), 2, "Give one of the two"),
         (("run", "log.csv", "--method", "magic"), 2, "published"),

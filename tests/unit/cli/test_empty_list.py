@@ -74,6 +74,12 @@ def test_page_and_terminal_and_show_say_the_same(tmp_path: Path, options: tuple[
     assert " ".join(advised.split()) in " ".join(page.split())
 
 
+def test_show_gives_programs_the_advice_of_run(tmp_path: Path) -> None:
+    advised = advice(run(tmp_path, different(300), *SURE, "--json"))
+    again = json.loads(CliRunner().invoke(app, ["show", str(tmp_path / "out"), "--json"]).stdout)
+    assert again["advice"] == advised
+
+
 def test_advice_is_the_same_whatever_the_records_are(tmp_path: Path) -> None:
     many_queries = advice(run(tmp_path, different(300), *SURE, "--json"))
     other_texts = "".join(f"u{i},x{i // 2},http://y{i // 2}.example/\n" for i in range(300))
@@ -83,7 +89,8 @@ def test_advice_is_the_same_whatever_the_records_are(tmp_path: Path) -> None:
 def test_a_list_with_records_ends_with_0(tmp_path: Path) -> None:
     done = run(tmp_path, "".join(f"u{i},goo,http://goo.example/\n" for i in range(400)), *SURE, "--json")
     assert done.exit_code == 0
-    assert "advice" not in json.loads(done.stdout)
+    again = CliRunner().invoke(app, ["show", str(tmp_path / "out"), "--json"])
+    assert "advice" not in {**json.loads(done.stdout), **json.loads(again.stdout)}
 
 
 @pytest.mark.parametrize(

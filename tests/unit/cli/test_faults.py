@@ -87,7 +87,7 @@ class Fault:
 FAULTS = [
     Fault("one column twice", {"a.csv": CSV}, "a.csv --user-column query", 2, "--user-column = 'query' is not allowed"),
     Fault("users opt in", {"a.csv": CSV}, "a.csv --opt-in-column user", 2, "--opt-in-column = 'user' is not allowed"),
-    Fault("no size", {"a.csv": CSV}, "a.csv --size -1", 2, "at least one record; 0 keeps all."),
+    Fault("no size", {"a.csv": CSV}, "a.csv --size -1", 2, "of at least 0. 0 keeps all records"),
     Fault("no level", {"a.csv": CSV}, "a.csv --levels 3", 2, "it must be 1 or 2, or left out."),
     Fault("gzip cut short", {"a.csv.gz": gzip.compress(CSV)[:-900]}, "a.csv.gz", 3, "a.csv.gz cannot be read (Trunc"),
     Fault("gzip without its end", {"a.csv.gz": gzip.compress(CSV)[:-4]}, "a.csv.gz", 3, "cut short"),
@@ -129,7 +129,7 @@ FAULTS = [
         "UTF-16 without mark", {"a.csv": CSV.decode().encode("utf-16-le")}, "a.csv --encoding gbk", 3, "is UTF-16 text"
     ),
     Fault(
-        "UTF-16, the other", {"a.ndjson": NDJSON.decode().encode("utf-16-be")}, "a.ndjson", 3, "text (not UTF-16) with"
+        "UTF-16, the other", {"a.ndjson": NDJSON.decode().encode("utf-16-be")}, "a.ndjson", 3, "(--encoding utf-16-be)"
     ),
     Fault("1 MB query", {"a.csv": CSV + b"u," + LONG + b",u\n"}, "a.csv --max-broken 0", 3, "'text too long' (1 row)"),
     Fault("NUL", {"a.csv": CSV + b"u\0,q,u\nu,q\0,u\nu,q,u\0\n"}, "a.csv --max-broken 0", 3, "'NUL byte' (3 rows)"),

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 from blendp.cli.app import app
-from blendp.evaluation.planner import overviews
+from blendp.evaluation.planner import HeadLaw, overview, overviews
 from blendp.logs.synthetic import population
+from blendp.methods import Parameters
+from blendp.render.plan.terminal import plan_tables
 
 RUNNER = CliRunner()
 
@@ -46,6 +50,16 @@ def test_both_methods_side_by_side_and_what_to_do_next() -> None:
     assert "Not private" not in shown
     advice = shown.partition("What to do next\n")[2].splitlines()
     assert advice == [line.rstrip() for line in advice], "lines are not filled up: a file has a million columns"
+
+
+@pytest.mark.usefixtures("_two_shares")
+def test_tables_fit_a_narrow_terminal() -> None:
+    methods = [Parameters(method=method, epsilon=4.0, size=50) for method in ("blendp", "published")]
+    view = overview(HeadLaw.of_population("aol"), 500_000, 0.05, methods, like="the aol population")
+    page = io.StringIO()
+    Console(file=page, width=40, force_terminal=False).print(plan_tables(view), crop=False)
+    assert max(map(len, page.getvalue().splitlines())) <= 40
+    assert "\nthe list is made of\none record each  one record each\n" in page.getvalue()
 
 
 def test_json_has_everything_and_can_be_repeated() -> None:
@@ -193,6 +207,7 @@ def test_one_method_may_reach_what_the_other_does_not() -> None:
             2,
             "--target-l1 = 0.0001 is not allowed: it must be at least",
         ),
+        (("--size", "-1"), 2, "--size = -1 is not allowed: it must be a whole number of at least 0. 0 keeps all"),
         (("--target-size", "40", "--users", "9000"), 2, "the longest list within reach"),
         (("--target-size", "60"), 2, "--target-size = 60.0 is not allowed: it must be at most 50"),
         (("--target-l1", "0.1", "--size", "0"), 2, "--target-l1 = 0.1"),

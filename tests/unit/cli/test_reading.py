@@ -30,8 +30,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_run_says_in_one_line_how_it_reads_and_writes_it_into_the_card(log: Path, tmp_path: Path) -> None:
-    filters = ("--where", "Land = 'DE'", "--since", "2026-01-03")
-    done = blendp("run", str(log), "--opt-in", "0.5", *filters, "--out", str(tmp_path / "out"))
+    done = blendp("run", str(log), "--opt-in", "0.5", *FILTERS, "--out", str(tmp_path / "out"))
     assert done.exit_code == 0, done.stderr
     assert done.stderr.splitlines()[:3] == [
         f"{LINE}, Datum -> time",
@@ -40,16 +39,50 @@ def test_run_says_in_one_line_how_it_reads_and_writes_it_into_the_card(log: Path
     ]
     card = json.loads((tmp_path / "out" / "release.json").read_text())
     assert card["users"]["opt_in"] + card["users"]["client"] == 2_000
-    assert card["parameters"]["reading"] == {
-        "format": "csv",
-        "columns": {"user": "Benutzer", "query": "Suche", "time": "Datum"},
-        "text": {"delimiter": ";", "quotes": True, "encoding": "GB18030", "header": True},
-        "rows": {"where": "Land = 'DE'", "since": "2026-01-03", "until": None, "time_column": None},
-    }
-    sentence = "Only rows count where Land = 'DE', since 2026-01-03. Shares are of all people in the log"
+    assert card["parameters"]["reading"] == READING
     shown = blendp("show", str(tmp_path / "out"))
     page = unescape((tmp_path / "out" / "report.html").read_text())
-    assert [sentence in " ".join(text.split()) for text in (done.stdout, shown.stdout, page)] == [True] * 3
+    assert [FILTERED in " ".join(text.split()) for text in (done.stdout, shown.stdout, page)] == [True] * 3
+
+
+FILTERS = ("--where", "Land = 'DE'", "--since", "2026-01-03")
+READING = {
+    "format": "csv",
+    "columns": {"user": "Benutzer", "query": "Suche", "time": "Datum"},
+    "text": {"delimiter": ";", "quotes": True, "encoding": "GB18030", "header": True},
+    "rows": {"where": "Land = 'DE'", "since": "2026-01-03", "until": None, "time_column": None},
+}
+FILTERED = "Only rows count where Land = 'DE', since 2026-01-03. Shares are of all people in the log"
+
+
+@pytest.mark.parametrize(
+    "command", [("evaluate", "LOG", "--repeat", "1"), ("plan", "--method", "blendp", "--like", "LOG")]
+)
+def test_a_figure_without_a_release_says_which_rows_it_is_of(log: Path, command: tuple[str, ...]) -> None:
+    arguments = [str(log) if argument == "LOG" else argument for argument in command]
+    shown, printed = blendp(*arguments, *FILTERS), blendp(*arguments, *FILTERS, "--json")
+    assert FILTERED in " ".join(shown.stdout.split())
+    assert json.loads(printed.stdout)["reading"] == READING
+    whole = blendp(*arguments, "--json")
+    assert "rows" not in json.loads(whole.stdout)["reading"]
+
+
+def test_the_page_of_a_plan_says_which_rows_it_is_of(log: Path, tmp_path: Path) -> None:
+    done = blendp("plan", "--like", str(log), "--method", "blendp", *FILTERS, "--out", str(tmp_path / "out"))
+    assert done.exit_code == 0, done.stderr
+    assert FILTERED in unescape((tmp_path / "out" / "plan.html").read_text())
+
+
+def test_figures_of_a_log_say_which_rows_they_are_of(log: Path, tmp_path: Path) -> None:
+    out = tmp_path / "figures"
+    quick = ("--quick", "--runs", "1", "--out", str(out))
+    done = blendp("reproduce", "9", "--log", str(log), *FILTERS, *quick)
+    assert done.exit_code == 0, done.stderr
+    assert FILTERED in done.stdout.splitlines()[0]
+    assert FILTERED in unescape((out / "index.html").read_text())
+    assert json.loads((out / "figure-9.json").read_text())["reading"] == READING
+    blendp("reproduce", "9", "--log", str(log), "--overwrite", *quick)
+    assert "Only rows count" not in (out / "index.html").read_text()
 
 
 def test_other_commands_take_the_same_options(log: Path, tmp_path: Path) -> None:

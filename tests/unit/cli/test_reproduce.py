@@ -33,12 +33,16 @@ def test_every_figure_has_data_and_pictures(folder: Path) -> None:
         target = folder / "all" / f"figure-{name}"
         document = json.loads(target.with_suffix(".json").read_text(encoding="utf-8"))
         with target.with_suffix(".csv").open(encoding="utf-8", newline="") as file:
-            rows = list(csv.DictReader(file))
+            reader = csv.DictReader(file)
+            rows, columns = list(reader), list(reader.fieldnames or [])
+        assert len(columns) == len(set(columns)), name
         assert len(rows) == len(document["points"])
         assert document["private"] is False
         assert (document["runs"], document["seed"], document["quick"]) == (2, 4, True)
         for row, point in zip(rows, document["points"], strict=True):
             assert row["method"] == point["method"]
+            opt_in = row.get("parameter_opt_in", row.get("opt_in"))
+            assert opt_in in (None, "", str(point.get("opt_in")))
             for key, value in point["mean"].items():
                 assert row[key] == ("" if value is None else str(value))
         assert ElementTree.fromstring(target.with_suffix(".svg").read_bytes()).tag.endswith("svg")

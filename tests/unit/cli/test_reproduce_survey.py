@@ -45,6 +45,9 @@ def test_every_comparison_has_its_files(tmp_path: Path, monkeypatch: pytest.Monk
     assert "400 people who do not exist" in page
     assert "BLENDER" not in page
     assert all(figure.title in page for figure in SURVEY_FIGURES.values())
+    for data in out.glob("*.csv"):
+        columns = data.read_text().splitlines()[0].split(",")
+        assert len(columns) == len(set(columns)), data.name
     with (out / "figure-survey-epsilon.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert {row["method"] for row in rows} == set(survey_figures.METHODS)

@@ -48,6 +48,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     marked = [f"{line},{'yes' if number % 5 == 0 else 'no'}" for number, line in enumerate(lines[1:])]
     (root / "marked.csv").write_text("\n".join([lines[0] + ",staff", *marked]) + "\n")
     asked = fair_answers(10).questionnaire
+    (root / "cut.json").write_text('{"attributes": [')
+    (root / "latin.json").write_bytes(b'"\xe9"')
     (root / "model.json").write_bytes(model_to_bytes(Tree(asked.sizes, ()), asked))
     (root / "other.json").write_bytes(model_to_bytes(Tree(asked.sizes, ()), asked).replace(b"happy", b"merry"))
     (root / "broken.json").write_text('{"kind": "tree"}')
@@ -241,7 +243,7 @@ def test_a_unique_answer_is_not_published_unless_that_is_asked_for(folder: Path,
     out = folder / "unasked"
     code, shown, errors = blendp("run", str(rare), "--opt-in", "0", "--out", str(out))
     assert (code, shown) == (2, "")
-    assert "--questionnaire = None is not allowed: it must be a file with the possible answers" in errors
+    assert "--questionnaire is missing: it must be given unless --answers-from-data is. Name a JSON file" in errors
     assert "--answers-from-data" in errors
     assert "an answer that only one person gave is published as it is" in errors
     assert not out.exists()
@@ -451,17 +453,26 @@ def mistakes() -> list[tuple[tuple[str, ...], int, str]]:
         (("run", "answers.csv", FROM_DATA, "--model", "nowhere.json"), 3, "nowhere.json does not exist"),
         (("run", "answers.csv", FROM_DATA, "--model", "broken.json"), 2, "model = ('kind',) is not allowed"),
         (("run", "answers.csv", FROM_DATA, "--model", "other.json"), 2, "the questions of the survey in their order"),
-        (("run", "answers.csv", "--questionnaire", "broken.json"), 2, "keys of questionnaire = ('kind',)"),
+        (
+            ("run", "answers.csv", "--questionnaire", "broken.json"),
+            2,
+            "broken.json (--questionnaire): keys of questionnaire = ('kind',)",
+        ),
+        (
+            ("run", "answers.csv", "--questionnaire", "cut.json"),
+            2,
+            "cut.json (--questionnaire) is not a JSON document in UTF-8: line 1, column 17 is wrong, or what stands "
+            'before it. Write {"attributes": [',
+        ),
+        (("run", "answers.csv", "--questionnaire", "latin.json"), 2, "latin.json (--questionnaire) is not a JSON"),
+        (("run", "answers.csv", "--questionnaire", "latin.json"), 2, "in UTF-8: byte 2 is no UTF-8. Write"),
+        (("run", "answers.csv", FROM_DATA, "--model", "cut.json"), 2, "cut.json (--model) is not a JSON document"),
         (("evaluate", "answers.csv", "--runs", "0"), 2, "--runs = 0"),
         (("evaluate", "answers.csv", "--method", "magic"), 2, "it must be one of all, cbps, cbp, split, sample, rsfd"),
         ((*assumed, "-0.2"), 2, "--correlation = -0.2 is not allowed: it must be a number from 0 to 1"),
         ((*assumed, "1.2"), 2, "--correlation = 1.2"),
-        (
-            ("plan",),
-            2,
-            "--attributes = None is not allowed: it must be given, with --attributes and --correlation both",
-        ),
-        (("plan", "--attributes", "4"), 2, "--correlation = None"),
+        (("plan",), 2, "--attributes is missing: it must be given, with --attributes and --correlation both"),
+        (("plan", "--attributes", "4"), 2, "--correlation is missing: it must be given"),
         (("plan", "--attributes", "65", "--correlation", "0"), 2, "--attributes = 65"),
         ((*assumed, "0", "--values", "1"), 2, "--values = 1"),
         ((*assumed, "0", "--model", "model.json"), 2, "--model = 'model.json' is not allowed: it must be left out"),

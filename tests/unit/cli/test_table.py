@@ -71,7 +71,7 @@ def pages(group: Any, name: str = "blendp") -> list[tuple[Any, Any]]:
     return [(group, context), *inner]
 
 
-@pytest.mark.parametrize("columns", ["60", "80", "160"])
+@pytest.mark.parametrize("columns", ["80", "160"])
 def test_pages_of_groups_are_those_that_typer_prints(
     columns: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -82,6 +82,28 @@ def test_pages_of_groups_are_those_that_typer_prints(
         ours = capsys.readouterr().out
         TyperGroup.format_help(group, context, None)  # type: ignore[arg-type]
         assert ours == capsys.readouterr().out
+
+
+PAGES = [[], *([group] for group in GROUPS), *([*home.split(".")[2:], name] for home, name in LINES)]
+
+
+@pytest.mark.parametrize(("columns", "pages"), [(40, PAGES), (79, PAGES), (30, [["run"]]), (60, [["run"]])])
+def test_no_name_is_cut_on_a_narrow_terminal(columns: int, pages: list[list[str]]) -> None:
+    """Every option stands on the page by its whole name, and no line is wider than the terminal or has lost its end."""
+    for path in pages:
+        page = CliRunner().invoke(app, [*path, "--help"], env={"COLUMNS": str(columns)}).stdout
+        shown = set(re.findall(r"--[a-z0-9-]+", " ".join(re.findall(r"^  --.*", page, re.MULTILINE))))
+        assert set(complete(f"blendp {' '.join([*path, '--'])}")) <= shown
+        assert "--help" in shown
+        assert "…" not in page
+        assert max(map(len, page.splitlines())) <= columns
+
+
+def test_what_a_name_means_stands_below_it_on_a_narrow_terminal() -> None:
+    page = CliRunner().invoke(app, ["run", "--help"], env={"COLUMNS": "40"}).stdout
+    shown = "\n".join(line.rstrip() for line in page.splitlines())
+    assert "\nPrivacy\n  --opt-in NUMBER\n      Share of users who opt in, drawn\n      at random" in shown
+    assert "\n- blendp run log.csv --opt-in 0.05\n    --epsilon 4 --size 50 --out release\n" in shown
 
 
 def test_a_command_that_does_not_exist_is_told_with_what_is_near() -> None:
@@ -145,6 +167,30 @@ def test_pages_speak_of_no_python_types() -> None:
         page = CliRunner().invoke(app, arguments, env={"COLUMNS": "200"}).stdout
         assert "Usage" in page
         assert not re.search(r"<(bool|str|int|float|path|file|list)|list\[|np\.", page), arguments
+
+
+@pytest.mark.parametrize("asked", [["--show-completion", "zsh"], ["--show-completion=zsh"]])
+def test_completion_is_of_the_shell_that_is_named(asked: list[str]) -> None:
+    done = CliRunner().invoke(app, asked, prog_name="blendp")
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert "#compdef blendp" in done.stdout
+    wrong = CliRunner().invoke(app, ["--install-completion", "tcsh"], prog_name="blendp")
+    assert wrong.exit_code == 2
+    assert wrong.stderr.startswith("Error: --install-completion = 'tcsh' is not allowed: it must be one of bash, zsh,")
+
+
+def test_descriptions_of_options_are_as_they_are_written() -> None:
+    asked = {"_BLENDP_COMPLETE": "complete_zsh", "_TYPER_COMPLETE_ARGS": "blendp run --eng"}
+    assert "(blendp[spark])." in CliRunner().invoke(app, [], prog_name="blendp", env=asked).stdout
+
+
+@pytest.mark.parametrize("option", ["--where", "--since", "--until", "--time-column"])
+@pytest.mark.parametrize("command", GROUPS["survey"].commands)
+def test_a_survey_says_why_it_takes_no_filter(command: str, option: str) -> None:
+    done = CliRunner().invoke(app, ["survey", command, "answers.csv", option, "1"], env={"COLUMNS": "300"})
+    assert done.exit_code == 2
+    assert f"{option} is not allowed: surveys have no filter, since everybody" in done.stderr
+    assert "Possible options" not in done.stderr
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -37,6 +37,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A list, reports about it in two files of which the second repeats a third, and reports of other kinds."""
     root = tmp_path_factory.mktemp("tally")
     (root / "head_list.json").write_bytes(LIST.to_bytes())
+    (root / "release.json").write_text('{\n "blendp": "0.1.0"\n}')
     (root / "other.json").write_bytes(HeadList.of_records([("dogs", "1")]).to_bytes())
     generator, random = np.random.default_rng(1), KnownKey(9)
     by_query, by_record = subset_randomisers(2.0, LIST)
@@ -152,7 +153,12 @@ def test_an_epsilon_that_many_reports_do_not_fit_is_doubted(folder: Path) -> Non
         (("spool", "--memory-limit", "lots"), 2, "--memory-limit = 'lots'"),
         (("spool", "--delta", "1e-6"), 2, "--delta = 1e-06 is not allowed: it must be left out"),
         (("cells.parquet",), 2, "--delta is missing: it must be given"),
-        (("spool", "--list", "spool/1.parquet"), 2, "head list"),
+        (("spool", "--list", "spool/1.parquet"), 2, "spool/1.parquet (--list) is not a blendp/head-list/1 document"),
+        (
+            ("spool", "--list", "release.json"),
+            2,
+            "release.json (--list) is not a blendp/head-list/1 document. Name the head_list.json that clients reported",
+        ),
         (("spool", "--list", "nowhere.json"), 3, "nowhere.json does not exist"),
         (("spool", "--list", "other.json"), 3, "No report was counted (all 8000 rows are refused: other list 8000)"),
         (("none.parquet",), 3, "No report was counted (there are no rows)"),

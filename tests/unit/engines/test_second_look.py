@@ -316,7 +316,7 @@ def test_too_little_memory_makes_more_parts(tmp_path: Path, monkeypatch: pytest.
     object.__setattr__(log, "connection", Small(log.connection))
     drawn = log.draw(1, 8)
     monkeypatch.setattr(staged, "PARTS", (1, 2))
-    with pytest.raises(EngineError, match="raise --memory-limit"):
+    with pytest.raises(EngineError, match="raise memory_limit"):
         drawn.holdings(who, 1)
 
 

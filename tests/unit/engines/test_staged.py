@@ -411,7 +411,7 @@ def test_too_little_memory_makes_more_parts(tmp_path: Path, monkeypatch: pytest.
     log = open_rows(tmp_path, [("u", "q", "u")])
     object.__setattr__(log, "connection", Small(log.connection))
     monkeypatch.setattr(staged, "PARTS", (1, 2))
-    with pytest.raises(EngineError, match="raise --memory-limit"):
+    with pytest.raises(EngineError, match="raise memory_limit"):
         log.draw(1, 1)
 
 

@@ -130,7 +130,7 @@ def test_times_in_columns_of_other_types(tmp_path: Path, times: pa.Array) -> Non
 def test_times_that_cannot_be_read_stop_a_run_and_the_sentence_says_what_can(tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
     path.write_text("user,query,date\nu1,q,10/05/2026\nu2,q,10/06/2026\n")
-    with pytest.raises(LogError, match=r"'time not readable' \(2 rows\).*--time-column.*15\.10\.2026.*--where"):
+    with pytest.raises(LogError, match=r"'time not readable' \(2 rows\).*time_column=.*15\.10\.2026.*where="):
         read_log(path, since="2026-10-01")
     by_hand = read_log(path, where="strptime(date, '%m/%d/%Y') >= '2026-10-06'")
     assert by_hand.quality.usable == 1
@@ -207,9 +207,9 @@ def test_what_is_no_filter_is_refused_before_a_row_is_read(
 def test_columns_that_are_not_there(tmp_path: Path, kind: str) -> None:
     path = write(tmp_path, kind)
     for where in ("contry = 'DE'", "rowid = 1", "filename = 'x'", "filter_0 = 'x'", "current_date > '2020-01-01'"):
-        with pytest.raises(LogError, match=r"has no column .*--where"):
+        with pytest.raises(LogError, match=r"has no column .*where="):
             open_log(path, where=where)
-    with pytest.raises(LogError, match="no column with a time"):
+    with pytest.raises(LogError, match="no column 'when'"):
         open_log(path, since="2026-01-01", time_column="when")
     assert queries(read_log(path, where="COUNTRY = 'DE'")) == "ad"
 
@@ -232,7 +232,7 @@ def test_spans_that_are_none(tmp_path: Path, options: dict[str, Any], name: str)
 def test_several_columns_that_may_be_the_time_are_asked_for(tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
     path.write_text("user,query,Datum,Zeit\nu,q,2026-01-01,2026-01-01\n")
-    with pytest.raises(LogError, match=r"2 columns that may be the time \('Datum', 'Zeit'\): name one \(--time-column"):
+    with pytest.raises(LogError, match=r"2 columns that may be the time \('Datum', 'Zeit'\): name one \(time_column="):
         open_log(path, since="2026-01-01")
 
 

@@ -172,7 +172,7 @@ def test_what_a_file_and_a_table_say_is_the_same(tmp_path: Any) -> None:
         (iter(["log.csv"]), ParameterError, r"Give paths as a list\."),
         (iter([rows(), 5]), ParameterError, "record batches throughout"),
         (iter([]), LogError, "has no rows: give at least one batch"),
-        (rows().slice(0, 0), LogError, "the table has no rows"),
+        (rows().slice(0, 0), LogError, "The table has no rows"),
         (pd.DataFrame({"user": ["a", 1], "query": ["q", "r"]}), LogError, "column 'user' of the table holds values of"),
         (pd.DataFrame({"user": [1, "a"], "query": ["q", "r"]}), LogError, r'df\["user"\]\.astype\("string"\)'),
         (pd.DataFrame({"user": [[1]], "query": ["q"]}), LogError, "column 'user' of the table holds list<"),

@@ -20,7 +20,8 @@ DICTIONARIES = [
     pa.array(["a", None]).dictionary_encode(),
     pa.DictionaryArray.from_arrays(pa.array([0, None], pa.int8()), pa.array(["a"], pa.large_string())),
 ]
-SCANNABLE = [*TEXTS, *NUMBERS, *DICTIONARIES, pa.array([True, None])]
+UUIDS = pa.array([bytes(range(16)), None], pa.uuid())
+SCANNABLE = [*TEXTS, *NUMBERS, *DICTIONARIES, UUIDS, pa.array([True, None])]
 
 OTHERS = [
     pa.array([0.5, None]),
@@ -55,6 +56,7 @@ def test_database_and_arrow_agree(column: pa.Array, tmp_path: Path) -> None:
         assert database is not None
         assert (database.names, database.rows) == (arrow.names, arrow.rows) == (table.column_names, 2)
         assert [one.is_scannable for one in database.columns] == [one.is_scannable for one in arrow.columns]
+        assert [one.bytes_kind for one in database.columns] == [one.bytes_kind for one in arrow.columns]
 
 
 @pytest.mark.parametrize("column", SCANNABLE, ids=lambda column: str(column.type))

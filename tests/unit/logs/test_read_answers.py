@@ -434,14 +434,17 @@ def test_text_that_is_not_utf8_in_parquet(tmp_path: Path, kind: pa.DataType) -> 
     offsets = pa.array([0, 1, 3], pa.int64() if kind == pa.large_string() else pa.int32())
     column = pa.Array.from_buffers(kind, 2, [None, offsets.buffers()[1], pa.py_buffer(b"x\xff\xfe")])
     path = parquet(tmp_path / "t.parquet", a=column)
-    assert refusal(path) == (f"The column 'a' of {path} has text that is not UTF-8 on row 2: save the file as UTF-8.")
+    remedy = "write its texts as UTF-8"
+    if kind == pa.binary():
+        remedy = "it holds binary, so give a column of text or numbers"
+    assert refusal(path) == f"The column 'a' of {path} has text that is not UTF-8 on row 2: {remedy}."
 
 
 def test_text_that_is_not_utf8(tmp_path: Path) -> None:
     path = text(tmp_path / "t.csv", b"a,b\nx,1\ncaf\xe9,2\n")
     assert refusal(path) == (
         f"The column 'a' of {path} has text that is not UTF-8 on line 3: save the file as UTF-8, or say its encoding"
-        " (--encoding, such as gb18030 or cp1252)."
+        ' (encoding="gb18030" or "cp1252", for example).'
     )
     assert read_answers(path, columns=["b"]).people == 2
 

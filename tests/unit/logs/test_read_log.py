@@ -268,7 +268,7 @@ def test_one_persons_record_does_not_decide_the_levels(tmp_path: Path) -> None:
     one.write_text("".join(json.dumps({**row, "url": "u"} if i == 0 else row) + "\n" for i, row in enumerate(rows)))
     for path in (plain, one):
         assert read_log(path, columns=Columns(levels=1)).levels == 1
-        with pytest.raises(LogError, match=r"--levels 1|no URL"):
+        with pytest.raises(LogError, match=r"levels=1|no URL"):
             read_log(path)
     assert read_log(one, max_broken=1).levels == 2
 

@@ -53,7 +53,7 @@ def test_a_doubtful_edge_is_computed_by_itself(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(RoundedGaussian, "tail_bits", counted)
     sure = _stepped_edges(noise)
     assert asked == [1]
-    monkeypatch.setattr("blendp.mechanisms.rounded_gaussian.rounded_gaussian._SLACK_BITS", 127)
+    monkeypatch.setattr("blendp.mechanisms.rounded_gaussian.rounded_gaussian._SLACK_BITS", 95)
     assert _stepped_edges(noise) == sure
     assert len(asked) > len(sure)
 

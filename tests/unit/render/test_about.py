@@ -19,6 +19,8 @@ DAY = datetime.date(2026, 11, 17)
         (["a.csv", "b.csv", "c.csv"], "a.csv, b.csv, c.csv"),
         ([f"x/{i}.csv" for i in range(2000)], "0.csv, 1.csv, 2.csv and 1,997 more"),
         (["/"], "log"),
+        (["/dev/fd/63"], "pipe"),
+        (["/dev/stdin", "a.csv"], "pipe, a.csv"),
         (["bad\udcffname.csv"], "bad?name.csv"),
         ([], None),
     ],

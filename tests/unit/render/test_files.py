@@ -97,7 +97,7 @@ def test_an_earlier_result_is_kept_unless_told_otherwise(release: Release, tmp_p
     target = tmp_path / "out"
     write_release(release, target)
     before = (target / "release.json").read_bytes()
-    with pytest.raises(OutputExistsError, match="--overwrite"):
+    with pytest.raises(OutputExistsError, match="overwrite=True"):
         write_release(release, target)
     assert (target / "release.json").read_bytes() == before
     write_release(release, target, source={"opt_in": 0.5}, overwrite=True)

@@ -73,6 +73,29 @@ def test_headings_are_whole_however_narrow_it_is(width: int) -> None:
         assert max(map(cell_len, first.splitlines())) <= width
 
 
+@pytest.mark.parametrize("width", [10, *range(17, 60)])
+def test_names_stand_above_their_numbers_where_there_is_little_room_beside_them(width: int) -> None:
+    table = FigureTable("Expected", names_above=True)
+    table.add_column("")
+    for method in ("blendp", "published"):
+        table.add_column(method, justify="right")
+    table.add_row("error as a share", "1.9 %", "6.2 %")
+    table.add_row("  in random order", "0.440", "0.496")
+    page = io.StringIO()
+    Console(file=page, width=width, force_terminal=False).print(table, crop=False)
+    lines = [line.rstrip() for line in page.getvalue().splitlines()]
+    assert "0.440" in page.getvalue()
+    assert "0.496" in page.getvalue()
+    if width >= 17:
+        assert max(map(len, lines)) <= width
+    if 17 <= width < 31:
+        assert [" ".join(line.split()) for line in lines] == [
+            "Expected", "blendp published", "error as a share", "1.9 % 6.2 %", "in random order", "0.440 0.496"
+        ]  # fmt: skip
+    elif width >= 31:
+        assert "1.9 %" in next(line for line in lines if line.startswith("error"))
+
+
 def test_a_title_is_as_wide_as_the_terminal() -> None:
     table = FigureTable("A title that is much longer than the table that it stands over")
     table.add_column("n", justify="right")

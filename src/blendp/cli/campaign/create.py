@@ -12,7 +12,7 @@ from typer import Argument
 from blendp.cli.campaign.forecast import LIKE, Like, warn_of_forecast
 from blendp.cli.campaign.options import AsJson, CollectorOptions, say, warn
 from blendp.cli.console import print_json
-from blendp.cli.panels import method, privacy, takes_job
+from blendp.cli.panels import asked_size, method, privacy, takes_job
 from blendp.errors import ParameterError, require_choice
 from blendp.logs.synthetic import NAMES
 from blendp.privacy.delta import fitting_delta
@@ -86,7 +86,7 @@ class NewCampaign(CollectorOptions):
             given["delta"] = fitting_delta(max(given["expected_clients"], 0), Terms.delta)
         opens = _day("opens", given["opens"] or "+0d", today)
         days = {name: _day(name, given[name], opens).isoformat() for name in ("opt_in_until", "reports_until")}
-        return new_terms({**given, **days, "opens": opens.isoformat(), "size": given["size"] or None})
+        return new_terms({**given, **days, "opens": opens.isoformat(), "size": asked_size(given["size"])})
 
 
 @takes_job

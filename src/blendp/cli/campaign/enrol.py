@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 from blendp.cli.campaign.options import CampaignName, CollectorOptions, say
+from blendp.cli.lost_output import printing
 from blendp.cli.panels import output, privacy, takes_job
 from blendp.cli.serve import note
 from blendp.errors import require_count
@@ -42,7 +43,8 @@ def enrol(
         tokens = "".join(f"{token}\n" for token in client.enrol(campaign, count))
     if out is None:
         note("Shown this once: hand every person one of them.")
-        sys.stdout.write(tokens)
+        with printing():
+            sys.stdout.write(tokens)
         return
     with whole(out, overwrite=overwrite) as draft:
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Annotated
 
+from blendp.cli.lost_output import printing
 from blendp.cli.panels import privacy
 from blendp.cli.serve import FOLDER, DatabaseAddress, DataFolder, note, opened, stored
 
@@ -28,4 +29,5 @@ def rotate(
         new = collector.lifecycle.rotate_keys(overlap_days)
         old = collector.keys.known()[-2]
     note(f"The key {old.public} is good until {old.until}; put the new one into new clients.")
-    sys.stdout.write(new.public + "\n")
+    with printing():
+        sys.stdout.write(new.public + "\n")

@@ -11,10 +11,12 @@ from typing import Annotated, Any
 from typer import Argument
 
 from blendp.answers import Answers, Questionnaire
+from blendp.cli.failures import about_file
 from blendp.cli.panels import OPT_IN_SHARE, method, privacy
 from blendp.cli.reading import FileOptions, reading, tell_how
 from blendp.engines.spark import SparkSettings
 from blendp.engines.spark.answers import SparkAnswers
+from blendp.engines.spark.local_files import require_local_files
 from blendp.engines.stored_answers import StoredAnswers
 from blendp.errors import LogError, ParameterError, require_count, require_number
 from blendp.logs import open_answers, open_spark_answers, read_answers
@@ -173,6 +175,7 @@ class SurveyOptions(FileOptions):
         TextOptions(**{name: options.pop(name) for name in ("delimiter", "quotes", "encoding", "header")}).refuse_for(
             "parquet"
         )
+        require_local_files([data], settings)
         with _in_options():
             return open_spark_answers(data, settings, missing=self.missing, **options)
 
@@ -188,7 +191,10 @@ class SurveyOptions(FileOptions):
     def _reading(self) -> dict[str, Any]:
         text = self.text_options()
         columns = text.pop("names")
-        questions = None if self.questionnaire is None else Questionnaire.from_bytes(_bytes(self.questionnaire))
+        questions = None
+        if self.questionnaire is not None:
+            with about_file("questionnaire", self.questionnaire):
+                questions = Questionnaire.from_bytes(_bytes(self.questionnaire))
         return {
             "columns": columns,
             "questionnaire": questions,
@@ -212,7 +218,10 @@ class SurveyOptions(FileOptions):
 
     def public_model(self, questionnaire: Questionnaire) -> Model | None:
         """The model that was given."""
-        return None if self.model is None else model_from_bytes(_bytes(self.model), questionnaire)
+        if self.model is None:
+            return None
+        with about_file("model", self.model):
+            return model_from_bytes(_bytes(self.model), questionnaire)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -157,9 +157,9 @@ def _require_answers_known(questionnaire: Path | None, answers_from_data: bool) 
         raise ParameterError(
             "questionnaire",
             None,
-            "a file with the possible answers",
-            "Give one; or say --answers-from-data to read them from the answers themselves, which is not private: an "
-            "answer that only one person gave is published as it is.",
+            "given unless --answers-from-data is",
+            "Name a JSON file with the possible answers; --answers-from-data reads them from the answers themselves, "
+            "which is not private: an answer that only one person gave is published as it is.",
         )
     if questionnaire is not None and answers_from_data:
         raise ParameterError(

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from typer import Option
 
+from blendp.cli.lost_output import printing
 from blendp.cli.serve import FOLDER, DatabaseAddress, DataFolder, address, note, opened
 from blendp.errors import require_choice
 
@@ -42,4 +43,5 @@ def create(
     if new:
         note(f"Made a new collector in {data.absolute()}: there was none.")
     note("Shown this once: put it into BLENDP_TOKEN, or into a file that only you can read (--token-file).")
-    sys.stdout.write(token + "\n")
+    with printing():
+        sys.stdout.write(token + "\n")

@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from blendp.engines.spark.failures import plain_reason
-from blendp.errors import ParameterError
+from blendp.errors import LogError, ParameterError
+from blendp.spelling import option
 
 if TYPE_CHECKING:
     from pyspark.errors import PySparkException
@@ -24,7 +25,10 @@ _ONE_ROW = "A filter looks at one row alone."
 
 
 def require_row_filter(session: SparkSession, paths: Sequence[str], where: str) -> None:
-    """Raise :class:`ParameterError` unless this is true or false of every row, and of that row alone."""
+    """Raise :class:`ParameterError` unless this is true or false of every row, and of that row alone.
+
+    A column that is not there is a :class:`LogError`.
+    """
     from pyspark.errors import AnalysisException, ParseException
 
     read = session.read.parquet(*paths)
@@ -33,7 +37,7 @@ def require_row_filter(session: SparkSession, paths: Sequence[str], where: str) 
             session._jsparkSession.sessionState().sqlParser().parseExpression(where)
             frame = read.selectExpr(f"({where}\n) AS kept")
     except (AnalysisException, ParseException) as error:
-        raise _refused(error, where, read.columns) from error
+        raise _refused(error, where, read.columns, paths[0]) from error
     plan = frame._jdf.queryExecution().analyzed()
     alone = plan.nodeName() == "Project" and plan.child().children().isEmpty() and plan.subqueries().isEmpty()
     alone = alone and plan.child().output().length() == len(read.columns)  # no hidden one: a row's place, its file
@@ -49,14 +53,14 @@ def require_row_filter(session: SparkSession, paths: Sequence[str], where: str) 
         raise ParameterError("where", where, f"{_LEGAL} (it gives {kind})", "Compare it with something.")
 
 
-def _refused(error: PySparkException, where: str, columns: Sequence[str]) -> ParameterError:
+def _refused(error: PySparkException, where: str, columns: Sequence[str], log_name: str) -> ParameterError | LogError:
     """What Spark says of an expression, in a sentence."""
     condition = error.getCondition() or ""
     parameters = error.getMessageParameters() or {}
     if condition.startswith("UNRESOLVED_COLUMN"):
         shown = ", ".join(repr(name[:40]) for name in columns[:12])
-        name = parameters.get("objectName", "of that name").replace("`", "")
-        return ParameterError("where", where, f"{_LEGAL}: there is no column {name}", f"The log has {shown}.")
+        name = parameters.get("objectName", "").replace("`", "")
+        return LogError(f"{log_name} has no column {name!r} (it has {shown}): mend the filter ({option('where')}).")
     if condition.startswith("PARSE_"):
         near = parameters.get("error", "")
         trouble = f"it does not parse{f', at {near}' if near else ''}"

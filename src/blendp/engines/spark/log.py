@@ -100,7 +100,7 @@ class SparkLog:
             why = f"SELECT {self.rule.reason(SPARK)} AS why FROM ({rows})"
             reasons = tables.ask(f"SELECT why, count(*) AS rows FROM ({why}) GROUP BY why").to_pylist()
             broken = Counter({row["why"]: row["rows"] for row in reasons if row["why"] is not None})
-        quality = judge(usable, broken, Counter(), self.max_broken, self.where)
+        quality = judge(usable, broken, Counter(), self.max_broken, self.where, self.how)
         require_people(contributions.users, quality, self.where)
         self._drawn.append(quality)
         return contributions

@@ -45,7 +45,8 @@ class Overview(Shown):
         private  is False where that is a log, from whose raw records all is computed,
         records_per_person  is how many records they have on average,
         other    is the plan of method blendp with one record of each person where the first has many, or the other way
-                 round; None where people have one.
+                 round; None where people have one,
+        reading  says how the log was read, and which of its rows count, if there is one.
     """
 
     like: str
@@ -56,6 +57,7 @@ class Overview(Shown):
     target: Target | None
     reach: Mapping[str, Reach]
     other: Plan | None = None
+    reading: Mapping[str, Any] | None = None
 
     @property
     def first(self) -> Plan:
@@ -93,6 +95,7 @@ class Overview(Shown):
             "sweep": {name: [plan.to_dict() for plan in row] for name, row in self.sweeps.items()},
             "other_way": None if self.other is None else self.other.to_dict(),
             "target": None if self.target is None else {**asdict(self.target), **self._reach_to_dict()},
+            **({} if self.reading is None else {"reading": dict(self.reading)}),
         }
 
     def _reach_to_dict(self) -> dict[str, Any]:

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from itertools import cycle
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -157,16 +159,24 @@ class FilteredUnion:
             return best
         self._settle(filter_noise=noise[0], list_noise=noise[1])
 
-        def fits(rho: int) -> bool:
+        def tried(rho: int) -> tuple[bool, int]:
+            """Whether rho is high enough; and about which one just is, as strays fall like the tail of the noise."""
             beta, gamma = self._stray(rho)
-            return beta <= part and gamma < 1 and math.log1p(-gamma) > -reserve
+            fits = beta <= part and gamma < 1 and math.log1p(-gamma) > -reserve
+            return fits, rho + math.ceil((_quantile(part) - _quantile(beta)) * float(noise[1].sigma))
 
         low, high = 0, best[0] - 1 if best else GRID + math.ceil(40 * noise[1].sigma)
-        if high < 1 or not fits(high):
+        if high < 1:
             return best
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if fits(middle) else (middle, high)
+        fits, guess = tried(high)
+        if not fits:
+            return best
+        for guessed in cycle((True, True, True, False)):
+            if high - low == 1:
+                break
+            middle = min(max(guess, low + 1), high - 1) if guessed else (low + high) // 2
+            fits, guess = tried(middle)
+            low, high = (low, middle) if fits else (middle, high)
         return high, mu, noise[0], noise[1]
 
     @property
@@ -293,6 +303,11 @@ def _reaching(totals: Ids, threshold: int, noise: RoundedGaussian, random: Rando
     positions = np.concatenate([high[fine], low[raised]])
     order = np.argsort(positions)
     return positions[order], np.concatenate([noisy[fine], totals[low[raised]] + x])[order]
+
+
+def _quantile(probability: float) -> float:
+    """The z with Q(z) = probability, about, for one of 1/2 at most."""
+    return -NormalDist().inv_cdf(min(max(probability, 1e-300), 0.5))
 
 
 def _passing_total(filter_noise: RoundedGaussian) -> int:

@@ -24,7 +24,7 @@ MAX_TABLE_SIGMA = 100_000
 _MIN_SIGMA, _MAX_SIGMA = Fraction(1, 16), 10**9
 _FEW, _FEW_OF_SIGMA = 4, 8  # fewer draws than this, and than sigma over that, do not pay for a table
 _STEPPED = 8  # from this sigma on, the table is made in steps
-_FIXED = 192  # bits after the point of the numbers that make it
+_FIXED = 160  # bits after the point of the numbers that make it
 _SLACK_BITS = 64  # the last of them that errors may have changed
 _THINNED = 4  # from so many leading zeros of the probability on, records are thinned before they take a word each
 
@@ -243,7 +243,7 @@ def _direct_edges(noise: RoundedGaussian) -> list[int]:
 
 
 def _stepped_edges(noise: RoundedGaussian) -> list[int]:
-    """P(X >= x + 1) = P(X >= x) - P(X = x), in integers that stand for multiples of 2^-192, with
+    """P(X >= x + 1) = P(X >= x) - P(X = x), in integers that stand for multiples of 2^-160, with
 
         P(X = x) = d(x) sum_k b_k y^k,   y = (x/(2 sigma^2))^2,   b_k = 1/(2k)! int_0^1 v^2k e^(-v^2/(8 sigma^2)) dv
 
@@ -273,7 +273,7 @@ def _stepped_edges(noise: RoundedGaussian) -> list[int]:
 
 
 def _series(square: Fraction) -> list[int]:
-    """floor(2^192 b_k), highest k first, as many as matter for y <= 24/sigma^2; off by at most 2.
+    """floor(2^160 b_k), highest k first, as many as matter for y <= 24/sigma^2; off by at most 2.
 
     The integral is the alternating sum over j of 1/(j! (8 sigma^2)^j (2k + 2j + 1)).
     """

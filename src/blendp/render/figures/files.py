@@ -11,6 +11,7 @@ from typing import Any
 from blendp._version import __version__
 from blendp.evaluation.figures import RECIPES, Figure, Point
 from blendp.evaluation.figures.survey_figures import SURVEY_FIGURES
+from blendp.methods.filtered import rows_that_count
 from blendp.outputs import whole
 from blendp.render.tables import Cell, wildcard_text, write_table
 from blendp.render.templates import fill
@@ -76,11 +77,15 @@ def _known(value: float) -> float | None:
 
 
 def _write_csv(path: Path, points: Sequence[Point]) -> None:
-    """A row for every point: what it is about, and every mean with its standard error beside it."""
+    """A row for every point: what it is about, and every mean with its standard error beside it.
+
+    What a point is about may be called like a mean (``opt_in``, ``variance``): its column is then ``parameter_opt_in``.
+    """
     about_names = list(dict.fromkeys(name for point in points for name in point.about))
     names = list(dict.fromkeys(name for point in points for name in point.means))
-    columns = [*about_names, *(column for name in names for column in (name, f"{name}_std_error"))]
-    write_table(path, columns, (_cells(point, about_names, names) for point in points))
+    measured = [column for name in names for column in (name, f"{name}_std_error")]
+    parameters = [f"parameter_{name}" if name in measured else name for name in about_names]
+    write_table(path, [*parameters, *measured], (_cells(point, about_names, names) for point in points))
 
 
 def _cells(point: Point, about_names: Sequence[str], names: Sequence[str]) -> list[Cell]:
@@ -94,4 +99,10 @@ def _cells(point: Point, about_names: Sequence[str], names: Sequence[str]) -> li
 
 
 def _page(figures: Sequence[Figure], pictures: Mapping[str, Any], about: Mapping[str, Any]) -> str:
-    return fill("figures/page.html.j2", {"figures": figures, "pictures": pictures, "about": {"lead": None, **about}})
+    page = {
+        "figures": figures,
+        "pictures": pictures,
+        "about": {"lead": None, **about},
+        "filtered": rows_that_count(about.get("reading")),
+    }
+    return fill("figures/page.html.j2", page)

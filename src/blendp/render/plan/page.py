@@ -16,6 +16,7 @@ def render_plan(view: Overview) -> str:
         "first": view.first,
         "heading": text.heading(view),
         "warning": None if view.private else text.NOT_PRIVATE,
+        "filtered": text.filtered(view),
         "figures": text.figures(view),
         "reaches": text.reaches(view),
         "advice": text.advice(view),

@@ -7,13 +7,17 @@ from rich.padding import Padding
 from rich.text import Text
 
 from blendp.evaluation.planner import Overview
-from blendp.render.plan.text import NOT_PRIVATE, advice, cautions, figures, heading, reaches, share
+from blendp.render.plan.text import NOT_PRIVATE, advice, cautions, figures, filtered, heading, reaches, share
 from blendp.render.terminal_table import FigureTable
+from blendp.render.text import visible
 
 
 def plan_tables(view: Overview) -> RenderableType:
     """Figures by method, the same over opt-in shares, the target, and what to do next."""
-    parts: list[RenderableType] = [Text(heading(view)), Text(), _figures(view), Text(), _sweep(view)]
+    parts: list[RenderableType] = [Text(heading(view))]
+    if (rows := filtered(view)) is not None:
+        parts.append(Text(visible(rows)))
+    parts += [Text(), _figures(view), Text(), _sweep(view)]
     if view.target is not None:
         parts += [Text(), Text(f"To reach {view.target}:", style="bold")]
         parts += [Padding(Text(line), (0, 0, 0, 2), expand=False) for line in reaches(view)]
@@ -26,7 +30,7 @@ def plan_tables(view: Overview) -> RenderableType:
 
 
 def _figures(view: Overview) -> FigureTable:
-    table = FigureTable("Expected")
+    table = FigureTable("Expected", names_above=True)
     table.add_column("")
     for name in view.plans:
         table.add_column(name, justify="right")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from blendp.evaluation.planner import Overview, Plan, Reach, SearchResult
+from blendp.methods.filtered import rows_that_count
 from blendp.privacy.delta import delta_beside_people
 from blendp.render.text import decimals, with_error
 
@@ -42,6 +43,11 @@ def assumed_people(view: Overview) -> str:
     many = view.records_per_person
     each = "Everybody has one record" if many <= 1 else f"People have {many:.3g} records each on average"
     return f"{each}, drawn from the same law, whichever group they are in."
+
+
+def filtered(view: Overview) -> str | None:
+    """Which rows of the log count; None if all do, or there is no log."""
+    return rows_that_count(view.reading)
 
 
 def figures(view: Overview) -> list[FigureLine]:

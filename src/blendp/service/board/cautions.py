@@ -60,12 +60,17 @@ def _cautions_of_records(terms: Terms) -> list[str]:
     return [] if parameters.better_otherwise is None else [parameters.better_otherwise]
 
 
-def cautions_of_list(records: int, people: int) -> list[str]:
+def helps_a_list(levels: int) -> str:
+    """What makes an empty list longer: what its campaign can still change."""
+    fewer_levels = ", one level (queries alone)," if levels == 2 else ""
+    return f"more opt-in people{fewer_levels} or a larger epsilon"
+
+
+def cautions_of_list(records: int, people: int, levels: int) -> list[str]:
     """What keeps devices from reporting about a list."""
     sentences = []
     if not records:
-        remedy = "more opt-in people, one level (queries alone), or a larger epsilon"
-        sentences.append(f"No record passed the threshold: what helps is {remedy}.")
+        sentences.append(f"No record passed the threshold: what helps is {helps_a_list(levels)}.")
     elif records < Policy.min_records:
         sentences.append(
             f"The list has {counted(records, 'record', 'records')}: devices refuse fewer than {Policy.min_records} "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from blendp.render.text import counted
+from blendp.service.board.cautions import helps_a_list
 from blendp.wire.clock import ClockReading
 from blendp.wire.status import ByItself, ClientProgress, NextStep, OptInProgress
 
@@ -21,6 +22,7 @@ def next_step(
     opt_in: OptInProgress,
     clients: ClientProgress,
     records: int | None,
+    levels: int,
 ) -> NextStep:
     """What to do about a campaign; ``records`` is how long its list is, None before there is one."""
     if clock.doubt is not None and state != "released":
@@ -34,7 +36,7 @@ def next_step(
         return NextStep(_WAIT.get(state, "Nothing is left to do."), None, urgent=False)
     if state == "opt-in":
         return _of_opt_in(opt_in, by_itself)
-    return _of_reports(clients, by_itself, records)
+    return _of_reports(clients, by_itself, records, levels)
 
 
 def _of_opt_in(group: OptInProgress, due: ByItself) -> NextStep:
@@ -49,10 +51,10 @@ def _of_opt_in(group: OptInProgress, due: ByItself) -> NextStep:
     return _waiting(group, "Remind people who have a token, or hand out more.", "enrol")
 
 
-def _of_reports(group: ClientProgress, due: ByItself, records: int | None) -> NextStep:
+def _of_reports(group: ClientProgress, due: ByItself, records: int | None, levels: int) -> NextStep:
     if not records:
-        sentence = "The list is empty, so no device reports. Create another campaign: with more people, one level "
-        return NextStep(f"{sentence}(queries alone), or a larger epsilon.", None, urgent=True)
+        sentence = f"The list is empty, so no device reports. Create another campaign: with {helps_a_list(levels)}."
+        return NextStep(sentence, None, urgent=True)
     if group.pace.outlook == "closed":
         return _too_few(group.missing, due)
     if group.pace.outlook == "reached":

@@ -83,7 +83,7 @@ def _summary(standing: Standing, today: datetime.date, clock: ClockReading) -> C
     opt_in, clients = standing.opt_in(today), standing.clients(today)
     by_itself, head_list = standing.by_itself, standing.head_list
     records = None if head_list is None else head_list.records
-    step: NextStep = next_step(standing.state, clock, by_itself, opt_in, clients, records)
+    step: NextStep = next_step(standing.state, clock, by_itself, opt_in, clients, records, standing.terms.levels)
     return CampaignSummary(
         campaign=standing.current.name,
         title=standing.terms.title,

@@ -73,7 +73,8 @@ async def publish(call: Call) -> Response:
     """Make and publish the list."""
     manifest = await _acted(call, "publish", call.campaign, call.collector.lifecycle.publish, call.campaign)
     tell("list published", campaign=call.campaign, manifest=manifest.sha256, records=manifest.records)
-    return answer(ListPublished.of(manifest, cautions_of_list(manifest.records, manifest.opt_in_people)))
+    cautions = cautions_of_list(manifest.records, manifest.opt_in_people, manifest.terms.levels)
+    return answer(ListPublished.of(manifest, cautions))
 
 
 async def forecast(call: Call) -> Response:

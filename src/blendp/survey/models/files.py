@@ -15,7 +15,7 @@ import numpy as np
 from blendp.answers import MAX_ATTRIBUTES, MAX_VALUES, Questionnaire
 from blendp.arrays import Array
 from blendp.canonical import canonical_json
-from blendp.errors import ParameterError
+from blendp.errors import DocumentError, ParameterError
 from blendp.survey.models.base import Model
 from blendp.survey.models.joint import Joint
 from blendp.survey.models.tree import Box, Edge, Tree
@@ -57,7 +57,7 @@ def model_from_bytes(data: bytes, questionnaire: Questionnaire) -> Model:
     except ParameterError:
         raise
     except (ValueError, RecursionError) as error:
-        raise _unlike("model", data[:40], "a JSON document in UTF-8") from error
+        raise DocumentError("model", data, "a JSON document in UTF-8", _REMEDY, error) from error
     kind = value.get("kind") if isinstance(value, dict) else None
     if kind == "joint":
         joint = _object(value, "model", "kind", "attributes", "probabilities")
@@ -190,6 +190,6 @@ def _unlike(parameter: str, value: Any, legal: str) -> ParameterError:
         value = value[:40]
     elif isinstance(value, int) and not -(10**20) < value < 10**20:
         value = "a number of many digits"
-    elif not isinstance(value, bytes | tuple | int | float | None):
+    elif not isinstance(value, tuple | int | float | None):
         value = type(value).__name__
     return ParameterError(parameter, value, legal, _REMEDY)
