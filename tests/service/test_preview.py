@@ -11,7 +11,8 @@ import pytest
 
 from blendp.client import Policy, make_report
 from blendp.evaluation.planner import forecast_list
-from blendp.render.release.checks import all_cautions, release_checks
+from blendp.render.release.cautions import all_cautions
+from blendp.render.release.checks import release_checks
 from blendp.reports import QUESTION_NUMBER
 from blendp.service.board.forecast import in_words
 from blendp.service.board.status import StatusBoard

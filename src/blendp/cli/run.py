@@ -69,7 +69,7 @@ def run(
         loading.join()
         from blendp.cli.console import errors, print_json, results, tell_quality
         from blendp.render.release.advice import AdviceText
-        from blendp.render.release.checks import all_cautions
+        from blendp.render.release.cautions import all_cautions
         from blendp.render.release.document import release_card, rows_for_json
         from blendp.render.release.files import write_release
         from blendp.render.release.terminal import advice_table, records_table, summary

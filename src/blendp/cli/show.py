@@ -16,7 +16,7 @@ from blendp.methods import Release
 from blendp.outputs import refuse_existing, whole
 from blendp.render.about import About
 from blendp.render.release.advice import AdviceText
-from blendp.render.release.checks import all_cautions
+from blendp.render.release.cautions import all_cautions
 from blendp.render.release.document import list_of_document, release_of_document
 from blendp.render.release.files import TITLE
 from blendp.render.release.terminal import advice_table, records_table, summary

@@ -13,7 +13,7 @@ from rich.console import Console
 from blendp.logs import Columns, log_of_table
 from blendp.methods import Outcome, Parameters, Simulation, simulate
 from blendp.randomness import SimulationRandom
-from blendp.render.release.checks import all_cautions
+from blendp.render.release.cautions import all_cautions
 from blendp.render.release.document import release_card
 from blendp.render.release.page import render_release
 from blendp.render.release.terminal import summary

@@ -10,7 +10,7 @@ from blendp.cli.campaign.options import CampaignName, CollectorOptions, collecto
 from blendp.cli.panels import output, takes_job
 from blendp.headlist import HeadList
 from blendp.outputs import refuse_existing, whole
-from blendp.render.release.checks import all_cautions
+from blendp.render.release.cautions import all_cautions
 from blendp.render.release.document import release_of_document
 from blendp.render.release.files import write_readable
 from blendp.service.clock import utc_today

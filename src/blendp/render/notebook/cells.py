@@ -13,7 +13,7 @@ from blendp.methods import Outcome, Simulation
 from blendp.render import text
 from blendp.render.notebook.figures import plot_of
 from blendp.render.plan import text as plan_text
-from blendp.render.release.checks import all_cautions
+from blendp.render.release.cautions import all_cautions
 from blendp.render.survey.text import points
 from blendp.render.templates import fill
 from blendp.survey import SurveyOutcome, SurveySimulation

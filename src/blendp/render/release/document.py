@@ -18,7 +18,7 @@ from blendp.methods import GroupSizes, Outcome, Parameters, Release, Row
 from blendp.methods.guarantee import Guarantee
 from blendp.methods.parameters import MANY
 from blendp.render.about import About
-from blendp.render.release.checks import all_cautions
+from blendp.render.release.cautions import all_cautions
 from blendp.wire.releases import write_release
 
 _REMEDY = "It is damaged, or needs another version of blendp."

@@ -16,7 +16,7 @@ from blendp.methods.outcome import Row
 from blendp.render import plots, text
 from blendp.render.about import About
 from blendp.render.release.advice import CHANGE, EXPECTED, AdviceText
-from blendp.render.release.checks import all_cautions
+from blendp.render.release.cautions import all_cautions
 from blendp.render.templates import fill
 
 TEMPLATE = "release/page.html.j2"

@@ -13,7 +13,7 @@ from blendp.headlist import HeadList
 from blendp.methods import Outcome, Simulation
 from blendp.render.about import About
 from blendp.render.release.advice import CHANGE, EXPECTED, AdviceText
-from blendp.render.release.checks import all_cautions
+from blendp.render.release.cautions import all_cautions
 from blendp.render.terminal_table import FigureTable, names
 from blendp.render.text import UNKNOWN, decimals, percent
 
