@@ -61,7 +61,7 @@ def test_a_run_loads_no_plotting_library_and_no_pandas(tmp_path: Path) -> None:
     loaded = modules_of_command("run", str(log), "--opt-in", "0.5", "--out", str(tmp_path / "out"))
     assert not {"matplotlib", "pandas", "scipy", "blendp.evaluation"} & loaded
     assert not {"pyarrow.compute", "pyarrow.dataset", "pyarrow.parquet", "blendp.engines.spark"} & loaded
-    assert not {"blendp.logs.answers", "blendp.wire.campaign"} & loaded
+    assert not {"msgspec", "blendp.logs.answers", "blendp.wire.campaign"} & loaded
     assert "plot-records" in (tmp_path / "out" / "report.html").read_text()
 
 

@@ -32,8 +32,8 @@ class WholeConsole(Console):
             super().print(*objects, crop=crop, **settings)
 
 
-results = WholeConsole()
-errors = Console(stderr=True)
+results = WholeConsole(emoji=False)
+errors = Console(stderr=True, emoji=False)
 
 
 def print_json(value: Any) -> None:

@@ -6,8 +6,7 @@ normalisation leaves nothing of it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from blendp.light_dataclass import dataclass
 from blendp.normalise import literal
 from blendp.texts import MAX_TEXT_BYTES, WHITE
 

@@ -15,7 +15,6 @@ where:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -25,6 +24,7 @@ from blendp.arrays import Array
 from blendp.errors import ParameterError
 from blendp.estimate.group import GroupEstimate, Level, nothing
 from blendp.headlist import HeadList
+from blendp.light_dataclass import dataclass
 from blendp.mechanisms import FrequencyOracle
 from blendp.reports import ReportSums
 

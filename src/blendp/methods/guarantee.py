@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, Self
 
+from blendp.light_dataclass import dataclass
 from blendp.mechanisms import (
     AsymmetricList,
     DiscreteLaplace,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blendp.errors import ParameterError
+from blendp.light_dataclass import dataclass
 
 Counts = NDArray[np.int64]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from blendp.arrays import Array
 from blendp.errors import ParameterError
+from blendp.light_dataclass import dataclass
 
 
 @dataclass(frozen=True, eq=False)

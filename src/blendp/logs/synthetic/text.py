@@ -20,7 +20,6 @@ tables that serve millions of ranks.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -29,6 +28,7 @@ import pyarrow.compute as pc
 
 from blendp.arrays import Ids
 from blendp.errors import require_choice
+from blendp.light_dataclass import dataclass
 from blendp.logs.synthetic import lexicon
 
 NAMES = ("aol", "yandex")

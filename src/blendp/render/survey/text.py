@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 
 from blendp.answers import Questionnaire
 from blendp.evaluation.surveys import SurveyPlan, SurveyTrial
+from blendp.light_dataclass import dataclass
 from blendp.privacy.delta import delta_beside_people
 from blendp.render.text import UNKNOWN
 from blendp.survey import BoundedPairs, BoundedTable, Design, SurveyOutcome, Tree
