@@ -10,7 +10,7 @@ import json
 import math
 import operator
 from collections.abc import Iterable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from blendp.canonical import canonical_json
 from blendp.errors import DocumentError, ParameterError
-from blendp.light_dataclass import dataclass
 from blendp.lots import Block, Lots, Tables, blocks, count_cells, count_tables, find_borders
 
 MAX_VALUES = 1000

@@ -14,10 +14,9 @@ import shutil
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
-
-from blendp.light_dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ on both sides of a border of two parts does a part get one person more than it s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 
 from blendp.arrays import Bools, Ids
 from blendp.errors import ParameterError
-from blendp.light_dataclass import dataclass
 
 LOT_BITS = 60
 MAX_LOT = 1 << LOT_BITS

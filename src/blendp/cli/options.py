@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +12,6 @@ from typer import Argument
 from blendp.cli.panels import OPT_IN_SHARE, asked_size, machine, method, privacy
 from blendp.cli.reading import LogOptions, tell_how
 from blendp.errors import ParameterError, require_choice
-from blendp.light_dataclass import dataclass
 from blendp.methods import Parameters
 from blendp.methods.groups import require_share
 

@@ -16,10 +16,9 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-from blendp.light_dataclass import dataclass
 
 SWITCH = "BLENDP_REMEMBER"
 """0 in this variable of the environment: nothing is written or read."""

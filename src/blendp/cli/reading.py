@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
 from blendp.errors import ParameterError
-from blendp.light_dataclass import dataclass
 
 if TYPE_CHECKING:
     from blendp.engines import EmbeddedLog

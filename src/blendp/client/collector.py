@@ -5,14 +5,13 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from blendp.client.http import MAX_BYTES, MAX_LIST_BYTES, Http, server_url
 from blendp.client.policy import Policy
 from blendp.client.refusals import EquivocationError, NetworkError, RefusedError
 from blendp.errors import ParameterError
 from blendp.headlist import HeadList
-from blendp.light_dataclass import dataclass
 from blendp.wire import Envelope, Manifest, Terms, VerifyKey, addresses
 from blendp.wire.addresses import of_campaign
 from blendp.wire.campaign import require_campaign_id

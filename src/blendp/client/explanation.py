@@ -8,13 +8,13 @@ not there (:mod:`blendp.client.personal`), so it is left out: it changes no rati
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
 
 from blendp.errors import require_number
 from blendp.headlist import HeadList
 from blendp.headlist.head_list import Label
-from blendp.light_dataclass import dataclass
 from blendp.privacy import Budget
 from blendp.reports import QUESTIONS, Likelihood, Report
 from blendp.wire import Manifest, Terms, UploadedReport

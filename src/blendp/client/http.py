@@ -7,12 +7,12 @@ import os
 import ssl
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from blendp.client.refusals import NetworkError, RefusedError
 from blendp.errors import ParameterError
-from blendp.light_dataclass import dataclass
 from blendp.wire.problems import slug_of
 
 if TYPE_CHECKING:

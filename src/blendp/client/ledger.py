@@ -12,12 +12,11 @@ day that was seen before. A clock that is set forward thus frees little, and an 
 from __future__ import annotations
 
 import datetime
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from blendp.client.refusals import OverspentError
 from blendp.errors import ParameterError, require_choice, require_count
-from blendp.light_dataclass import dataclass
 from blendp.privacy import Budget
 from blendp.wire.campaign import require_campaign_id
 from blendp.wire.text_forms import require_day

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Collection
+from dataclasses import dataclass
 
 from blendp.client.backoff import MAX_DELAY, MAX_DELAY_IF_LATE, MAX_WAIT, delay, retry_after
 from blendp.client.consent import Consent
@@ -16,7 +17,6 @@ from blendp.client.http import Http, HttpAnswer
 from blendp.client.refusals import NetworkError, RefusedError
 from blendp.client.store import DeviceStore, Item, Participation
 from blendp.errors import ParameterError
-from blendp.light_dataclass import dataclass
 from blendp.wire.deletions import Deleted
 from blendp.wire.problems import RETRYABLE
 from blendp.wire.reports import OUTCOMES, UploadOutcome

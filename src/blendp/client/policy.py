@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from blendp.client.refusals import RefusedError
 from blendp.errors import require_count, require_number
-from blendp.light_dataclass import dataclass
 from blendp.wire import Manifest, Terms
 
 

@@ -9,7 +9,7 @@ import sqlite3
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,6 @@ from blendp.client.ledger import Ledger, LedgerEntry, days_passed
 from blendp.client.refusals import EquivocationError, RefusedError
 from blendp.client.schema import bring_up
 from blendp.errors import ParameterError
-from blendp.light_dataclass import dataclass
 from blendp.privacy import Budget
 from blendp.wire import Envelope, Terms, VerifyKey
 from blendp.wire.keys import Trust

@@ -16,11 +16,11 @@ import subprocess
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import IO, Any
 
 from blendp.conformance.vectors import GOOD, Vector, VectorFile
 from blendp.errors import EngineError, ParameterError
-from blendp.light_dataclass import dataclass
 
 MAX_ANSWER_BYTES = 16 << 20
 _SHOWN = 200

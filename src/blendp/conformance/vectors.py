@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from blendp.errors import ParameterError
-from blendp.light_dataclass import dataclass
 
 GOOD, BAD = "good", "bad"
 

@@ -6,13 +6,14 @@ wildcards. Everything after the noise is post-processing.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from blendp.arrays import falling_order
 from blendp.errors import require_choice, require_count
 from blendp.headlist import HeadList
-from blendp.light_dataclass import dataclass
 from blendp.mechanisms import DiscreteLaplace
 from blendp.randomness import Random
 

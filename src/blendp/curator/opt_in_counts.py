@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,6 @@ from blendp.curator.by_weight import Prediction
 from blendp.curator.noisy_counts import CellCounts, NoisyCounts, fold, largest
 from blendp.errors import ParameterError
 from blendp.headlist import HeadList
-from blendp.light_dataclass import dataclass
 from blendp.mechanisms import AsymmetricLaplace, AsymmetricList
 from blendp.randomness import Random
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Self, TypeVar
 
 import duckdb
@@ -19,7 +19,6 @@ from blendp.engines.second_look import SecondLook
 from blendp.engines.usable import DUCKDB, RowRule
 from blendp.errors import LogError, ParameterError
 from blendp.headlist import HeadList
-from blendp.light_dataclass import dataclass
 from blendp.mechanisms.filtered_union import Holdings
 from blendp.normalise import query_sql, url_sql, user_sql
 

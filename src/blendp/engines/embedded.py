@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -18,7 +18,6 @@ from blendp.engines.records import RecordTable
 from blendp.engines.truth import Truth
 from blendp.engines.usable import DUCKDB
 from blendp.headlist import HeadList
-from blendp.light_dataclass import dataclass
 from blendp.mechanisms.filtered_union import MAX_DIFFERENT, Holdings
 
 POSITION = "user_id, place"

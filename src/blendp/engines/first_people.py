@@ -8,11 +8,12 @@ suffice, the log is read once more: what people hold is the same.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import duckdb
 
 from blendp.engines.choice import number_of_user
 from blendp.engines.second_look import THEIR_ROWS
-from blendp.light_dataclass import dataclass
 
 MAX_SHARE = 0.2
 """Of a larger share nothing is set aside: it would be much of the log."""

@@ -7,11 +7,11 @@ A time is read by the way in which it is written itself, never by that of other 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import product
 
 from blendp.engines.usable import DUCKDB, SPARK, Dialect
-from blendp.light_dataclass import dataclass
 from blendp.normalise import literal
 
 _DAYS = {

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from blendp.engines.usable import NO_TIME
 from blendp.errors import LogError
-from blendp.light_dataclass import dataclass
 from blendp.spelling import option
 
 NOT_UTF_8 = "not UTF-8"

@@ -7,7 +7,7 @@ those people alone, and what is read is counted on the way.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import duckdb
 import numpy as np
@@ -18,7 +18,6 @@ from blendp.engines.choice import lowest_of_each, ranked_numbers
 from blendp.engines.database import failed
 from blendp.engines.records import TEXT_ORDER, RecordTable
 from blendp.engines.usable import DUCKDB, RowRule
-from blendp.light_dataclass import dataclass
 from blendp.mechanisms.filtered_union import MAX_DIFFERENT, Holdings
 from blendp.normalise import query_sql, url_sql, user_sql
 

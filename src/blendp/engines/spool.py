@@ -23,7 +23,7 @@ Ids that differ and share a mark are told apart there: whoever forges marks make
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 from typing import Any, Self
@@ -38,7 +38,6 @@ from blendp.engines.database import connect, failed
 from blendp.errors import LogError, ParameterError, require_choice
 from blendp.estimate import Split, Tally
 from blendp.headlist import HeadList
-from blendp.light_dataclass import dataclass
 from blendp.outputs import whole
 from blendp.reports import QUESTIONS, ListQuestions, Report, ReportSums
 from blendp.wire.reports import ID_BYTES

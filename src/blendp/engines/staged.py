@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Protocol
@@ -20,7 +20,6 @@ from blendp.engines.quality import Described, LogQuality
 from blendp.engines.second_look import CHOSEN, GATHERED
 from blendp.engines.usable import DUCKDB, FILTERED_OUT, RowRule
 from blendp.errors import LogError
-from blendp.light_dataclass import dataclass
 
 if TYPE_CHECKING:
     from blendp.engines.embedded import EmbeddedLog

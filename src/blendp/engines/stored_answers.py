@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -18,7 +18,6 @@ from blendp.arrays import Bools, Ids
 from blendp.engines.database import hold_temporary
 from blendp.errors import EngineError
 from blendp.leftovers import FolderName, HeldFolder
-from blendp.light_dataclass import dataclass
 from blendp.lots import Block, Lots, Tables, blocks, count_tables, find_borders
 
 FOLDER = FolderName("blendp-answers-")

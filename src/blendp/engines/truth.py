@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from blendp.arrays import falling_order
 from blendp.errors import require_count
-from blendp.light_dataclass import dataclass
 
 
 @dataclass(frozen=True, eq=False)

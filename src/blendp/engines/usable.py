@@ -6,7 +6,8 @@ normalisation leaves nothing of it.
 
 from __future__ import annotations
 
-from blendp.light_dataclass import dataclass
+from dataclasses import dataclass
+
 from blendp.normalise import literal
 from blendp.texts import MAX_TEXT_BYTES, WHITE
 

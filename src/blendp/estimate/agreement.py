@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
 
@@ -31,7 +32,6 @@ from numpy.typing import NDArray
 from blendp.arrays import Array, medians
 from blendp.estimate.posterior import Posterior
 from blendp.estimate.split import Arm, Split, reconcile
-from blendp.light_dataclass import dataclass
 
 DRAWS = 999
 SIGNIFICANT = 0.01

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from statistics import NormalDist
 from typing import Self
@@ -12,7 +13,6 @@ from blendp.arrays import Array
 from blendp.errors import require_choice
 from blendp.estimate.group import Level, freeze_alike
 from blendp.estimate.names import VARIANCES
-from blendp.light_dataclass import dataclass
 
 CONFIDENCE = 0.95
 """How often intervals hold the truth, if all assumptions do."""

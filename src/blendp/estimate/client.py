@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,7 +12,6 @@ from blendp.errors import require_choice
 from blendp.estimate.group import GroupEstimate, Level, nothing
 from blendp.estimate.names import VARIANCES
 from blendp.estimate.tally import Tally
-from blendp.light_dataclass import dataclass
 from blendp.mechanisms import TwoStage
 
 

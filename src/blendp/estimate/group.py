@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from blendp.errors import ParameterError, require_count
-from blendp.light_dataclass import dataclass
 
 
 @dataclass(frozen=True, eq=False)

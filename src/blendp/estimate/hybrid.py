@@ -15,6 +15,7 @@ Two things guard against clients who are not like the opt-in group:
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -24,7 +25,6 @@ from blendp.arrays import Array
 from blendp.estimate.blending import CONFIDENCE, Blend
 from blendp.estimate.posterior import Posterior
 from blendp.estimate.split import Split, reconcile
-from blendp.light_dataclass import dataclass
 
 
 @dataclass(frozen=True)

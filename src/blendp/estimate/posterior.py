@@ -19,6 +19,7 @@ The <q,*> are not selected: Jeffreys' prior leaves their sums without a bias.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -27,7 +28,6 @@ from numpy.typing import NDArray
 from blendp.arrays import Array, distinct
 from blendp.curator.by_weight import Prediction
 from blendp.curator.opt_in_counts import OptInCounts
-from blendp.light_dataclass import dataclass
 from blendp.mechanisms import AsymmetricLaplace
 
 WILDCARD_EXPONENT = 0.5

@@ -15,6 +15,7 @@ where:
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -24,7 +25,6 @@ from blendp.arrays import Array
 from blendp.errors import ParameterError
 from blendp.estimate.group import GroupEstimate, Level, nothing
 from blendp.headlist import HeadList
-from blendp.light_dataclass import dataclass
 from blendp.mechanisms import FrequencyOracle
 from blendp.reports import ReportSums
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -10,7 +11,6 @@ from numpy.typing import NDArray
 from blendp.arrays import Array
 from blendp.errors import ParameterError
 from blendp.headlist import HeadList
-from blendp.light_dataclass import dataclass
 from blendp.reports import Repeats, ReportSums
 
 

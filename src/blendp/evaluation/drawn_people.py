@@ -11,7 +11,7 @@ which is exactly the law of what as many people, drawn and asked one by one, wou
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
@@ -23,7 +23,6 @@ from blendp.engines import Truth
 from blendp.errors import ParameterError, require_count, require_number
 from blendp.headlist import HeadList
 from blendp.headlist.head_list import Label, Record
-from blendp.light_dataclass import dataclass
 from blendp.mechanisms import Holdings
 from blendp.mechanisms.filtered_union import HeldRecords, ShareSums
 from blendp.methods import GroupSizes, Parameters

@@ -7,7 +7,7 @@ uniformly drawn person is r. The same drawn people can be asked in every way, so
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -18,7 +18,6 @@ from blendp.evaluation.drawn_people import RecordLaw, generator_of
 from blendp.evaluation.law_records import LawRecords
 from blendp.headlist import HeadList
 from blendp.headlist.head_list import Record
-from blendp.light_dataclass import dataclass
 from blendp.logs.synthetic import Population, law
 from blendp.mechanisms.filtered_union import HeldRecords, ShareSums
 from blendp.mechanisms.filtered_union.holdings import MAX_DIFFERENT, Holdings

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -10,7 +10,6 @@ import numpy as np
 from blendp.arrays import Array, Ids
 from blendp.engines import Truth
 from blendp.headlist.head_list import Record
-from blendp.light_dataclass import dataclass
 from blendp.logs.synthetic import Law
 from blendp.logs.synthetic.text import vocabulary
 

@@ -12,6 +12,7 @@ Wildcards are left out before rescaling.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -20,7 +21,6 @@ from numpy.typing import NDArray
 from blendp.arrays import Array, falling_order
 from blendp.engines import Truth
 from blendp.headlist import HeadList
-from blendp.light_dataclass import dataclass
 
 
 @dataclass(frozen=True)

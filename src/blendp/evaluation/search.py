@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -39,7 +39,6 @@ import pyarrow.compute as pc
 from blendp.arrays import Array, Ids, falling_order, ranks_in_groups
 from blendp.engines import EmbeddedLog, Truth
 from blendp.errors import ParameterError, require_count, require_number
-from blendp.light_dataclass import dataclass
 from blendp.methods import LogPeople, Parameters, Simulation, simulate_people
 from blendp.methods.groups import Groups
 from blendp.methods.log import OptIn

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from blendp.answers import Answers
 from blendp.arrays import Array
 from blendp.estimate import project_on_simplex
-from blendp.light_dataclass import dataclass
 from blendp.randomness import SimulationRandom
 from blendp.survey import Design, client_level, collect
 

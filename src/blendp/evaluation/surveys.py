@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,6 @@ from numpy.typing import NDArray
 from blendp.answers import Answers, Questionnaire
 from blendp.arrays import Array
 from blendp.errors import ParameterError, require_count
-from blendp.light_dataclass import dataclass
 from blendp.mechanisms import HiddenSampling
 from blendp.methods.progress import Progress, silent
 from blendp.privacy import Budget

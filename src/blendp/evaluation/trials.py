@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,7 +14,6 @@ from blendp.engines import Truth
 from blendp.errors import require_count
 from blendp.evaluation.metrics import Scores, TrueHead, score, true_head
 from blendp.headlist import HeadList
-from blendp.light_dataclass import dataclass
 from blendp.methods import Parameters, Simulation, simulate
 from blendp.methods.log import Log, OptIn
 from blendp.methods.progress import Progress

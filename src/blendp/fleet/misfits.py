@@ -7,13 +7,12 @@ an honest device could have sent: of several draws it sends one that names what 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from blendp.canonical import sha256
 from blendp.fleet.fleet import Fleet
 from blendp.fleet.people import Record
-from blendp.light_dataclass import dataclass
 from blendp.randomness import ReleaseRandom
 from blendp.reports import SCHEME_BYTES, ListScheme, Report
 from blendp.wire import UploadedReport

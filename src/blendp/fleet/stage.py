@@ -5,13 +5,13 @@ from __future__ import annotations
 import datetime
 import time
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 
 from blendp.fleet.collector_process import CollectorProcess
 from blendp.fleet.crowd import OVER, Crowd
 from blendp.fleet.fleet import Fleet, FleetError
 from blendp.fleet.people import Record
 from blendp.fleet.story import StagedCampaign, Story
-from blendp.light_dataclass import dataclass
 from blendp.service.operator_client import OperatorClient
 
 _LATE_PEOPLE = 12

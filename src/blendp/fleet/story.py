@@ -9,12 +9,12 @@ The open one began three days ago.
 from __future__ import annotations
 
 import datetime
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 
 from blendp.errors import require_choice, require_count, require_number
 from blendp.fleet.people import Record, invented_records
-from blendp.light_dataclass import dataclass
 from blendp.logs.synthetic import NAMES
 from blendp.wire import Terms
 

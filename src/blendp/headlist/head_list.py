@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Self
 
@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 
 from blendp.canonical import canonical_json, sha256
 from blendp.errors import DocumentError, ParameterError
-from blendp.light_dataclass import dataclass
 
 FORMAT = "blendp/head-list/1"
 _REMEDY = "Fetch the list again."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from blendp.answers import MAX_VALUES, Attribute, Questionnaire
 from blendp.errors import LogError
-from blendp.light_dataclass import dataclass
 from blendp.logs.delimited import unquoted
 from blendp.logs.tabular import as_bytes, is_uuid
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,6 @@ from numpy.typing import NDArray
 
 from blendp.answers import Answers, Attribute, Questionnaire
 from blendp.errors import LogError, ParameterError, require_choice
-from blendp.light_dataclass import dataclass
 from blendp.logs.answer_columns import NO_QUESTION, WAYS, AnswerColumn, distinct_bytes, listed_attribute
 from blendp.logs.answers_file import AnswersFile, asked_names, chosen_columns, not_utf_8, refuse_broken
 from blendp.logs.delimited import cut_dialect, header_of

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from blendp.answers import MAX_ATTRIBUTES, Questionnaire
 from blendp.errors import LogError, ParameterError, require_choice
-from blendp.light_dataclass import dataclass
 from blendp.logs.delimited import header_of
 from blendp.logs.dialect import DELIMITERS, TextDialect, TextOptions
 from blendp.logs.fields import NOT_CLOSED, TOO_LONG, Cut

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 from blendp.errors import LogError, ParameterError
-from blendp.light_dataclass import dataclass
 from blendp.logs.column_names import candidates
 from blendp.spelling import option
 

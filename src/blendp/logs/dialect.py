@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from blendp.errors import ParameterError
-from blendp.light_dataclass import dataclass
 from blendp.logs.encodings import ENCODINGS, UTF_8, canonical
 
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "pipes"}

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from blendp.arrays import Bools
 from blendp.arrow import pa
 from blendp.errors import LogError
-from blendp.light_dataclass import dataclass
 from blendp.logs.encodings import UTF_8, transcoded
 from blendp.logs.sources import compression_of, unreadable
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -18,7 +19,6 @@ import duckdb
 
 from blendp.engines.moments import in_span, time_for_duckdb
 from blendp.errors import LogError, ParameterError
-from blendp.light_dataclass import dataclass
 from blendp.logs.columns import one_position
 from blendp.spelling import option
 

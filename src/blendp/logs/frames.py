@@ -7,13 +7,12 @@ columns that are asked for are converted, and none of the libraries is imported 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any, Protocol
 
 from blendp.arrow import pa
 from blendp.errors import LogError, ParameterError
-from blendp.light_dataclass import dataclass
 from blendp.logs.filters import ALIAS
 from blendp.logs.tabular import require_plain
 

@@ -15,14 +15,13 @@ does: at every delimiter.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event, Thread
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blendp.light_dataclass import dataclass
 from blendp.logs import fields
 from blendp.logs.delimited import take_in
 from blendp.logs.dialect import TextDialect

@@ -7,12 +7,12 @@ database does not read are left to Arrow, which knows all types and has the word
 from __future__ import annotations
 
 import glob
+from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
 
 from blendp.arrow import pa
-from blendp.light_dataclass import dataclass
 from blendp.logs.sources import compression_of
 from blendp.logs.tabular import bytes_kind, is_uuid, parquet_file
 from blendp.normalise import literal

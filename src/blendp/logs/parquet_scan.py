@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Callable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import duckdb
 
 from blendp.engines.staged import StagedLog
 from blendp.engines.usable import RowRule
-from blendp.light_dataclass import dataclass
 from blendp.logs.columns import Columns, positions, same_levels
 from blendp.logs.filters import compiled, require_truth
 from blendp.logs.parquet_footer import footer_of

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field, fields
+from dataclasses import dataclass, field, fields
 from datetime import date
 from difflib import get_close_matches
 from typing import Any, TypedDict
 
 from blendp.errors import ParameterError, require_choice, require_number
-from blendp.light_dataclass import dataclass
 from blendp.logs.columns import Columns
 from blendp.logs.dialect import TextDialect, TextOptions
 from blendp.logs.encodings import ENCODINGS

@@ -14,13 +14,12 @@ import re
 from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
 from blendp.arrow import pa
 from blendp.errors import LogError
-from blendp.light_dataclass import dataclass
 from blendp.logs.column_names import candidates
 from blendp.logs.columns import Columns, UnclearError, positions
 from blendp.logs.delimited import header_of, unquoted

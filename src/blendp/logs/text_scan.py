@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 from pathlib import Path
 
 from blendp.engines.second_look import CHOSEN
 from blendp.engines.staged import StagedLog
-from blendp.light_dataclass import dataclass
 from blendp.logs.columns import positions, same_levels
 from blendp.logs.delimited import cut_dialect, header_of
 from blendp.logs.dialect import TextDialect

@@ -14,13 +14,13 @@ The first 64 bits leave the question open with probability 2^-64; then 64 more a
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, Decimal, getcontext, localcontext
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blendp.light_dataclass import dataclass
 from blendp.randomness import Random
 
 WORD_BITS = 64

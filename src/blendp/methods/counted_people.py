@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -13,7 +14,6 @@ from blendp.curator import CellCounts
 from blendp.errors import ParameterError
 from blendp.headlist import HeadList
 from blendp.headlist.head_list import Record
-from blendp.light_dataclass import dataclass
 from blendp.mechanisms.filtered_union import HeldRecords, ShareSums
 from blendp.methods.groups import GroupSizes, require_share
 from blendp.methods.log import BoundedContributions, CountedGroups, CountingLog, Log, OptIn, require_who_opts_in

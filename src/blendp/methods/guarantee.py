@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any, Self
 
-from blendp.light_dataclass import dataclass
 from blendp.mechanisms import (
     AsymmetricList,
     DiscreteLaplace,

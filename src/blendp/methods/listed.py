@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Set
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any, Self
@@ -21,7 +21,6 @@ from blendp.curator.by_weight import Prediction
 from blendp.errors import ParameterError, require_count
 from blendp.estimate import GroupEstimate, Posterior, counts_estimate, opt_in_estimate, opt_in_posterior
 from blendp.headlist import HeadList
-from blendp.light_dataclass import dataclass
 from blendp.mechanisms import (
     AsymmetricLaplace,
     AsymmetricList,

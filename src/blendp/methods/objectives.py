@@ -7,9 +7,8 @@ tuned to the same aim.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
-
-from blendp.light_dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -13,7 +14,6 @@ from numpy.typing import NDArray
 from blendp.curator.mean_records import MAX_COUNTED
 from blendp.estimate import Blend, CrossCheck, GroupEstimate, Influence, project_on_simplex
 from blendp.headlist import HeadList
-from blendp.light_dataclass import dataclass
 from blendp.mechanisms.filtered_union.holdings import MAX_DIFFERENT
 from blendp.methods.filtered import rows_that_count
 from blendp.methods.groups import GroupSizes

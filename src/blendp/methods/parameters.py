@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Self
@@ -11,7 +11,6 @@ from typing import Any, Self
 from blendp.curator.noisy_counts import TRIM_UNITS, WILDCARDS
 from blendp.errors import ParameterError, require_choice, require_count, require_number
 from blendp.estimate.names import PRIORS, VARIANCES
-from blendp.light_dataclass import dataclass
 from blendp.mechanisms import AsymmetricList, FilteredUnion, ThresholdList
 from blendp.methods.objectives import OBJECTIVES, list_shares, many_are_better, many_different_are_better
 from blendp.privacy import Budget

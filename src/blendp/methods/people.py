@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, Self
 
 import numpy as np
@@ -11,7 +12,6 @@ from numpy.typing import NDArray
 from blendp.curator import CellCounts
 from blendp.headlist import HeadList
 from blendp.headlist.head_list import Record
-from blendp.light_dataclass import dataclass
 from blendp.mechanisms import Holdings
 from blendp.mechanisms.filtered_union import HeldRecords, ShareSums, share_sums
 from blendp.methods.groups import Groups, GroupSizes, draw_groups, require_share

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from blendp.errors import require_number
-from blendp.light_dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any, Self
 
 from blendp._version import __version__
 from blendp.errors import ParameterError
-from blendp.light_dataclass import dataclass
 from blendp.render.text import shorten, visible
 
 MAX_TITLE = 200

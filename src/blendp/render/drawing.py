@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Self
 
 from markupsafe import Markup, escape
-
-from blendp.light_dataclass import dataclass
 
 COLOURS = {
     "ink": "#1c2024",

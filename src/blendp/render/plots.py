@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from markupsafe import Markup
 
-from blendp.light_dataclass import dataclass
 from blendp.methods.outcome import Row
 from blendp.render.drawing import Axis, SvgDrawing
 from blendp.render.text import UNKNOWN, label, percent, with_error

@@ -10,6 +10,7 @@ import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
@@ -18,7 +19,6 @@ from matplotlib import rc_context, rcdefaults, rcParams
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
-from blendp.light_dataclass import dataclass
 from blendp.render.drawing import COLOURS
 
 _SPACE = "http://www.w3.org/2000/svg"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 
 from blendp.errors import ParameterError, require_choice
 from blendp.headlist import HeadList
-from blendp.light_dataclass import dataclass
 from blendp.privacy import Budget
 from blendp.reports.list_scheme import ListScheme
 from blendp.reports.names import ORACLES, RANDOMISERS

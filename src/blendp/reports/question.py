@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blendp.errors import ParameterError
-from blendp.light_dataclass import dataclass
 
 Counts = NDArray[np.int64]
 

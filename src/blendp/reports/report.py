@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from blendp.canonical import is_sha256
 from blendp.errors import ParameterError
-from blendp.light_dataclass import dataclass
 
 QUESTIONS = ("query", "record", "cell")
 """What a report about a list may answer: query and record in the blendp method, cell in the published one."""

@@ -10,6 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Generic, TypeVar
 
@@ -17,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blendp.errors import ParameterError
-from blendp.light_dataclass import dataclass
 from blendp.randomness import Random, ReleaseRandom, require_release
 from blendp.reports.question import Question
 from blendp.reports.report import Report

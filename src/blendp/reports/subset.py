@@ -10,6 +10,7 @@ where:
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from types import MappingProxyType
@@ -19,7 +20,6 @@ from numpy.typing import NDArray
 
 from blendp.errors import require_choice, require_number
 from blendp.headlist import HeadList
-from blendp.light_dataclass import dataclass
 from blendp.mechanisms import FrequencyOracle, SubsetSelection, WildcardApart
 from blendp.privacy import Budget
 from blendp.randomness import Random

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, fields
+from dataclasses import dataclass, field, fields
 from typing import Self
 
 import numpy as np
@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from blendp.canonical import canonical_json
 from blendp.errors import ParameterError, require_count
-from blendp.light_dataclass import dataclass
 from blendp.reports.question import Question
 
 Counts = NDArray[np.int64]

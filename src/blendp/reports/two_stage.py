@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
@@ -11,7 +12,6 @@ from numpy.typing import NDArray
 
 from blendp.errors import ParameterError, require_count
 from blendp.headlist import HeadList
-from blendp.light_dataclass import dataclass
 from blendp.mechanisms import TwoStage
 from blendp.privacy import Budget
 from blendp.randomness import Random

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import accumulate, groupby, pairwise
 from operator import itemgetter
@@ -22,7 +22,6 @@ from typing import Any, Self
 
 from blendp.canonical import canonical_json, is_sha256, read_canonical, sha256
 from blendp.errors import ParameterError
-from blendp.light_dataclass import dataclass
 from blendp.search.matching import Answer, Matcher, Result, require_limit
 from blendp.wire.campaign import require_campaign_id
 from blendp.wire.releases import read_release

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise, takewhile
-
-from blendp.light_dataclass import dataclass
 
 
 def forgiven(length: int) -> int:

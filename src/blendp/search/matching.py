@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 
 from blendp.errors import ParameterError
-from blendp.light_dataclass import dataclass
 from blendp.normalise import normalise_query
 from blendp.search.lexicon import Lexicon
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from blendp.errors import ParameterError
-from blendp.light_dataclass import dataclass
 from blendp.service.clock import utc_second
 from blendp.service.refusal import Refused
 from blendp.service.store.schema import audit, operator_token

@@ -26,14 +26,13 @@ import re
 import tarfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import IO, Self
 
 from blendp._version import __version__
 from blendp.errors import OutputExistsError, ParameterError
-from blendp.light_dataclass import dataclass
 from blendp.outputs import refuse_existing, whole
 from blendp.service.clock import Clock, utc_today
 from blendp.service.collector import KEYS_FOLDER

@@ -15,12 +15,11 @@ from __future__ import annotations
 
 import datetime
 import threading
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from blendp.light_dataclass import dataclass
 from blendp.service.clock import Clock, DoubtingClock, Reading, Stopwatch, seconds_passed, utc_today
 from blendp.service.journal import tell, warn
 from blendp.service.store.schema import known_day

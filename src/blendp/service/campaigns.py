@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import datetime
 import hashlib
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from blendp.headlist import HeadList
-from blendp.light_dataclass import dataclass
 from blendp.reports import ListScheme
 from blendp.service.audit import ITSELF, latest
 from blendp.service.private_files import PrivateFiles

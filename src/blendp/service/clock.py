@@ -11,8 +11,8 @@ import abc
 import datetime
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 
-from blendp.light_dataclass import dataclass
 from blendp.service.refusal import Refused
 from blendp.wire.clock import ClockReading
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import datetime
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
-from blendp.light_dataclass import dataclass
 from blendp.reports import QUESTIONS
 from blendp.service.audit import Actor, Trail
 from blendp.service.board.side_work import SideWork

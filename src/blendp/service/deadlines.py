@@ -14,13 +14,12 @@ import datetime
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from blendp.light_dataclass import dataclass
 from blendp.service.audit import ITSELF, Trail, latest
 from blendp.service.clock import Clock, Stopwatch, reading
 from blendp.service.journal import tell, tell_failure, warn

@@ -12,9 +12,9 @@ import asyncio
 import ssl
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol
 
-from blendp.light_dataclass import dataclass
 from blendp.service.descriptors import descriptors
 from blendp.service.journal import tell
 from blendp.service.peers import is_loopback, peer_of

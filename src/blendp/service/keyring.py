@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import datetime
+from dataclasses import dataclass
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from blendp.errors import require_count
-from blendp.light_dataclass import dataclass
 from blendp.service.audit import ITSELF, Trail
 from blendp.service.clock import Clock, reading
 from blendp.service.journal import tell_failure

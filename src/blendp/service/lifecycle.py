@@ -18,7 +18,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,6 @@ from sqlalchemy.exc import IntegrityError
 
 from blendp.errors import ParameterError
 from blendp.headlist import HeadList
-from blendp.light_dataclass import dataclass
 from blendp.methods import Listed, Release, conclude, make_list
 from blendp.randomness import DerivedRandom, ReleaseRandom
 from blendp.render.release.document import release_document
@@ -105,7 +104,7 @@ class Lifecycle:
     """Gives the noise of a list, and what a release draws, for a key of the campaign, a purpose and the data: the same
     for the same ones, so that no two draws are ever made for one set of records."""
 
-    never_list: NeverList = NeverList()
+    never_list: NeverList = NeverList()  # noqa: RUF009 - it is frozen
     """Texts that are left out of every list."""
 
     _previewing: threading.Lock = field(default_factory=threading.Lock, repr=False)

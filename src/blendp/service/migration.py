@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from contextlib import closing
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from sqlalchemy.engine import Connection
 
 from blendp.errors import OutputExistsError
-from blendp.light_dataclass import dataclass
 from blendp.service.audit import LOCAL, Trail
 from blendp.service.backup import make_backup
 from blendp.service.settings import DATABASE_FILE, Settings

@@ -5,11 +5,11 @@ Leaving records out of a list is post-processing of what was drawn with noise, s
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from unicodedata import normalize
 
 from blendp.errors import ParameterError
-from blendp.light_dataclass import dataclass
 from blendp.normalise import normalise_query, normalise_url
 from blendp.service.refusal import Refused
 

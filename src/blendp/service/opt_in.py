@@ -7,6 +7,7 @@ import hashlib
 import hmac
 import secrets
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import msgspec
 import pyarrow as pa
@@ -17,7 +18,6 @@ from sqlalchemy.engine import Connection
 from blendp.engines import EmbeddedLog
 from blendp.errors import ParameterError, require_count
 from blendp.headlist.head_list import Record
-from blendp.light_dataclass import dataclass
 from blendp.logs import Columns, log_of_table
 from blendp.service.audit import LOCAL, Actor, Trail
 from blendp.service.campaigns import FoundCampaign, being_made, find, opt_in_key, terms_of

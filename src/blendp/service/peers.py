@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ipaddress
+from dataclasses import dataclass
 from functools import lru_cache
 
 from blendp.errors import ParameterError
-from blendp.light_dataclass import dataclass
 
 UNKNOWN = "unknown"
 """Whoever gives no address, or what is none: all of them together are one peer."""

@@ -9,11 +9,11 @@ import stat
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 
 from blendp.errors import ParameterError
-from blendp.light_dataclass import dataclass
 
 KEY_BYTES = 32
 SIDE_FILES = ("-wal", "-shm", "-journal")

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ipaddress
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blendp.errors import ParameterError, require_count, require_number
-from blendp.light_dataclass import dataclass
 from blendp.service.never_list import NeverList
 from blendp.service.peers import Proxies
 from blendp.wire.messages import MAX_BODY_BYTES

@@ -10,14 +10,13 @@ import hmac
 import re
 import secrets
 from collections.abc import Collection
-from dataclasses import field
+from dataclasses import dataclass, field
 from threading import Lock
 
 import argon2
 import sqlalchemy as sa
 
 from blendp.errors import ParameterError
-from blendp.light_dataclass import dataclass
 from blendp.service.audit import LOCAL, Trail
 from blendp.service.clock import Clock
 from blendp.service.store.schema import operator_token

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -10,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from blendp.arrays import Array
 from blendp.errors import require_number
-from blendp.light_dataclass import dataclass
 from blendp.survey.errors_of_reports import ReportErrors
 from blendp.survey.models.base import Model
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
@@ -11,7 +12,6 @@ from numpy.typing import NDArray
 
 from blendp.arrays import Array
 from blendp.errors import ParameterError, require_choice, require_count
-from blendp.light_dataclass import dataclass
 from blendp.mechanisms import HiddenSampling, SubsetSelection
 from blendp.reports import subset_randomiser
 from blendp.survey.choose import Chooser, Promise

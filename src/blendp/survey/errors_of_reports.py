@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -10,7 +11,6 @@ from numpy.typing import NDArray
 
 from blendp.arrays import Array
 from blendp.errors import ParameterError
-from blendp.light_dataclass import dataclass
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from blendp.errors import ParameterError
-from blendp.light_dataclass import dataclass
 from blendp.survey.models.base import Model, require_epsilons, require_sizes
 from blendp.survey.models.joint import Joint
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
@@ -17,7 +17,6 @@ from blendp.answers import Answers
 from blendp.arrays import Array
 from blendp.errors import ParameterError, require_choice, require_count, require_number
 from blendp.estimate import Level
-from blendp.light_dataclass import dataclass
 from blendp.mechanisms import RoundedGaussian
 from blendp.privacy import Budget
 from blendp.privacy.gaussian import gaussian_mu

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import cached_property
 from statistics import NormalDist
 
@@ -12,7 +13,6 @@ from numpy.typing import NDArray
 from blendp.answers import Questionnaire
 from blendp.arrays import Array
 from blendp.estimate import Blend, Level, project_on_simplex
-from blendp.light_dataclass import dataclass
 from blendp.privacy.delta import delta_beside_people
 from blendp.shown import Shown
 from blendp.survey.designs import Design

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
 from blendp.errors import ParameterError, require_choice, require_count, require_number
-from blendp.light_dataclass import dataclass
 from blendp.privacy import Budget
 from blendp.privacy.delta import fitting_delta
 from blendp.privacy.gaussian import gaussian_mu

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate
@@ -22,7 +23,6 @@ from numpy.typing import NDArray
 from blendp.arrays import repeated_in_blocks
 from blendp.canonical import canonical_json, sha256
 from blendp.errors import ParameterError
-from blendp.light_dataclass import dataclass
 from blendp.lots import blocks
 from blendp.mechanisms import HiddenSampling, SubsetSelection
 from blendp.randomness import Random, ReleaseRandom

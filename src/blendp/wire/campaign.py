@@ -11,7 +11,7 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Annotated, Any, Self
 
@@ -21,7 +21,6 @@ from msgspec import Meta
 from blendp.canonical import canonical_json, is_sha256, read_canonical, sha256
 from blendp.errors import ParameterError, require_choice, require_count, require_number
 from blendp.headlist import HeadList
-from blendp.light_dataclass import dataclass
 from blendp.normalise import RULES
 from blendp.privacy import Budget
 from blendp.reports import METHODS, RANDOMISER_OF_METHOD, ListScheme, client_budget, report_scheme

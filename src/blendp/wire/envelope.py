@@ -16,13 +16,13 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Collection
+from dataclasses import dataclass
 from typing import Annotated, Self
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from blendp.errors import ParameterError
-from blendp.light_dataclass import dataclass
 from blendp.wire.messages import Message, documented
 from blendp.wire.text_forms import of_hex
 

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Self
 
 from blendp.canonical import canonical_json, read_canonical
 from blendp.errors import ParameterError
-from blendp.light_dataclass import dataclass
 from blendp.wire.envelope import KEY_ID_BYTES, Envelope, SignatureError, SigningKey, VerifyKey
 from blendp.wire.media_types import KEY_TYPE
 from blendp.wire.text_forms import of_hex, require_day

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from types import UnionType
 from typing import Annotated, Any, Self, Union, get_args, get_origin, get_type_hints
@@ -13,7 +13,6 @@ from msgspec import UNSET, Meta, UnsetType
 
 from blendp.canonical import canonical_json
 from blendp.errors import ParameterError
-from blendp.light_dataclass import dataclass
 
 HASH_PATTERN = "^[0-9a-f]{64}$"
 MAX_BODY_BYTES = 1 << 20

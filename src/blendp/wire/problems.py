@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Annotated, Any
 
 from msgspec import UNSET, UnsetType
 
-from blendp.light_dataclass import dataclass
 from blendp.wire.messages import Message, documented
 
 RETRYABLE = (408, 421, 425, 429, 431, 500, 502, 503, 504, 507)

@@ -19,12 +19,12 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
 
 from blendp.errors import ParameterError
-from blendp.light_dataclass import dataclass
 from blendp.reports import QUESTION_NUMBER, QUESTIONS, SCHEME_BYTES
 from blendp.wire.messages import Hash, Message, documented
 from blendp.wire.problems import PROBLEMS

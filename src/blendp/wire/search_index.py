@@ -6,11 +6,11 @@ the release that it was made of, and its bytes.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Self
 
 from blendp.canonical import canonical_json, read_canonical, sha256
 from blendp.errors import ParameterError
-from blendp.light_dataclass import dataclass
 from blendp.wire.campaign import require_campaign_id
 from blendp.wire.messages import Day, Hash, Message, documented
 from blendp.wire.text_forms import of_hex

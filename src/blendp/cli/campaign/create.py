@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from dataclasses import MISSING
+from dataclasses import MISSING, dataclass
 from typing import Annotated, Any, TypeVar
 
 from typer import Argument
@@ -14,7 +14,6 @@ from blendp.cli.campaign.options import AsJson, CollectorOptions, say, warn
 from blendp.cli.console import print_json
 from blendp.cli.panels import asked_size, method, privacy, takes_job
 from blendp.errors import ParameterError, require_choice
-from blendp.light_dataclass import dataclass
 from blendp.logs.synthetic import NAMES
 from blendp.privacy.delta import fitting_delta
 from blendp.render.plan.forecast import error_words, forecast_words

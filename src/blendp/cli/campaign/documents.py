@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import datetime
+from dataclasses import dataclass
 from typing import Any, Self
 
 from blendp.errors import ParameterError
 from blendp.headlist import HeadList
-from blendp.light_dataclass import dataclass
 from blendp.search import build_index
 from blendp.wire import Envelope, Manifest, Terms, VerifyKey
 from blendp.wire.envelope import SignatureError

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -15,7 +16,6 @@ from blendp.cli.console import errors, results
 from blendp.cli.failures import NoSuchFileError
 from blendp.cli.panels import output
 from blendp.errors import ParameterError
-from blendp.light_dataclass import dataclass
 from blendp.render.text import visible
 from blendp.service.operator_client import DEFAULT_SERVER, OperatorClient
 

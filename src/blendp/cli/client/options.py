@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -14,7 +15,6 @@ from typer import Argument, Option
 from blendp.cli.panels import output
 from blendp.client import Collector, Device, Http, Policy
 from blendp.errors import ParameterError
-from blendp.light_dataclass import dataclass
 from blendp.wire import VerifyKey
 
 device = partial(Option, rich_help_panel="Device")

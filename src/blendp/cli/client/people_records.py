@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import csv
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 from blendp.client import Device
 from blendp.errors import LogError
 from blendp.headlist.head_list import Record
-from blendp.light_dataclass import dataclass
 
 _HEADERS = (["query", "url"], ["query"])
 _BOM = b"\xef\xbb\xbf"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,7 +19,6 @@ from blendp.engines.spark.answers import SparkAnswers
 from blendp.engines.spark.local_files import require_local_files
 from blendp.engines.stored_answers import StoredAnswers
 from blendp.errors import LogError, ParameterError, require_count, require_number
-from blendp.light_dataclass import dataclass
 from blendp.logs import open_answers, open_spark_answers, read_answers
 from blendp.logs.answers_file import AnswersFile
 from blendp.logs.dialect import TextOptions

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -14,7 +15,6 @@ from blendp.cli.progress import steps
 from blendp.cli.survey.options import ALL, SurveyOptions
 from blendp.errors import ParameterError, require_choice, require_count, require_number
 from blendp.evaluation.surveys import plan_survey
-from blendp.light_dataclass import dataclass
 from blendp.outputs import refuse_existing, whole
 from blendp.randomness import SimulationRandom
 from blendp.render.survey.terminal import survey_plan_tables

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,7 +18,6 @@ from blendp.cli.promised import Promised, remember
 from blendp.cli.reading import reading
 from blendp.cli.survey.options import SurveyOptions
 from blendp.errors import ParameterError, require_choice
-from blendp.light_dataclass import dataclass
 from blendp.logs.filters import RowFilter
 from blendp.logs.reading import HowRead
 from blendp.outputs import refuse_existing

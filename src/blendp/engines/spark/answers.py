@@ -7,7 +7,7 @@ A person's place is the number of their row, files following each other in the o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import reduce
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,6 @@ import numpy as np
 from blendp.answers import Questionnaire
 from blendp.arrays import Ids
 from blendp.engines.spark.failures import spark_errors
-from blendp.light_dataclass import dataclass
 from blendp.lots import BIN_BITS, BIN_SHIFT, LOT_BITS, Lots, Part, Tables, borders_by_bin, shape_of
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from math import ceil
 
 import numpy as np
@@ -19,7 +19,6 @@ from blendp.engines.usable import SPARK, RowRule
 from blendp.errors import LogError
 from blendp.headlist import HeadList
 from blendp.headlist.head_list import Record
-from blendp.light_dataclass import dataclass
 from blendp.mechanisms.filtered_union import ShareSums
 
 _LEAD_BITS = 16  # of lots, by which people are counted to find out who is the so manieth

@@ -9,7 +9,7 @@ below 2^20, which doubles hold exactly, and are rounded down:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Self
 
@@ -23,7 +23,6 @@ from blendp.engines.spark.numbered import NumberedRecords
 from blendp.engines.spark.tables import SparkTables
 from blendp.engines.usable import SPARK, RowRule
 from blendp.headlist import HeadList
-from blendp.light_dataclass import dataclass
 from blendp.mechanisms.filtered_union import MAX_DIFFERENT, ShareSums
 from blendp.mechanisms.filtered_union.holdings import GRID, filter_weights
 from blendp.mechanisms.filtered_union.two_scale import CLIP, SHARE_GRID

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,6 @@ from blendp.engines.spark.tables import SparkTables
 from blendp.engines.staged import judge, quality_of_drawn, require_people
 from blendp.engines.usable import SPARK, RowRule
 from blendp.errors import LogError
-from blendp.light_dataclass import dataclass
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

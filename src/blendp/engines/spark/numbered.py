@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Self
 
@@ -12,7 +12,6 @@ import pyarrow as pa
 from blendp.arrays import Ids
 from blendp.engines.spark.tables import SparkTables
 from blendp.headlist.head_list import Record
-from blendp.light_dataclass import dataclass
 
 SHARD = 1 << 16
 """About how many records of one value are sorted at a time."""

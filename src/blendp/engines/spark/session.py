@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,6 @@ from blendp.engines.spark.failures import quieten, watch_executors
 from blendp.engines.spark.starting import not_started, require_master
 from blendp.errors import EngineError
 from blendp.leftovers import FolderName
-from blendp.light_dataclass import dataclass
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

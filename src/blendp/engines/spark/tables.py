@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
-from dataclasses import field
+from dataclasses import dataclass, field
 from secrets import token_hex
 from typing import TYPE_CHECKING, Self
 from weakref import finalize
 
 import pyarrow as pa
-
-from blendp.light_dataclass import dataclass
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

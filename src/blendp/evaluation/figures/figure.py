@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from blendp.errors import ParameterError
 from blendp.evaluation.figures.laboratory import Laboratory, Mean, Point
 from blendp.evaluation.figures.populations import Grid, Setting
-from blendp.light_dataclass import dataclass
 
 UNKNOWN = "unknown"
 """What tables say where there is no number."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,6 @@ from blendp.errors import require_count
 from blendp.evaluation.drawn_people import DrawnPeople
 from blendp.evaluation.figures.populations import FigurePopulation
 from blendp.evaluation.metrics import Scores, TrueHead, score, true_head
-from blendp.light_dataclass import dataclass
 from blendp.methods import Parameters, Simulation, simulate_people
 from blendp.methods.progress import Progress, silent
 from blendp.randomness import SimulationRandom

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,6 @@ from blendp.evaluation.figures.figure import Figure, Line, Panel, Recipe, Table,
 from blendp.evaluation.figures.laboratory import Experiment, Laboratory, Mean, Played, Point
 from blendp.evaluation.figures.populations import Grid, Setting
 from blendp.evaluation.metrics import score
-from blendp.light_dataclass import dataclass
 from blendp.mechanisms import DiscreteLaplace
 
 EPSILONS = (4.0, 1.0)

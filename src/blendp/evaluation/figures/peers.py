@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -15,7 +16,6 @@ from typing import Any
 from blendp.evaluation.figures.figure import Line, Panel, Table, pm
 from blendp.evaluation.figures.laboratory import Mean, Point
 from blendp.evaluation.figures.populations import FigurePopulation
-from blendp.light_dataclass import dataclass
 
 MEASURES = ("ndcg", "ndcg_random", "ndcg_list", "ndcg_list_random", "hits", "records")
 TEXTS = {"known": "texts known", "unknown": "texts unknown"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -12,7 +12,6 @@ from blendp.engines import Truth
 from blendp.errors import require_count
 from blendp.evaluation.drawn_people import KnownRecords, RecordLaw
 from blendp.headlist.head_list import Record
-from blendp.light_dataclass import dataclass
 from blendp.logs.synthetic import NAMES, USERS, law, population
 from blendp.logs.synthetic.populations import BLOCK_ROWS
 from blendp.logs.synthetic.text import vocabulary

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from blendp.evaluation.figures.figure import METHODS, Table
 from blendp.evaluation.figures.laboratory import Mean, Point
 from blendp.evaluation.figures.populations import AOL, YANDEX
-from blendp.light_dataclass import dataclass
 
 COLUMNS = ("truth", "blended", "opt_in", "client", "client_sum")
 """Figure 9's columns 2 to 6: AOL, BLENDER, the opt-in group, the clients' queries, and their URLs added up."""

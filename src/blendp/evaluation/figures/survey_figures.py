@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 import numpy as np
@@ -18,7 +18,6 @@ from blendp.errors import require_count
 from blendp.evaluation.figures.figure import Figure, Line, Panel
 from blendp.evaluation.figures.laboratory import Mean, Point
 from blendp.evaluation.survey_errors import measure_design
-from blendp.light_dataclass import dataclass
 from blendp.methods.progress import Progress, silent
 from blendp.randomness import SimulationRandom
 from blendp.survey import Design, Joint, Losses, Perturbation, Promise, Tree, design, pairwise_product_loss, udldp_loss

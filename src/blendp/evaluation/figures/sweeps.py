@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from blendp.evaluation.figures.figure import METHODS, Figure, Line, Panel, Recipe
@@ -16,7 +16,6 @@ from blendp.evaluation.figures.laboratory import Experiment, Laboratory, Mean, P
 from blendp.evaluation.figures.peers import read_peers
 from blendp.evaluation.figures.populations import Grid, Setting
 from blendp.evaluation.figures.printed import Stated, comparison, stated, with_printed
-from blendp.light_dataclass import dataclass
 
 L1, NDCG = "L1 of query probabilities", "NDCG"
 OPT_IN, EPSILON = "opt-in users (%)", "ε"

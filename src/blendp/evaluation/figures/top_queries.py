@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,7 +13,6 @@ from blendp.evaluation.figures.figure import METHODS, UNKNOWN, Figure, Line, Pan
 from blendp.evaluation.figures.laboratory import Experiment, Laboratory, Mean, Played, Point
 from blendp.evaluation.figures.populations import AOL, FigurePopulation, Grid, Setting
 from blendp.evaluation.figures.printed import FIGURE_9, printed_row
-from blendp.light_dataclass import dataclass
 
 TOP = 9
 """Named queries in the figure, besides everything else."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -25,7 +26,6 @@ from blendp.estimate.hybrid import capped
 from blendp.estimate.posterior import WILDCARD_EXPONENT, prior_exponent
 from blendp.evaluation.planner.lists import RECORD, REST, WILD, Lists
 from blendp.headlist import HeadList
-from blendp.light_dataclass import dataclass
 from blendp.mechanisms import AsymmetricLaplace, AsymmetricList, FrequencyOracle, TwoStage
 from blendp.methods import GroupSizes, Parameters
 from blendp.methods.query_share import SHARES, WORTHWHILE

@@ -17,6 +17,7 @@ where:
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -26,7 +27,6 @@ from blendp.errors import ParameterError
 from blendp.evaluation.planner.holders import Holders
 from blendp.evaluation.planner.law import HeadLaw
 from blendp.evaluation.planner.lists import ListingLaw, listed_by_rate, listing
-from blendp.light_dataclass import dataclass
 from blendp.mechanisms import FilteredUnion
 from blendp.mechanisms.filtered_union.holdings import GRID
 from blendp.methods.listed import ListMaker

@@ -14,6 +14,7 @@ So the sample may be small and the plan for any number of people.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
 
@@ -21,7 +22,6 @@ import numpy as np
 
 from blendp.arrays import Array, Ids
 from blendp.curator.mean_records import MAX_COUNTED
-from blendp.light_dataclass import dataclass
 from blendp.mechanisms import Holdings
 
 SAMPLED_ROWS = 300_000

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Self
 
@@ -13,7 +13,6 @@ from blendp.engines import EmbeddedLog, Truth
 from blendp.errors import ParameterError, require_number
 from blendp.evaluation.holding_people import holdings_of
 from blendp.evaluation.planner.holders import Holders, people_to_sample
-from blendp.light_dataclass import dataclass
 from blendp.logs.synthetic import Population, law
 from blendp.logs.synthetic.habits import RANKS
 from blendp.logs.synthetic.populations import MAX_RECORDS_PER_USER

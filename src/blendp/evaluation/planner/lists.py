@@ -14,7 +14,7 @@ where:
 from __future__ import annotations
 
 import math
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Protocol
 
@@ -23,7 +23,6 @@ import numpy as np
 from blendp.arrays import Array, Bools, Ids, ranks_in_groups
 from blendp.estimate import Posterior
 from blendp.evaluation.planner.law import HeadLaw
-from blendp.light_dataclass import dataclass
 from blendp.mechanisms import AsymmetricLaplace, AsymmetricList, ThresholdList
 from blendp.methods import GroupSizes
 from blendp.randomness import SimulationRandom

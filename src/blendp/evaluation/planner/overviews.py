@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from blendp.errors import ParameterError
@@ -18,7 +18,6 @@ from blendp.evaluation.planner.search import (
     smallest_opt_in,
     sweep,
 )
-from blendp.light_dataclass import dataclass
 from blendp.methods import Parameters
 from blendp.methods.parameters import MANY
 from blendp.shown import Shown

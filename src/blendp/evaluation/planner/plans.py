@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from statistics import NormalDist
 from typing import Any
 
@@ -18,7 +18,6 @@ from blendp.evaluation.planner.law import HeadLaw
 from blendp.evaluation.planner.lists import RECORD, Drawing, ListingLaw, Lists, listing
 from blendp.evaluation.planner.scores import mean_scores
 from blendp.evaluation.planner.union_lists import UnionDrawing
-from blendp.light_dataclass import dataclass
 from blendp.mechanisms import AsymmetricList, FilteredUnion
 from blendp.methods import GroupSizes, Parameters
 from blendp.methods.listed import ListMaker, blendp_list_maker, published_list_maker

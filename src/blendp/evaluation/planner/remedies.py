@@ -6,12 +6,11 @@ learnt of anybody, and people whose records are spread differently will see othe
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from blendp.curator.mean_records import MAX_COUNTED
 from blendp.evaluation.planner.forecast import ASSUMED_RECORDS, expected_length
-from blendp.light_dataclass import dataclass
 from blendp.methods import Outcome, Parameters
 from blendp.methods.parameters import AUTO, MANY
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,7 +11,6 @@ from blendp.arrays import Array, Ids, ranks_in_groups
 from blendp.evaluation.metrics import Scores
 from blendp.evaluation.planner.law import HeadLaw
 from blendp.evaluation.planner.lists import RECORD, Lists
-from blendp.light_dataclass import dataclass
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 
 from blendp.errors import ParameterError, require_number
 from blendp.evaluation.planner.crowds import passing_records
 from blendp.evaluation.planner.law import HeadLaw
 from blendp.evaluation.planner.plans import Plan, expected_records, group_sizes, list_maker, plan
-from blendp.light_dataclass import dataclass
 from blendp.methods import Parameters
 
 RATES = (0.005, 0.01, 0.02, 0.03, 0.05, 0.1)

@@ -16,6 +16,7 @@ What is released goes through the curator's own code. Records that pass less tha
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -28,7 +29,6 @@ from blendp.evaluation.planner.holders import Pools
 from blendp.evaluation.planner.law import HeadLaw
 from blendp.evaluation.planner.lists import RARE, RECORD, REST, WILD, Lists
 from blendp.headlist import HeadList
-from blendp.light_dataclass import dataclass
 from blendp.mechanisms.filtered_union import CountsOfShares
 from blendp.mechanisms.filtered_union.holdings import GRID
 from blendp.mechanisms.filtered_union.two_scale import CLIP, SHARE_GRID

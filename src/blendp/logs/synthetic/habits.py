@@ -24,12 +24,12 @@ dispersion of listed records, and the error that clipping everybody's shares lea
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from blendp.arrays import Array, Ids
-from blendp.light_dataclass import dataclass
 from blendp.logs.synthetic.laws import Law
 
 HABITUAL = 0.12

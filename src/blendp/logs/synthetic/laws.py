@@ -21,6 +21,7 @@ AOL from 5 % opt-in and not from 4 %, holding 9 % of the probability; 500 on Yan
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -28,7 +29,6 @@ import pyarrow as pa
 
 from blendp.arrays import Array, Ids, falling_order
 from blendp.errors import require_choice, require_count
-from blendp.light_dataclass import dataclass
 from blendp.logs.synthetic.text import NAMES, vocabulary
 
 

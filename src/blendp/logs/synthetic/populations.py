@@ -20,6 +20,7 @@ population and the number of the block, so the rows do not depend on how they ar
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from os import PathLike
 
 import numpy as np
@@ -28,7 +29,6 @@ import pyarrow.compute as pc
 
 from blendp.arrays import Ids
 from blendp.errors import ParameterError, require_choice, require_count, require_number
-from blendp.light_dataclass import dataclass
 from blendp.logs.synthetic.habits import Habits
 from blendp.logs.synthetic.laws import law
 from blendp.logs.synthetic.text import NAMES, vocabulary

@@ -20,6 +20,7 @@ tables that serve millions of ranks.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -28,7 +29,6 @@ import pyarrow.compute as pc
 
 from blendp.arrays import Ids
 from blendp.errors import require_choice
-from blendp.light_dataclass import dataclass
 from blendp.logs.synthetic import lexicon
 
 NAMES = ("aol", "yandex")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import field
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 
@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blendp.errors import ParameterError, require_number
-from blendp.light_dataclass import dataclass
 from blendp.mechanisms.asymmetric_laplace import AsymmetricLaplace
 from blendp.mechanisms.asymmetric_list.shares import best_falling_share
 from blendp.mechanisms.exact import WORD_BITS, ExactTail, below_tail, geometric_edges, power_bits

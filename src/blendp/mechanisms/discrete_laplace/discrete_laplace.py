@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from decimal import Decimal, getcontext
 from fractions import Fraction
 from functools import cached_property
@@ -11,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blendp.errors import ParameterError
-from blendp.light_dataclass import dataclass
 from blendp.mechanisms.exact import WORD_BITS, ExactTail, floor_bits, geometric_edges, power_bits
 from blendp.randomness import Random, ReleaseRandom, require_release
 

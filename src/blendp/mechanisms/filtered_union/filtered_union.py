@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import cycle
@@ -15,7 +15,6 @@ import numpy as np
 
 from blendp.arrays import Array, Ids
 from blendp.errors import ParameterError, require_number
-from blendp.light_dataclass import dataclass
 from blendp.mechanisms.filtered_union.bounded import root_up
 from blendp.mechanisms.filtered_union.holdings import GRID, MAX_DIFFERENT, HeldRecords, filter_weights
 from blendp.mechanisms.filtered_union.two_scale import TwoScaleCounts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Protocol, Self
 
@@ -12,7 +12,6 @@ import numpy as np
 
 from blendp.arrays import Bools, Ids
 from blendp.errors import ParameterError, require_count
-from blendp.light_dataclass import dataclass
 from blendp.mechanisms.filtered_union.bounded import bounded
 
 MAX_DIFFERENT = 100

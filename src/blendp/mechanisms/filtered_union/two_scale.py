@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
@@ -11,7 +12,6 @@ from numpy.typing import NDArray
 
 from blendp.arrays import Ids
 from blendp.errors import ParameterError
-from blendp.light_dataclass import dataclass
 from blendp.mechanisms.filtered_union.bounded import bounded, root_up
 from blendp.mechanisms.filtered_union.holdings import Holdings, added
 from blendp.mechanisms.rounded_gaussian import RoundedGaussian

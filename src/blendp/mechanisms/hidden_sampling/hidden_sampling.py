@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from decimal import Decimal, getcontext
 from fractions import Fraction
 from functools import cached_property
@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from blendp.arrays import repeated_in_blocks
 from blendp.errors import ParameterError, require_count, require_number
-from blendp.light_dataclass import dataclass
 from blendp.mechanisms.exact import floor_bits
 from blendp.privacy import Budget, pure_delta
 from blendp.randomness import Random, ReleaseRandom, require_release

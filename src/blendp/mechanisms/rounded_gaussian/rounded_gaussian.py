@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
+from dataclasses import dataclass
 from decimal import Decimal, getcontext
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -13,7 +14,6 @@ from numpy.typing import NDArray
 
 from blendp.arrays import distinct
 from blendp.errors import ParameterError
-from blendp.light_dataclass import dataclass
 from blendp.mechanisms.exact import WORD_BITS, ExactTail, below_tail, floor_bits, power_bits
 from blendp.privacy.gaussian import gaussian_delta, normal_tail
 from blendp.randomness import Random, ReleaseRandom, require_release

@@ -11,13 +11,13 @@ import math
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blendp.arrays import distinct
-from blendp.light_dataclass import dataclass
 from blendp.mechanisms.subset_selection import ranks
 from blendp.mechanisms.subset_selection.ranks import halves, shares
 

@@ -22,11 +22,10 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import count
 
 from blendp.errors import ParameterError
-from blendp.light_dataclass import dataclass
 
 WORD = 1 << 64
 """Sets of which there are fewer are ranked by the combinatorial number system."""

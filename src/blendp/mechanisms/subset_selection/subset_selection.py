@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from decimal import Decimal, getcontext
 from fractions import Fraction
 from functools import cached_property
@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from blendp.errors import ParameterError, require_count
-from blendp.light_dataclass import dataclass
 from blendp.mechanisms.exact import exact_power, floor_bits
 from blendp.mechanisms.subset_selection.counting import count_items
 from blendp.mechanisms.subset_selection.ranks import Ranks

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blendp.errors import ParameterError, require_count
-from blendp.light_dataclass import dataclass
 from blendp.mechanisms.discrete_laplace import DiscreteLaplace
 from blendp.mechanisms.exact import below_tail
 from blendp.privacy import Budget

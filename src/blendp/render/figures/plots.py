@@ -7,6 +7,7 @@ import math
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,6 @@ from matplotlib.figure import Figure as Drawing
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
 from blendp.evaluation.figures import Figure, Line, Panel
-from blendp.light_dataclass import dataclass
 from blendp.render.svg import COLOURS, DrawingTexts, house_style, inline_svg
 from blendp.render.text import shorten, visible
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import singledispatch
 from hashlib import sha256
 
 from blendp.evaluation import Evaluation
 from blendp.evaluation.planner import Overview
 from blendp.evaluation.surveys import SurveyPlan, SurveyTrial
-from blendp.light_dataclass import dataclass
 from blendp.methods import Outcome, Simulation
 from blendp.render import text
 from blendp.render.notebook.figures import plot_of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import singledispatch
 from typing import Any
 
@@ -19,7 +19,6 @@ from matplotlib.ticker import MaxNLocator
 from blendp.evaluation import Evaluation
 from blendp.evaluation.planner import Overview
 from blendp.evaluation.surveys import PlannedMethod, SurveyPlan, SurveyTrial
-from blendp.light_dataclass import dataclass
 from blendp.methods import Outcome
 from blendp.render.drawing import COLOURS, DrawnBar, DrawnLine, DrawnMark, SvgDrawing
 from blendp.render.plan.plots import LOOKS, plan_drawing

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from markupsafe import Markup
@@ -11,7 +12,6 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from blendp.evaluation.planner import Overview, Plan
-from blendp.light_dataclass import dataclass
 from blendp.render.plan.text import share
 from blendp.render.svg import COLOURS, DrawingTexts, DrawnFigure, HouseFigure, house_style, inline_svg
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from blendp.evaluation.planner import Overview, Plan, Reach, SearchResult
-from blendp.light_dataclass import dataclass
 from blendp.methods.filtered import rows_that_count
 from blendp.privacy.delta import delta_beside_people
 from blendp.render.text import decimals, with_error

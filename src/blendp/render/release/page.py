@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blendp.errors import ParameterError
-from blendp.light_dataclass import dataclass
 from blendp.methods import Outcome, Simulation
 from blendp.methods.outcome import Row
 from blendp.render import plots, text

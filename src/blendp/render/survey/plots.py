@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from blendp.light_dataclass import dataclass
 from blendp.render.drawing import SvgDrawing
 from blendp.render.plots import MIDDLE, ROW, Mark, dot_plot, name_rows, row_drawing, scale
 from blendp.render.text import decimals, label

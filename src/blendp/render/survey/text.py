@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,6 @@ from numpy.typing import NDArray
 
 from blendp.answers import Questionnaire
 from blendp.evaluation.surveys import SurveyPlan, SurveyTrial
-from blendp.light_dataclass import dataclass
 from blendp.privacy.delta import delta_beside_people
 from blendp.render.text import UNKNOWN
 from blendp.survey import BoundedPairs, BoundedTable, Design, SurveyOutcome, Tree

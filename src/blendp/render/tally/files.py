@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, astuple, fields
+from dataclasses import asdict, astuple, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,6 @@ from blendp._version import __version__
 from blendp.engines.spool import CountedReports
 from blendp.estimate import CONFIDENCE, Blend, GroupEstimate, Level
 from blendp.headlist import HeadList
-from blendp.light_dataclass import dataclass
 from blendp.outputs import whole
 from blendp.render.tables import wildcard_text, write_table
 

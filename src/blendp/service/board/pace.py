@@ -13,9 +13,9 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 
-from blendp.light_dataclass import dataclass
 from blendp.render.text import counted
 from blendp.wire.pace import Pace
 

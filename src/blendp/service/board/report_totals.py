@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import threading
 import time
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from sqlalchemy.engine import Connection
 
-from blendp.light_dataclass import dataclass
 from blendp.service.clock import Stopwatch
 from blendp.service.store.reports import count_reports
 

@@ -6,7 +6,7 @@ import datetime
 import json
 from collections import Counter
 from collections.abc import Callable, Hashable
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
 import sqlalchemy as sa
@@ -14,7 +14,6 @@ from sqlalchemy.engine import Connection
 
 from blendp.canonical import sha256
 from blendp.headlist import HeadList
-from blendp.light_dataclass import dataclass
 from blendp.service.audit import ITSELF, latest
 from blendp.service.board.list_changes import churn, list_before
 from blendp.service.board.pace import Arrivals

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import datetime
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import sqlalchemy as sa
 
-from blendp.light_dataclass import dataclass
 from blendp.service.board.next_step import next_step
 from blendp.service.board.standing import Standing, Standings
 from blendp.service.campaigns import FoundCampaign, find

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from weakref import WeakValueDictionary
 
@@ -11,7 +12,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from blendp.canonical import sha256
-from blendp.light_dataclass import dataclass
 from blendp.service.http.answers import answer, not_modified
 
 _TAG = re.compile(r'(?:W/)?("[^"]*")')

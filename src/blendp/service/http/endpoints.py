@@ -6,7 +6,7 @@ import asyncio
 import errno
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
@@ -15,7 +15,6 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from blendp.errors import ParameterError
-from blendp.light_dataclass import dataclass
 from blendp.service.collector import CollectorService
 from blendp.service.http.answers import problem
 from blendp.service.http.documents import Shelf

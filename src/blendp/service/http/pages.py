@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -12,7 +13,6 @@ from importlib.resources.abc import Traversable
 from starlette.requests import Request
 from starlette.responses import Response
 
-from blendp.light_dataclass import dataclass
 from blendp.service.campaigns import find
 from blendp.service.http.answers import IMMUTABLE, REVALIDATED, SAFE, answer
 from blendp.service.http.documents import Document, sent

@@ -8,7 +8,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -17,7 +17,6 @@ from sqlalchemy import event
 from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
-from blendp.light_dataclass import dataclass
 from blendp.service.private_files import SIDE_FILES, make_private, require_own_file, touch_private
 from blendp.service.refusal import Refused
 from blendp.service.settings import DATABASE_FILE, Settings

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blendp.arrays import Array
-from blendp.light_dataclass import dataclass
 from blendp.survey.models.any_law import AnyLaw
 from blendp.survey.models.tree import Box
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import combinations
 
@@ -12,7 +13,6 @@ from numpy.typing import NDArray
 from scipy import special
 
 from blendp.arrays import Array
-from blendp.light_dataclass import dataclass
 from blendp.survey.models.base import margin_of
 
 MAX_TOGETHER = 7

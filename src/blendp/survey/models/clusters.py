@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from blendp.arrays import Array
 from blendp.errors import ParameterError
-from blendp.light_dataclass import dataclass
 from blendp.survey.models.joint import Joint
 from blendp.survey.models.tree import Tree
 

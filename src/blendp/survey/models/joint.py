@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 
@@ -11,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from blendp.arrays import Array
 from blendp.errors import ParameterError, require_number
-from blendp.light_dataclass import dataclass
 from blendp.survey.models.base import MAX_CELLS, margin_of, needs_subsets, require_epsilons, require_sizes
 
 MAX_REPORTS = 1 << 20

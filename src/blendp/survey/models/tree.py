@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import permutations
 
@@ -12,7 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from blendp.arrays import Array
 from blendp.errors import ParameterError, require_count
-from blendp.light_dataclass import dataclass
 from blendp.survey.models.base import MAX_CELLS, needs_subsets, require_epsilons, require_sizes
 from blendp.survey.models.joint import Joint, require_correlation
 
