@@ -14,8 +14,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import blendp
-from blendp import curator, engines, estimate, logs, mechanisms, methods, reports, wire
+from blendp import curator, engines, estimate, evaluation, logs, mechanisms, methods, reports, survey, wire
 from blendp.cli.table import GROUPS
+from blendp.engines import spark
+from blendp.evaluation import planner
+from blendp.logs import synthetic
 
 HEAVY = {"duckdb", "jinja2", "matplotlib", "pyarrow", "scipy"}
 
@@ -53,6 +56,8 @@ def test_the_page_of_a_command_loads_what_its_options_mean_and_no_picture() -> N
     assert not {"jinja2", "matplotlib", "sqlalchemy", "starlette", "httpx"} & modules_of_command("serve", "--help")
     assert not {*HEAVY, "msgspec", "sqlalchemy", "starlette", "httpx"} & modules_of_command("run", "--help")
     assert not {"numpy", *HEAVY} & modules_of_command("synthesise", "--help")
+    assert not {"blendp.evaluation", *HEAVY} & modules_of_command("campaign", "status", "--help")
+    assert not {"scipy", "matplotlib", "jinja2"} & modules_of_command("survey", "run", "--help")
 
 
 def test_a_run_loads_no_plotting_library_and_no_pandas(tmp_path: Path) -> None:
@@ -150,7 +155,10 @@ def test_names_are_loaded_from_where_type_checkers_find_them() -> None:
     assert {*typed, "__version__"} == set(blendp.__all__)
 
 
-@pytest.mark.parametrize("package", [curator, engines, estimate, logs, mechanisms, methods, reports, wire])
+PACKAGES = [curator, engines, estimate, logs, mechanisms, methods, reports, wire, evaluation, planner, spark, survey]
+
+
+@pytest.mark.parametrize("package", [*PACKAGES, synthetic])
 def test_names_of_a_package_are_loaded_from_where_type_checkers_find_them(package: ModuleType) -> None:
     lazy = {name: home for home, names in package._HOMES.items() for name in names}
     assert lazy == typed_names(package)

@@ -11,7 +11,6 @@ from itertools import combinations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from blendp.answers import Answers
 from blendp.arrays import Array
@@ -257,6 +256,8 @@ def _strongest(information: dict[tuple[int, ...], float], nodes: int) -> list[tu
 
 def _box(table: NDArray[np.int64], tables: NoisyTables, tail: float) -> Box:
     """Bounds of P(column | row)."""
+    from scipy import special
+
     z, sigma, others = float(special.ndtri(1 - tail)), float(tables.sigmas[0]), table.shape[1] - 1
     reach, reach_rest = z * sigma + 0.5, z * sigma * math.sqrt(others) + 0.5 * others
     rest = table.sum(axis=1, keepdims=True) - table

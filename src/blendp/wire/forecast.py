@@ -9,6 +9,9 @@ from msgspec import structs
 
 from blendp.wire.messages import Count, Message, Share
 
+UNLIKELY = 0.05
+"""The chance of a list that is too short which may be taken."""
+
 
 class ListForecast(Message):
     """What a list will probably hold; ``people_needed`` is null if no number of people is enough."""

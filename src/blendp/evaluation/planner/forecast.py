@@ -26,14 +26,11 @@ from blendp.logs.synthetic import NAMES
 from blendp.logs.synthetic.populations import MAX_RECORDS_PER_USER
 from blendp.methods import Parameters
 from blendp.methods.listed import ListMaker, blendp_list_maker, published_list_maker
-from blendp.wire.forecast import ListForecast
+from blendp.wire.forecast import UNLIKELY, ListForecast
 
 MAX_PEOPLE = 1_000_000_000
 RANGE = 0.9
 """How probable it is that the list is as long as the range says."""
-
-UNLIKELY = 0.05
-"""The chance of a list that is too short which may be taken."""
 
 _RARE = 0.002
 _SURE = 1 - 1e-9

@@ -29,7 +29,8 @@ import pyarrow as pa
 
 from blendp.arrays import Array, Ids, falling_order
 from blendp.errors import require_choice, require_count
-from blendp.logs.synthetic.text import NAMES, vocabulary
+from blendp.logs.synthetic.names import NAMES
+from blendp.logs.synthetic.text import vocabulary
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,8 @@ from blendp.arrays import Ids
 from blendp.errors import ParameterError, require_choice, require_count, require_number
 from blendp.logs.synthetic.habits import Habits
 from blendp.logs.synthetic.laws import law
-from blendp.logs.synthetic.text import NAMES, vocabulary
+from blendp.logs.synthetic.names import NAMES
+from blendp.logs.synthetic.text import vocabulary
 from blendp.logs.synthetic.write import write_blocks
 
 USERS = {"aol": 519_371, "yandex": 4_970_073}

@@ -30,8 +30,7 @@ import pyarrow.compute as pc
 from blendp.arrays import Ids
 from blendp.errors import require_choice
 from blendp.logs.synthetic import lexicon
-
-NAMES = ("aol", "yandex")
+from blendp.logs.synthetic.names import NAMES
 
 BASE = 64
 STRIDE = 0x9E3779B1

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from blendp.evaluation.planner import RankError
-from blendp.evaluation.planner.forecast import UNLIKELY
-from blendp.wire.forecast import ListForecast
+from typing import TYPE_CHECKING
+
+from blendp.wire.forecast import UNLIKELY, ListForecast
+
+if TYPE_CHECKING:
+    from blendp.evaluation.planner import RankError
 
 _TELL = "unless they are told otherwise (--min-records)"
 

@@ -10,7 +10,6 @@ from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from blendp.arrays import Array
 from blendp.survey.models.base import margin_of
@@ -84,6 +83,8 @@ class BoundedTable:
         """Bounds of P(others | attribute), its values along axis 0."""
         key = (attribute, *others)
         if key not in self._boxes:
+            from scipy import special
+
             z = float(special.ndtri(1 - self._tail))
             table = margin_of(self.counts.astype(np.float64), key)
             merged = self.counts.size // table.size
