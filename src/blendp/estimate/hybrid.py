@@ -88,7 +88,16 @@ class _Parts:
 
 
 def hybrid_blend(posterior: Posterior, split: Split, guard: InfluenceGuard) -> tuple[Blend, Blend]:
-    """The blend of all cells and of all queries, <*,*> last in both."""
+    """The blend of all cells and of all queries, <*,*> last in both.
+
+    The opt-in group's weight is what an estimate keeps of its own when the clients' of the record and its query move:
+
+        w_O = v/(v_O + v) t/s
+
+    where:
+        v_O, v  are the variances of the opt-in posterior and of what the clients who report records say,
+        s, t    are those of the blend before and after the clients who report queries have spoken.
+    """
     if len(split.query_of_cell) == 1:
         certain = Blend.normal(np.ones(1), np.zeros(1), np.zeros(1))
         return certain, certain
@@ -99,10 +108,10 @@ def hybrid_blend(posterior: Posterior, split: Split, guard: InfluenceGuard) -> t
     narrower = np.sqrt(variance / cells.variance)
     tail = (1 - CONFIDENCE) / 2
     low, high = (cells.quantile(np.full(len(p), level)) - cells.mean for level in (tail, 1 - tail))
-    weight, weight_q = (
-        np.minimum(blended / own, 1.0)
-        for blended, own in ((variance, parts.own.variance), (v_q, _sums(parts.own.variance, rows)))
-    )
+    own = 1 / (1 + parts.own.variance / parts.v)
+    own_q = _sums(parts.own.variance * own, rows) / _sums(parts.own.variance, rows)
+    weight = np.minimum(own * variance / cells.variance, 1.0)
+    weight_q = np.minimum(own_q * v_q / _sums(cells.variance, rows), 1.0)
     queries = Blend.normal(p_q, v_q, weight_q)
     total = v_q.sum()
     rest = Blend.normal(np.array([1 - p_q.sum()]), np.array([total]), np.array([(weight_q * v_q).sum() / total]))

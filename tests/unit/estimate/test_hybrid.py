@@ -138,6 +138,37 @@ def test_no_source_alone_knows_more_than_the_blend(clients: int, share: float) -
     assert np.abs(cells.probability - P).max() < 0.01
 
 
+@pytest.mark.parametrize("share", [0.0, 0.4])
+@pytest.mark.parametrize("ratio", [0.5, 1.0, 2.0])
+def test_the_clients_weight_is_how_far_an_estimate_follows_them(ratio: float, share: float) -> None:
+    """Also where few opt-in people hold a record and clients say otherwise: there the blend may know less than the
+    opt-in group seemed to, and still it follows the clients.
+    """
+    people, users, clients = np.array([4.0, 9.0, 30.0, 6.0, 100.0, 12.0, 5.0, 40.0, 20.0]), 20_000, 2_000_000
+    law = np.append(ratio * people / users, 0.0)
+    law[-1] = 1 - law.sum()
+    posterior, split = posterior_of(people, users), exact(law, clients, share, epsilon=1.0)
+    cells, _ = hybrid_blend(posterior, split, InfluenceGuard())
+    for cell, query in enumerate(ROWS[:-1]):
+        rise = 1e-4
+        low, high = (
+            hybrid_blend(posterior, _raised(split, cell, query, by), InfluenceGuard())[0].probability[cell]
+            for by in (-rise, rise)
+        )
+        assert 1 - cells.weight_opt_in[cell] == pytest.approx((high - low) / (2 * rise), abs=0.08)
+
+
+def _raised(split: Split, cell: int, query: int, by: float) -> Split:
+    """The same clients, whose estimates of a cell and its query are so much higher."""
+    arms = []
+    for arm, item in ((split.queries, query), (split.cells, cell)):
+        supports = arm.supports.copy()
+        assert isinstance(arm.randomiser, SubsetSelection)
+        supports[item] += round(by * arm.users * (arm.randomiser.hit - arm.randomiser.stray))
+        arms.append(Arm(arm.randomiser, arm.users, supports))
+    return Split(arms[0], arms[1], split.query_of_cell)
+
+
 def test_without_clients_the_opt_in_group_stands_alone() -> None:
     posterior = posterior_of(P[:-1] * 300, 300)
     cells, queries = hybrid_blend(posterior, clients_of(P, 0, np.random.default_rng(1)), InfluenceGuard(3.0))
