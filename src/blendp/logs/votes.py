@@ -10,8 +10,9 @@ A person is in one group, so that what they write changes one group's vote and t
 encoding may become a refusal, or a refusal an encoding, and nothing else.
 
 A group finds an encoding other than UTF-8 if most of its people's rows are not UTF-8 and this encoding alone makes
-common text of them: nine in ten characters are common where it is used, and one in ten is not so elsewhere. Only encodings of many characters can be told
-like this. Windows code pages make some text of anything, so they are asked for.
+common text of them: nine in ten characters are common where it is used, and one in ten is not so elsewhere. Only
+encodings of many characters can be told like this. Windows code pages make some text of anything, so they are asked
+for.
 """
 
 from __future__ import annotations
