@@ -33,6 +33,11 @@ _EXPRESSIONS = frozenset(
 _SHORTHANDS = ("nullif", "split_part", "fmod", "fdiv", "days_in_month", "date_add")
 """Functions that the database writes out in terms of others, and that look at their arguments alone."""
 
+_OUTSIDE = ("current_localtime", "current_localtimestamp", "current_setting", "getvariable", "vector_type")
+"""Functions that look at more than their arguments, though the database lists them as if they did not."""
+
+_AGE_NOW = "age of one argument"
+
 _LEGAL = "one expression on the log's columns that is true or false"
 _HINT = "For instance: country = 'DE' AND amount::INT > 3."
 
@@ -171,7 +176,8 @@ def column_position(names: Sequence[str], column: str, where: str) -> int:
     if len(alike) != 1:
         shown = ", ".join(repr(name[:40]) for name in list(names)[:12])
         number = "no column" if not alike else f"{len(alike)} columns"
-        raise LogError(f"{where} has {number} {column!r} (it has {shown}): mend the filter ({option('where')}).")
+        remedy = f"mend the filter ({option('where')}), and put texts in single quotes"
+        raise LogError(f"{where} has {number} {column!r} (it has {shown}): {remedy}.")
     return alike[0]
 
 
@@ -201,10 +207,16 @@ def _checked(where: str, connection: duckdb.DuckDBPyConnection, alias_of: Callab
             one["try_cast"] = True
         if one["class"] == "FUNCTION" and (one.get("distinct") or one.get("filter") or one["order_bys"]["orders"]):
             raise ParameterError("where", where, f"{_LEGAL}: it has an aggregate", "A filter looks at one row alone.")
-    _require_functions({one["function_name"] for one in expressions if one["class"] == "FUNCTION"}, where, connection)
+    _require_functions({_function(one) for one in expressions if one["class"] == "FUNCTION"}, where, connection)
     node["select_list"][0]["alias"] = ""
     sql: str = connection.execute("SELECT json_deserialize_sql(?::JSON)", [json.dumps(tree)]).fetchall()[0][0]
     return sql.removeprefix("SELECT ")
+
+
+def _function(call: Mapping[str, Any]) -> str:
+    """What is called; country.length() is no function, and age() of one moment asks the clock for the other."""
+    name = ".".join(part for part in (call["schema"], call["function_name"]) if part)
+    return _AGE_NOW if name == "age" and len(call["children"]) == 1 else name
 
 
 def _parsed(expression: str, connection: duckdb.DuckDBPyConnection, where: str | None = None) -> dict[str, Any]:
@@ -242,12 +254,13 @@ def _require_functions(names: set[str], where: str, connection: duckdb.DuckDBPyC
         " WHERE list_contains(?, function_name) GROUP BY function_name",
         [sorted(names)],
     ).fetchall()
-    fine = {name for name, is_fine in known if is_fine} | set(_SHORTHANDS)
+    fine = ({name for name, is_fine in known if is_fine} | set(_SHORTHANDS)) - set(_OUTSIDE)
     for name in sorted(names - fine):
         operator = name.removesuffix("__postfix")
         if operator != name:
             raise ParameterError("where", where, f"{_LEGAL}: it does not parse (nothing follows {operator})", _HINT)
-        trouble = "is not a function of one row" if name in dict(known) else "is no function that is known"
+        is_known = name in dict(known) or name == _AGE_NOW
+        trouble = "is not a function of one row" if is_known else "is no function that is known"
         raise ParameterError("where", where, f"{_LEGAL}: {name} {trouble}", "A filter looks at one row alone.")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
@@ -12,7 +12,7 @@ import duckdb
 from blendp.engines.database import connect
 from blendp.engines.staged import StagedLog
 from blendp.logs.aol import AOL_FIELDS, AOL_HEADER
-from blendp.logs.columns import positions
+from blendp.logs.columns import Columns, positions
 from blendp.logs.frames import ACCEPTED, Frame, is_frame, not_a_frame, require_frame
 from blendp.logs.reading import HowRead, LogReading, ReadingOptions
 from blendp.logs.sources import find_files
@@ -138,26 +138,37 @@ def _how(
         from blendp.logs.parquet_footer import footer_of
 
         footer = footer_of(paths[0], database)
-        names: Sequence[str] = footer.names
+        names_of: dict[Path, Sequence[str]] = {paths[0]: footer.names}
         bytes_columns = {one.name: one.bytes_kind for one in footer.columns if one.bytes_kind is not None}
     elif format in ("csv", "tsv"):
         from blendp.logs.recognise import LogHeader, recognise
 
-        dialect, names = recognise(paths, format, reading, LogHeader(reading.columns))
-        if reading.format == "auto" and tuple(names) == AOL_HEADER and dialect.delimiter == "\t":
-            return _how("aol", paths, reading)
+        dialect, names_of_files = recognise(paths, format, reading, LogHeader(reading.columns))
+        names_of = {path: names for path, names in zip(paths, names_of_files, strict=True) if names}
         how = replace(how, dialect=dialect)
-        if not names:
+        if not names_of:
             return how
+        is_aol = tuple(next(iter(names_of.values()))) == AOL_HEADER and dialect.delimiter == "\t"
+        if reading.format == "auto" and is_aol:
+            return _how("aol", paths, reading)
     elif format == "aol" and reading.format == "auto":
         return replace(how, columns={role: AOL_HEADER[position] for role, position in AOL_FIELDS.items()})
     else:
         return how
-    where = str(paths[0])
-    columns = {role: names[position] for role, position in positions(names, reading.columns, where).items()}
+    columns = _columns(names_of, reading.columns)
     if reading.filter.bounds:
-        columns["time"] = reading.filter.time_name(names, where)
+        path, names = next(iter(names_of.items()))
+        columns["time"] = reading.filter.time_name(names, str(path))
     read = set(columns.values())
     return replace(
         how, columns=columns, bytes_columns={name: kind for name, kind in bytes_columns.items() if name in read}
     )
+
+
+def _columns(names_of: Mapping[Path, Sequence[str]], columns: Columns) -> dict[str, str]:
+    """The column of each role in these files, as each of them calls it."""
+    called: dict[str, dict[str, None]] = {}
+    for path, names in names_of.items():
+        for role, position in positions(names, columns, str(path)).items():
+            called.setdefault(role, {})[names[position]] = None
+    return {role: " / ".join(names) for role, names in called.items()}

@@ -103,24 +103,25 @@ class LogHeader:
 
 def recognise(
     paths: Sequence[Path], format: str, options: TextOptions, header: Header
-) -> tuple[TextDialect, Sequence[str]]:
-    """How all of the files are written, and the names of the columns of the first.
+) -> tuple[TextDialect, Sequence[Sequence[str]]]:
+    """How all of the files are written, and the names of the columns of each.
 
-    What comes through a pipe can be read once, so it is as options say, or as usual, and the names are not known yet.
+    What comes through a pipe can be read once, so it is as options say, or as usual, and has no names yet.
     Raises :class:`LogError` if that cannot be decided, or differs.
     """
     dialects: dict[TextDialect, Path] = {}
     encodings: dict[str, Path] = {}
-    first_names: Sequence[str] = ()
+    names_of_files: list[Sequence[str]] = []
     ascii_path: Path | None = None
     for path in paths:
         if not path.is_file():
             dialects.setdefault(_unseen(format, options), path)
             encodings.setdefault(canonical(options.encoding or UTF_8), path)
+            names_of_files.append(())
             continue
         start = _Start(path, first_bytes(path, LOOKED_AT), format, options, header)
         dialect, encoding, names = start.recognised()
-        first_names = first_names or names
+        names_of_files.append(names)
         dialects.setdefault(dialect, path)
         if encoding is not None:
             encodings.setdefault(encoding, path)
@@ -137,7 +138,7 @@ def recognise(
             f"{path} is written in another way ({other}) than {first} ({one}): give files of one kind, or say how all"
             f" are written ({option('delimiter')}, {option('encoding')})."
         )
-    return replace(next(iter(dialects)), encoding=next(iter(encodings), UTF_8)), first_names
+    return replace(next(iter(dialects)), encoding=next(iter(encodings), UTF_8)), names_of_files
 
 
 def require_names_in_pipe(path: Path, text: bytes, dialect: TextDialect, header: Header) -> None:

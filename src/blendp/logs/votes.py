@@ -10,8 +10,9 @@ A person is in one group, so that what they write changes one group's vote and t
 encoding may become a refusal, or a refusal an encoding, and nothing else.
 
 A group finds an encoding other than UTF-8 if most of its people's rows are not UTF-8 and this encoding alone makes
-common text of them: nine in ten characters are common where it is used. Only encodings of many characters can be told
-like this. Windows code pages make some text of anything, so they are asked for.
+common text of them: nine in ten characters are common where it is used, and one in ten is not so elsewhere. Only
+encodings of many characters can be told like this. Windows code pages make some text of anything, so they are asked
+for.
 """
 
 from __future__ import annotations
@@ -33,6 +34,9 @@ CANDIDATES = ("cp1252", "cp1250", "cp1251", "gb18030", "big5", "cp932", "euc_jp"
 """Encodings that are tried, where text is not UTF-8."""
 
 _COMMON = 0.9
+_TELLING_SHARE = 0.1
+"""How many characters must have bytes that no other encoding gives to its common ones."""
+
 _KANA = re.compile("[\u3041-\u30ff]")
 
 
@@ -94,23 +98,26 @@ def _is_text(rows: Sequence[bytes], encoding: str, is_common: Callable[[str], bo
     return len(texts) >= _COMMON * len(rows) and bool(signs) and is_common(signs)
 
 
-def _leads(signs: str, encoding: str) -> list[int]:
+def _leads(signs: str, encoding: str) -> bytes:
     """The first bytes of the characters that have two in an encoding."""
-    return list(signs.encode(encoding, "ignore")[::2])
+    return signs.encode(encoding, "ignore")[::2]
 
 
-def _share(leads: Sequence[int], first: int, last: int, signs: str) -> float:
-    return sum(first <= lead <= last for lead in leads) / len(signs)
+def _share(some: bytes, first: int, last: int, signs: str) -> float:
+    return sum(first <= byte <= last for byte in some) / len(signs)
 
 
 def _is_chinese(signs: str) -> bool:
-    """The common characters of GB 2312, not only those whose bytes are also Korean syllables."""
+    """The common characters of GB 2312, not only those whose bytes are also Korean syllables or Japanese kanji."""
     leads = _leads(signs, "gb2312")
-    return _share(leads, 0xB0, 0xD7, signs) >= _COMMON and _share(leads, 0xC9, 0xD7, signs) >= 0.1
+    return _share(leads, 0xB0, 0xD7, signs) >= _COMMON and _share(leads, 0xD0, 0xD7, signs) >= _TELLING_SHARE
 
 
 def _is_traditional_chinese(signs: str) -> bool:
-    return _share(_leads(signs, "big5"), 0xA4, 0xC6, signs) >= _COMMON
+    """The common characters of Big5, not only those whose second byte could be one in Korea or Japan too."""
+    pairs = signs.encode("big5", "ignore")
+    is_common = _share(pairs[::2], 0xA4, 0xC6, signs) >= _COMMON
+    return is_common and _share(pairs[1::2], 0x40, 0x7E, signs) >= _TELLING_SHARE
 
 
 def _is_japanese(signs: str) -> bool:

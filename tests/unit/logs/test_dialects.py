@@ -141,6 +141,45 @@ def test_the_edges_of_the_vote() -> None:
     assert GROUPS > 2
 
 
+KOREAN = ["날씨", "네이버", "뉴스", "다음", "구글", "지도", "로또", "번역", "사전", "메일"]
+KANJI = [
+    "東京都",
+    "天気予報",
+    "電車時刻表",
+    "大阪市役所",
+    "新聞社",
+    "銀行口座",
+    "郵便番号",
+    "病院案内",
+    "図書館",
+    "運転免許更新",
+]
+TRADITIONAL = [
+    "台北捷運",
+    "天氣預報",
+    "新聞快訊",
+    "火車時刻",
+    "高鐵訂票",
+    "美食推薦",
+    "電影時刻表",
+    "股票行情",
+    "匯率換算",
+    "地震速報",
+]
+
+
+@pytest.mark.parametrize(
+    ("queries", "encoding", "expected"),
+    [(KOREAN, "cp949", None), (KANJI, "euc_jp", None), (TRADITIONAL, "big5", "big5"), (CHINESE, "gb18030", "gb18030")],
+)
+def test_text_whose_bytes_are_common_in_another_encoding_too_is_asked_for(
+    queries: list[str], encoding: str, expected: str | None
+) -> None:
+    """Hangul has the first bytes of common characters in Big5, and kanji without kana those of GB 2312."""
+    rows = {b"u%d" % i: f"u{i};{queries[i % len(queries)]}".encode(encoding) for i in range(100)}
+    assert outcome(rows) == expected
+
+
 def test_a_persons_million_rows_are_one_vote(tmp_path: Path) -> None:
     """Whoever writes most of the start of a file has one vote, like everybody."""
     people = "".join(f"u{i};{CHINESE[i % 10]}\n" for i in range(200)).encode("gb18030")
@@ -229,6 +268,16 @@ def test_names_in_any_case_and_language_exact_ones_first(tmp_path: Path) -> None
     path.write_text("USER,link\nu1,q\n")
     log = read_log(path, columns=Columns(query="LINK"), tell=seen.append)
     assert (log.levels, str(seen[2])) == (1, "commas, UTF-8, columns USER -> user, link -> query")
+
+
+def test_columns_that_other_files_name_otherwise_are_said_too(tmp_path: Path) -> None:
+    seen: list[HowRead] = []
+    for name, header in (("a", "user,query"), ("b", "Suche,visitor"), ("c", "QUERY,user")):
+        (tmp_path / f"{name}.csv").write_text(f"{header}\nx,y\n")
+    log = open_log(tmp_path, tell=seen.append)
+    assert str(seen[0]) == "commas, UTF-8, columns user / visitor -> user, query / Suche / QUERY -> query"
+    assert seen[0].to_dict()["columns"] == {"user": "user / visitor", "query": "query / Suche / QUERY"}
+    assert log.draw(1, 1).users == 2
 
 
 def test_files_of_one_log_are_written_alike(tmp_path: Path) -> None:

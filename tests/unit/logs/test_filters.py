@@ -187,6 +187,13 @@ def test_columns_of_their_own_types() -> None:
         ("random() < 0.5", "random is not a function"),
         ("now() > '2020-01-01'", "now is not a function"),
         ("nextval('s') = 1", "nextval is not a function"),
+        ("age(Time::TIMESTAMP) < INTERVAL 1 DAY", "age of one argument is not a function of one row"),
+        ("current_localtimestamp() > '2020-01-01'", "current_localtimestamp is not a function of one row"),
+        ("current_localtime() > '12:00:00'", "current_localtime is not a function of one row"),
+        ("current_setting('threads') = 1", "current_setting is not a function of one row"),
+        ("getvariable('x') IS NULL", "getvariable is not a function of one row"),
+        ("vector_type(country) = 'FLAT_VECTOR'", "vector_type is not a function of one row"),
+        ("country.length() = 2", "country.length is no function that is known"),
         ("unnest([true, false])", "unnest"),
         ("COLUMNS('a') = 'x'", "star"),
         ("country = $1", "parameter"),
@@ -211,6 +218,8 @@ def test_columns_that_are_not_there(tmp_path: Path, kind: str) -> None:
             open_log(path, where=where)
     with pytest.raises(LogError, match="no column 'when'"):
         open_log(path, since="2026-01-01", time_column="when")
+    with pytest.raises(LogError, match=r"no column 'DE' .*: mend the filter .*, and put texts in single quotes"):
+        open_log(path, where='country = "DE"')
     assert queries(read_log(path, where="COUNTRY = 'DE'")) == "ad"
 
 
