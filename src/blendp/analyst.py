@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from blendp import evaluation, methods, survey
 from blendp.answers import Answers, AnswerSource, Questionnaire, is_answers
 from blendp.engines import EmbeddedLog
-from blendp.errors import ParameterError, require_choice
+from blendp.errors import ParameterError, require_choice, require_count
 from blendp.evaluation import Evaluation
 from blendp.evaluation.planner import HeadLaw, Overview, Target, overview
 from blendp.evaluation.surveys import SurveyPlan, SurveyTrial
@@ -40,6 +40,8 @@ from blendp.survey import Model, SurveyParameters, SurveyRelease, SurveySimulati
 
 OptIn = float | str | NDArray[np.bool_] | Sequence[bool] | None
 """Who opts in: a share of the people, the name of a column, or marks; None for what the log or table says."""
+
+Way = TypeVar("Way", Parameters, SurveyParameters)
 
 _LOG = f"a log, {ACCEPTED}"
 _ANSWERS = f"answers, {ACCEPTED}"
@@ -136,14 +138,16 @@ def plan(
         target: What is to be reached; the plan then says by which opt-in share, and by which epsilon.
         progress: Told what is being done.
     """
-    chosen = [Parameters(method=name) for name in METHODS] if parameters is None else parameters
-    chosen = [chosen] if isinstance(chosen, Parameters) else list(chosen)
+    chosen = _ways(parameters, Parameters, METHODS)
+    _require_plan(people, target)
     if isinstance(like, str):
+        if columns is not None:
+            raise ParameterError("columns", columns, "left out with a population", "Name the columns of a table.")
         require_choice("like", like, NAMES, "Read a log of your own with blendp.read_log.")
         law, users = HeadLaw.of_population(like, records_per_person=records_per_person), USERS[like]
         whose, reading = f"the {like} population", None
     else:
-        log, _ = _opened(like, None, columns, keep=True)
+        log, _ = _opened(like, None, columns, keep=True, parameter="like")
         law, users, whose, reading = HeadLaw.of_log(log), log.users, "the log", log.reading
     users, private = users if people is None else people, isinstance(like, str)
     view = overview(law, users, opt_in, chosen, target, like=whose, private=private, progress=progress)
@@ -183,6 +187,7 @@ def run_survey(
         answers_from_data: Allows that the possible answers were read from the answers themselves. They are then
             published as they are, also one that only one person gave: no promise covers them.
     """
+    _require_parameters(parameters, SurveyParameters)
     read, who = _answers(answers, opt_in, questionnaire, columns, missing)
     return survey.run_survey(
         read, parameters, opt_in=who, model=model, random=random, progress=progress, answers_from_data=answers_from_data
@@ -202,6 +207,7 @@ def simulate_survey(
     progress: Progress = silent,
 ) -> SurveySimulation:
     """Carry out a survey as an experiment that can be repeated from its seed; takes what :func:`run_survey` takes."""
+    _require_parameters(parameters, SurveyParameters)
     read, who = _answers(answers, opt_in, questionnaire, columns, missing)
     return survey.simulate_survey(read, parameters, opt_in=who, model=model, random=random, progress=progress)
 
@@ -220,9 +226,8 @@ def plan_survey(
     progress: Progress = silent,
 ) -> SurveyPlan:
     """What each way to ask is expected to give, for so many ``people`` who answer like these. Not private."""
+    ways = _ways(parameters, SurveyParameters, survey.METHODS)
     read, _ = _answers(answers, None, questionnaire, columns, missing, keep=True)
-    ways = [SurveyParameters(method=name) for name in survey.METHODS] if parameters is None else parameters
-    ways = [ways] if isinstance(ways, SurveyParameters) else ways
     return plan_answers(read, ways, people=people, opt_in=opt_in, model=model, seed=seed, progress=progress)
 
 
@@ -240,22 +245,49 @@ def evaluate_survey(
     progress: Progress = silent,
 ) -> SurveyTrial:
     """Carry out a survey several times and compare it with these people's own frequencies. Not private."""
+    _require_parameters(parameters, SurveyParameters)
     read, who = _answers(answers, opt_in, questionnaire, columns, missing, keep=True)
     return evaluate_answers(
         read, parameters or SurveyParameters(), opt_in=who, model=model, runs=runs, seed=seed, progress=progress
     )
 
 
-def _require_parameters(parameters: Any) -> None:
-    """Raise unless these are parameters, or none; a lone number may be any of them."""
-    if not isinstance(parameters, Parameters | None):
+def _require_parameters(parameters: Any, kind: type = Parameters, legal: str = "a {}, or left out") -> None:
+    """Raise unless these are parameters of a kind, or none; a lone number may be any of them."""
+    if parameters is not None and not isinstance(parameters, kind):
+        name = kind.__name__
         raise ParameterError(
-            "parameters", parameters, "a Parameters, or left out", "Say which: blendp.Parameters(epsilon=4)."
+            "parameters", parameters, legal.format(name), f"Say which: blendp.{name}(epsilon={kind().epsilon:g})."
         )
 
 
+def _ways(parameters: Any, kind: type[Way], methods: Sequence[str]) -> list[Way]:
+    """The parameters to compare: those that are given, one or several, or else those of every method."""
+    if parameters is None:
+        return [kind(method=name) for name in methods]
+    several = list(parameters) if isinstance(parameters, list | tuple) else [parameters]
+    for one in several or [parameters]:
+        _require_parameters(one, kind, "a {}, several in a list, or left out")
+    return several
+
+
+def _require_plan(people: Any, target: Any) -> None:
+    """Raise unless these can be planned for: a table may stand where its people are due."""
+    if people is not None and is_frame(people):
+        raise ParameterError("people", type(people).__name__, "a number of people", "Plan for a table with like=...")
+    if people is not None:
+        require_count("people", people, min_value=10, remedy="Plan for more people.")
+    if not isinstance(target, Target | None):
+        raise ParameterError("target", target, "a Target, or left out", "Say which: blendp.Target(records=50).")
+
+
+def _is_marks(opt_in: Any) -> bool:
+    """Whether this says of each who opts in, one after the other."""
+    return not isinstance(opt_in, str | None) and np.ndim(opt_in) > 0
+
+
 def _opened(
-    log: Any, opt_in: OptIn, columns: Columns | Mapping[str, Any] | None, *, keep: bool = False
+    log: Any, opt_in: OptIn, columns: Columns | Mapping[str, Any] | None, *, keep: bool = False, parameter: str = "log"
 ) -> tuple[Any, Any]:
     """The log of what was given, and who opts in, if that is not among its columns."""
     if is_log(log) and not is_frame(log):
@@ -264,16 +296,16 @@ def _opened(
         if isinstance(opt_in, str):
             raise ParameterError("opt_in", opt_in, "a share, or marks", "Name the column when the log is opened.")
         if keep and not hasattr(log, "truth"):
-            raise ParameterError("log", type(log).__name__, "a log that is kept", "Read it with blendp.read_log.")
+            raise ParameterError(parameter, type(log).__name__, "a log that is kept", "Read it with blendp.read_log.")
         return log, np.asarray(opt_in) if isinstance(opt_in, Sequence) else opt_in
     if not is_frame(log):
-        raise not_a_frame("log", log, _LOG)
+        raise not_a_frame(parameter, log, _LOG)
     chosen, marks, who = Columns.of(columns), None, None
     if isinstance(opt_in, str):
         if chosen.opt_in not in (None, opt_in):
             raise ParameterError("opt_in", opt_in, f"{chosen.opt_in}, as the columns say", "Name one column.")
         chosen = replace(chosen, opt_in=opt_in)
-    elif opt_in is None or isinstance(opt_in, int | float):
+    elif not _is_marks(opt_in):
         if opt_in is not None:
             require_share(opt_in)
         who = opt_in
@@ -281,7 +313,7 @@ def _opened(
         raise ParameterError("opt_in", "marks", "left out where a column says who opts in", "Leave one of them out.")
     else:
         marks = opt_in
-    staged = open_frame(log, LogReading(columns=chosen), marks=marks)
+    staged = open_frame(log, LogReading(columns=chosen), marks=marks, parameter=parameter)
     return (staged.numbered() if keep else staged), who
 
 
@@ -295,6 +327,9 @@ def _answers(
     keep: bool = False,
 ) -> tuple[Any, Any]:
     """The answers of what was given, and who opts in, if no column says so."""
+    if not isinstance(questionnaire, Questionnaire | None):
+        remedy = "Make one of blendp.Attribute(...), or read it with blendp.Questionnaire.from_bytes."
+        raise ParameterError("questionnaire", questionnaire, "a Questionnaire, or left out", remedy)
     if is_answers(answers):
         if keep and not isinstance(answers, Answers):
             remedy = "Read them with blendp.read_answers."
@@ -308,11 +343,11 @@ def _answers(
                 raise ParameterError(name, str(value), "left out with answers that were read", "Say it when reading.")
         if isinstance(opt_in, str):
             raise ParameterError("opt_in", opt_in, "a share, or marks", "Name the column when the answers are read.")
-        return answers, opt_in if opt_in is None or isinstance(opt_in, int | float) else np.asarray(opt_in)
+        return answers, np.asarray(opt_in) if _is_marks(opt_in) else opt_in
     if not is_frame(answers):
         raise not_a_frame("answers", answers, _ANSWERS)
     column = opt_in if isinstance(opt_in, str) else None
-    marks = None if column is not None or opt_in is None or isinstance(opt_in, int | float) else np.asarray(opt_in)
+    marks = np.asarray(opt_in) if _is_marks(opt_in) else None
     if marks is not None and missing == "drop":
         raise ParameterError("opt_in", "marks", "a share, or the name of a column, with missing='drop'", "Name one.")
     read = read_answers(answers, columns=columns, questionnaire=questionnaire, opt_in_column=column, missing=missing)

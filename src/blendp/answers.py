@@ -16,9 +16,11 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from blendp.arrays import describe_marks
 from blendp.canonical import canonical_json
 from blendp.errors import DocumentError, ParameterError
 from blendp.lots import Block, Lots, Tables, blocks, count_cells, count_tables, find_borders
+from blendp.shown import counted
 
 MAX_VALUES = 1000
 """A question has no more possible answers than this."""
@@ -113,7 +115,7 @@ class Questionnaire:
 
     def __str__(self) -> str:
         """One line for people."""
-        return f"questionnaire of {len(self.attributes)} questions with {sum(self.sizes)} answers"
+        return f"questionnaire of {counted(len(self.attributes), 'question')} with {sum(self.sizes)} answers"
 
 
 class AnswerSource(Protocol):
@@ -198,8 +200,8 @@ class Answers:
             if opt_in.shape != (len(codes),) or opt_in.dtype != np.bool_:
                 raise ParameterError(
                     "opt_in",
-                    f"{opt_in.dtype} of shape {opt_in.shape}",
-                    f"bool of shape ({len(codes)},)",
+                    describe_marks(opt_in),
+                    f"True or False for each of the {len(codes)} people",
                     "Say of every person whether they opt in.",
                 )
             object.__setattr__(self, "opt_in", _kept(opt_in, np.bool_))

@@ -58,3 +58,11 @@ def repeated_in_blocks(values: Ids, times: Ids) -> Iterator[Ids]:
         first, last = np.searchsorted(ends, start, side="right"), np.searchsorted(ends, stop) + 1
         inside = np.minimum(ends[first:last], stop) - np.maximum((ends - times)[first:last], start)
         yield np.repeat(values[first:last], inside)
+
+
+def describe_marks(marks: NDArray[Any]) -> str:
+    """What marks that were refused are, for people: how many, or of which kind."""
+    number = "1 mark" if marks.size == 1 else f"{marks.size} marks"
+    if marks.ndim != 1:
+        return f"{number} in {marks.ndim} dimensions"
+    return number if marks.dtype == np.bool_ else f"{number} that are not all True or False"

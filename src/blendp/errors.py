@@ -106,6 +106,8 @@ def require_number(
     except OverflowError:  # a whole number beyond all fractions
         fine = False
     if not fine or not (above < value < below and min_value <= value <= max_value):
+        if type(value).__module__ == "numpy" and isinstance(_plain(value), int | float):
+            remedy = "It is not a number of Python's own: convert it with float()."
         raise ParameterError(parameter, value, legal, remedy)
 
 

@@ -75,7 +75,7 @@ def test_a_person_opts_in_whose_rows_are_all_marked() -> None:
     ("options", "said"),
     [
         ({"opt_in": [True, False]}, "True or False for each of the 3000 rows"),
-        ({"opt_in": np.ones(PEOPLE)}, "opt_in = 'float64 of shape"),
+        ({"opt_in": np.ones(PEOPLE)}, "opt_in = '3000 marks that are not all True or False"),
         ({"opt_in": "trusts", "columns": Columns(opt_in="query2")}, "query2, as the columns say"),
         ({"opt_in": [True] * PEOPLE, "columns": Columns(opt_in="trusts")}, "Leave one of them out"),
         ({"opt_in": 0.1, "columns": Columns(opt_in="trusts")}, "left out where the log has an opt-in column"),
@@ -332,3 +332,82 @@ def test_an_option_that_does_not_exist_is_named_with_its_function_and_the_neares
         ):
             with pytest.raises(TypeError, match=rf"^{name}\(\) has no option '{option}'.*{hint}"):
                 function(frame, **{option: 1})
+
+
+anything: Any = blendp
+"""Taken without types, to be called with what stands in the wrong place."""
+
+ASKED = blendp.Questionnaire((blendp.Attribute("cycles", ("no", "yes")),))
+
+
+def cyclists() -> pd.DataFrame:
+    return pd.DataFrame({"cycles": ["yes", "no"] * 500})
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: anything.run_survey(cyclists(), 1, opt_in=0.1, questionnaire=ASKED), "parameters = 1 .* SurveyParam"),
+        (lambda: anything.run_survey(cyclists(), Parameters(), opt_in=0.1, questionnaire=ASKED), "parameters = Param"),
+        (lambda: anything.evaluate_survey(cyclists(), 3, opt_in=0.1, questionnaire=ASKED), "parameters = 3 "),
+        (lambda: anything.plan_survey(cyclists(), 3), "parameters = 3 .* SurveyParameters"),
+        (lambda: anything.plan_survey(cyclists(), []), r"parameters = \[\] "),
+        (lambda: anything.plan_survey(cyclists(), opt_in="trusts"), "opt_in = 'trusts' .* a share of at least 0"),
+        (lambda: anything.run_survey(cyclists(), opt_in=0.1, questionnaire={"cycles": ["no"]}), "questionnaire = {"),
+        (
+            lambda: anything.open_answers(cyclists(), questionnaire=ASKED),
+            "source = 'DataFrame' .* a path.*read_answers",
+        ),
+        (lambda: anything.write_answers(cyclists(), "answers.csv"), "answers = 'DataFrame' .*Answers.*read_answers"),
+        (lambda: anything.plan(1_000, 4), "parameters = 4 .* blendp.Parameters"),
+        (lambda: anything.plan(1_000, []), r"parameters = \[\] "),
+        (lambda: anything.plan(100_000, target=50), "target = 50 .* a Target.* blendp.Target"),
+        (lambda: anything.plan(cyclists()), "people = 'DataFrame' .* like="),
+        (lambda: anything.plan(-3), "people = -3 "),
+        (lambda: anything.plan(100_000, columns={"user": "who"}), "columns = .* left out .* population"),
+        (lambda: anything.plan(like={"user": [1]}), "like = 'dict' "),
+    ],
+)
+def test_what_stands_in_the_wrong_place_is_named(call: Any, said: str) -> None:
+    with pytest.raises(ParameterError, match=said):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("source", "remedy"),
+    [
+        (pd.Series(["a"]), r"with \.to_frame\(\)"),
+        (pl.Series(["a"]), r"with \.to_frame\(\)"),
+        ([{"user": 1, "query": "a"}], r"pyarrow\.Table\.from_pylist\("),
+        ([(1, "a")], r"pandas\.DataFrame\(.*columns="),
+        (np.array([["1", "a"]]), r"pandas\.DataFrame\(.*columns="),
+        (pd.DataFrame, "pyarrow.table"),
+    ],
+)
+def test_what_is_no_table_becomes_one_in_the_way_that_is_told(source: Any, remedy: str) -> None:
+    with pytest.raises(ParameterError, match=f"^log = .*{remedy}"):
+        blendp.run(source, opt_in=0.1)
+
+
+def test_numbers_that_are_not_pythons_own_are_told_from_wrong_ones(frame: pd.DataFrame) -> None:
+    with pytest.raises(ParameterError, match=r"epsilon = 4.0 .* convert it with float\(\)"):
+        anything.Parameters(epsilon=np.float32(4))
+    with pytest.raises(ParameterError, match=r"opt_in = 0.2\d* .* convert it with float\(\)"):
+        anything.run(frame, opt_in=np.float32(0.2))
+    with pytest.raises(ParameterError, match=r"opt_in = 0.2\d* .* convert it with float\(\)"):
+        anything.run_survey(cyclists(), opt_in=np.float32(0.2), questionnaire=ASKED)
+
+
+def test_marks_are_refused_without_words_of_numpy(frame: pd.DataFrame) -> None:
+    with pytest.raises(ParameterError, match=r"opt_in = '1 mark' .* each of the 3000 rows"):
+        blendp.run(frame, opt_in=[True])
+    with pytest.raises(ParameterError, match="opt_in = '3000 marks that are not all True or False' "):
+        blendp.run(frame, opt_in=frame["query"])
+    with pytest.raises(ParameterError, match=r"opt_in = '1 mark' .* True or False for each of the 1000 people"):
+        blendp.run_survey(cyclists(), opt_in=[True], questionnaire=ASKED)
+
+
+def test_one_is_counted_in_the_singular(frame: pd.DataFrame) -> None:
+    log = blendp.read_log(frame)
+    assert repr(blendp.evaluate(log, opt_in=0.2)).endswith(" 1 run>")
+    assert str(ASKED) == "questionnaire of 1 question with 2 answers"

@@ -28,6 +28,9 @@ NO_FILTER = (
     "answers. Name a table of the people whom you ask."
 )
 
+_FIRST_TAB = '[ "$funcstack[1]" = _%(prog_name)s ] && %(complete_func)s "$@"'
+"""The last line of zsh's script, where a tab has loaded it."""
+
 SHELLS = ("bash", "zsh", "fish", "powershell", "pwsh")
 COMPLETION_OPTIONS = {
     "--install-completion": "Install completion for the current shell, or for the one that is named.",
@@ -60,7 +63,7 @@ class PlainCommand(TyperCommand):
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
         """The options that go on like this. Rich would take ``[spark]`` for markup."""
         describe_plainly()
-        return super().shell_complete(ctx, incomplete)
+        return with_apostrophes(super().shell_complete(ctx, incomplete))
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Print the page; Typer would cut names on a narrow terminal."""
@@ -102,6 +105,8 @@ class LazyGroup(TyperGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the command line. A shell may be named after an option about completion, to Typer a mere flag."""
         option, shell = completion_asked(args)
+        if option in COMPLETION_OPTIONS:
+            complete_at_once()
         if shell is not None and ctx.parent is None and not ctx.resilient_parsing:
             from typer.completion import install_callback, show_callback
 
@@ -130,7 +135,7 @@ class LazyGroup(TyperGroup):
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
         """The names that go on like this. Shells show plain text: Typer need not load Rich to write it."""
         describe_plainly()
-        return super().shell_complete(ctx, incomplete)
+        return with_apostrophes(super().shell_complete(ctx, incomplete))
 
     def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - Typer's signature
         """Print the page."""
@@ -145,6 +150,21 @@ def describe_plainly() -> None:
     completions: Any = import_module("typer._completion_classes")
     if hasattr(completions, "_sanitize_help_text"):
         completions._sanitize_help_text = str
+
+
+def with_apostrophes(items: list[Any]) -> list[Any]:
+    """The same items, apostrophes as printers set them: Typer writes straight ones so that zsh loses them."""
+    for item in items:
+        item.help = item.help and item.help.replace("'", "’")
+    return items
+
+
+def complete_at_once() -> None:
+    """Let zsh complete at the first tab, which loads Typer's script: that would only define a function."""
+    scripts: Any = import_module("typer._completion_shared")
+    known = getattr(scripts, "_completion_scripts", {})
+    if "zsh" in known and _FIRST_TAB not in known["zsh"]:
+        known["zsh"] = f"{known['zsh'].rstrip()}\n{_FIRST_TAB}\n"
 
 
 def completion_asked(args: list[str]) -> tuple[str, str | None]:

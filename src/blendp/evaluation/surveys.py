@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from blendp.answers import Answers, Questionnaire
 from blendp.arrays import Array
-from blendp.errors import ParameterError, require_count
+from blendp.errors import ParameterError, require_count, require_number
 from blendp.mechanisms import HiddenSampling
 from blendp.methods.progress import Progress, silent
 from blendp.privacy import Budget
 from blendp.randomness import SimulationRandom
-from blendp.shown import Shown
+from blendp.shown import Shown, counted
 from blendp.survey import (
     Design,
     Group,
@@ -127,7 +127,7 @@ class SurveyTrial(Shown):
     example: SurveySimulation
 
     def _brief(self) -> str:
-        return f"not private, {self.parameters.method} errs by {self.rmse:.2g}, {self.runs} runs"
+        return f"not private, {self.parameters.method} errs by {self.rmse:.2g}, {counted(self.runs, 'run')}"
 
     @property
     def worst_data_loss(self) -> float | None:
@@ -189,9 +189,17 @@ def plan_survey(
     """
     people = answers.people if people is None else people
     require_count("people", people, min_value=2, remedy="Ask more people.")
+    require_number(
+        "opt_in",
+        opt_in,
+        min_value=0,
+        below=1,
+        legal="a share of at least 0 and below 1",
+        remedy="Leave somebody to be a client.",
+    )
     trusting = round(opt_in * people)
-    if not 0 <= trusting < people:
-        raise ParameterError("opt_in", opt_in, "a share of at least 0 and below 1", "Leave somebody to be a client.")
+    if trusting == people:
+        raise ParameterError("opt_in", opt_in, "such that somebody is a client", "Let fewer people opt in.")
     truth = answers.frequencies()
     tables: dict[tuple[Budget, str], NoisyTables] = {}
     planned, alone = [], None

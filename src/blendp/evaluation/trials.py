@@ -18,7 +18,7 @@ from blendp.methods import Parameters, Simulation, simulate
 from blendp.methods.log import Log, OptIn
 from blendp.methods.progress import Progress
 from blendp.randomness import SimulationRandom
-from blendp.shown import Shown
+from blendp.shown import Shown, counted
 
 
 class TrueLog(Log, Protocol):
@@ -82,7 +82,7 @@ class Evaluation(Shown):
         shown = (
             f"{name} {figures[key]:.3f}" for name, key in (("L1", "l1"), ("NDCG", "ndcg")) if figures[key] is not None
         )
-        return ", ".join(["not private", *shown, str(self.parameters.budget), f"{len(self.trials)} runs"])
+        return ", ".join(["not private", *shown, str(self.parameters.budget), counted(len(self.trials), "run")])
 
     def __str__(self) -> str:
         """The means in two lines, for people."""
@@ -91,7 +91,9 @@ class Evaluation(Shown):
             f"{name} {'unknown' if figures[key] is None else format(figures[key], '.4f')}"
             for name, key in (("L1", "l1"), ("NDCG", "ndcg"), ("of a random order", "ndcg_random"))
         )
-        return f"{self.parameters}, {len(self.trials)} runs: {shown}\nNot private: computed from the raw log."
+        return (
+            f"{self.parameters}, {counted(len(self.trials), 'run')}: {shown}\nNot private: computed from the raw log."
+        )
 
 
 def evaluate(

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from blendp.answers import MAX_VALUES, Attribute, Questionnaire
 from blendp.errors import LogError
 from blendp.logs.delimited import unquoted
-from blendp.logs.tabular import as_bytes, is_uuid
+from blendp.logs.tabular import as_bytes, decoded_views, is_dictionary_of_views, is_uuid
 
 MISSING = "(missing)"
 """The answer of those who gave none, where that is an answer of its own."""
@@ -155,6 +155,8 @@ def distinct_bytes(column: pa.ChunkedArray) -> pa.DictionaryArray:
         return as_bytes(column).dictionary_encode()
     if isinstance(column.type, pa.BaseExtensionType):
         column = column.cast(column.type.storage_type)
+    if is_dictionary_of_views(column.type):
+        column = decoded_views(column)
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if pa.types.is_null(column.type):

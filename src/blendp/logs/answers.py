@@ -107,6 +107,9 @@ def write_answers(
 
     Who opts in stands in the last column, ``opt_in_column``, if the answers say so.
     """
+    if not isinstance(answers, Answers):
+        remedy = "Make them of a table with blendp.read_answers."
+        raise ParameterError("answers", type(answers).__name__, "Answers", remedy)
     target = Path(path)
     name = target.name.lower()
     if not name.endswith((".csv", ".csv.gz", ".parquet")):

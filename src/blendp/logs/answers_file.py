@@ -59,6 +59,9 @@ class AnswersFile:
         header: bool = True,
     ) -> AnswersFile:
         """The file that :func:`~blendp.logs.read_answers` reads, given its options."""
+        if not isinstance(source, str | Path):
+            remedy = "blendp.read_answers takes tables too."
+            raise ParameterError("source", type(source).__name__, "a path", remedy)
         require_choice("format", format, FORMATS)
         names = None if header else columns
         options = TextOptions(delimiter=delimiter, quotes=quotes, encoding=encoding, header=header, names=names)
@@ -154,7 +157,7 @@ def chosen_columns(names: Sequence[str], asked: Sequence[str] | None, opt_in: st
     wanted = asked if opt_in is None else [*asked, opt_in]
     for name in wanted:
         if name not in names:
-            shown = ", ".join(repr(item[:40]) for item in names[:_SHOWN])
+            shown = ", ".join(repr(item[:40]) for item in names[:_SHOWN]) or "none"
             more = ", ..." if len(names) > _SHOWN else ""
             named_by = option("opt_in_column" if name == opt_in else "columns")
             raise LogError(f"{where} has no column {name!r} (it has {shown}{more}): name the right one ({named_by}).")

@@ -10,6 +10,7 @@ from typing import Any
 import duckdb
 import numpy as np
 
+from blendp.arrays import describe_marks
 from blendp.arrow import pa
 from blendp.engines.database import failed
 from blendp.engines.staged import STAGED, StagedLog
@@ -34,6 +35,7 @@ def open_frame(
     memory_limit: str | None = None,
     progress: Callable[[int], None] | None = None,
     marks: Any = None,
+    parameter: str = "source",
 ) -> StagedLog:
     """The log of a table, with the options of :func:`~blendp.logs.open_log` that are not about files.
 
@@ -56,14 +58,16 @@ def open_frame(
         filter = compiled(reading.filter, names, WHERE, intake.connection)
         return positions(names, reading.columns, WHERE.capitalize()) | filter.over(names, WHERE)
 
-    chosen = frame_columns(source, choose)
+    chosen = frame_columns(source, choose, parameter)
     if marks is not None:
         chosen = _marked(chosen, marks)
     intake.levels = same_levels(dict.fromkeys(chosen.names), None, WHERE)
     columns = _columns(names, reading)
     bytes_columns: dict[str, str] = {}
     how = HowRead("table", columns, None, reading.filter, bytes_columns)
-    anew = None if chosen.table is None else partial(open_frame, source, reading, memory_limit, progress, marks)
+    anew = (
+        None if chosen.table is None else partial(open_frame, source, reading, memory_limit, progress, marks, parameter)
+    )
     if chosen.table is not None and not reading.filter and _is_scannable(chosen.table):
         rule = RowRule(intake.levels, "opt_in" in chosen.names, reading.normalise)
         scanned = _scanned(chosen.table, rule, reading.max_broken, intake.connection, progress)
@@ -115,7 +119,7 @@ def _marked(chosen: FrameColumns, marks: Any) -> FrameColumns:
     if column.dtype != np.bool_ or column.shape != (chosen.table.num_rows,):
         raise ParameterError(
             "opt_in",
-            f"{column.dtype} of shape {column.shape}",
+            describe_marks(column),
             f"a share, the name of a column, or True or False for each of the {chosen.table.num_rows} rows",
             "Mark every row: a user opts in whose rows are all marked.",
         )

@@ -27,6 +27,8 @@ ACCEPTED = (
     "record batches"
 )
 
+_OF_TUPLES = "pandas.DataFrame(..., columns=[...])"
+
 Choose = Callable[[Sequence[str]], dict[str, int]]
 """From the names of all columns to those to read, by what each is for, and where each stands."""
 
@@ -64,6 +66,8 @@ class FrameColumns:
 
 def is_frame(source: object) -> bool:
     """Whether this is a table of another library, or batches: no path, and no list of paths."""
+    if isinstance(source, type):
+        return False
     if hasattr(source, "__arrow_c_stream__") or hasattr(source, "__arrow_c_array__"):
         return True
     if isinstance(source, str | bytes | PathLike | Mapping):
@@ -86,6 +90,10 @@ def not_a_frame(parameter: str, source: object, legal: str = ACCEPTED) -> Parame
         remedy = "Read the file first, with blendp.open_log, or blendp.read_answers for a survey."
     elif hasattr(source, "collect"):
         remedy = "Collect it first, with .collect()."
+    elif hasattr(source, "to_frame"):
+        remedy = "Make a table of it first, with .to_frame()."
+    elif type(source).__module__ == "numpy":
+        remedy = f"Make a table of it first, with {_OF_TUPLES}."
     return ParameterError(parameter, type(source).__name__, legal, remedy)
 
 
@@ -126,7 +134,8 @@ def _narrow(source: Any, library: str, choose: Choose) -> Any:
         quoted = ('"' + name.replace('"', '""') + '"' for name in different)
         return source.project(", ".join(quoted))
     if library == "pyarrow" and hasattr(source, "scanner"):
-        names = list(source.schema.names)
+        schema = source.schema if hasattr(source, "schema") else source.physical_schema  # of a data set, or of a part
+        names = list(schema.names)
         return source.scanner(columns=list(dict.fromkeys(names[position] for position in choose(names).values())))
     return source
 
@@ -235,6 +244,10 @@ def _of_items(source: Iterable[Any], choose: Choose, parameter: str) -> FrameCol
     if not (hasattr(first, "__arrow_c_stream__") or hasattr(first, "__arrow_c_array__")):
         legal = f"{ACCEPTED}, not of {type(first).__name__}"
         remedy = "Make each a pyarrow.record_batch(...)."
+        if isinstance(first, Mapping):
+            remedy = "Make a table of these rows first, with pyarrow.Table.from_pylist(...)."
+        if isinstance(first, tuple | list):
+            remedy = f"Make a table of these rows first, with {_OF_TUPLES}."
         if isinstance(first, str | PathLike):
             remedy = "Give paths as a list."
         raise ParameterError(parameter, type(source).__name__, legal, remedy)

@@ -92,6 +92,8 @@ def remedy_of_bytes(kind: pa.DataType) -> str:
 def as_bytes(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     """The text of every value as bytes, not yet known to be UTF-8; NaN is missing, and whole numbers are short (3)."""
     kind = column.type
+    if is_dictionary_of_views(kind):
+        return as_bytes(decoded_views(column))
     if (within := _within(kind)) != kind:
         return as_bytes(column.cast(within))
     if is_uuid(kind):
@@ -105,6 +107,19 @@ def as_bytes(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind):
         return column.cast(pa.large_binary())
     return column.cast(pa.string()).cast(pa.binary()) if not pa.types.is_binary(kind) else column
+
+
+def is_dictionary_of_views(kind: pa.DataType) -> bool:
+    """Whether values are numbers of views in a dictionary, as those of an enumeration of polars are."""
+    within = kind.value_type if pa.types.is_dictionary(kind) else None
+    return within in (pa.string_view(), pa.binary_view())
+
+
+def decoded_views(column: pa.Array | pa.ChunkedArray) -> pa.ChunkedArray:
+    """The value of every row, which Arrow's cast does not look up among views."""
+    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    parts = [chunk.dictionary.cast(pa.large_binary()).take(chunk.indices) for chunk in chunks]
+    return pa.chunked_array(parts, pa.large_binary())
 
 
 def _within(kind: pa.DataType) -> pa.DataType:

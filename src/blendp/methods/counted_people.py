@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from blendp.arrays import repeated_in_blocks
+from blendp.arrays import describe_marks, repeated_in_blocks
 from blendp.curator import CellCounts
 from blendp.errors import ParameterError
 from blendp.headlist import HeadList
@@ -120,7 +120,7 @@ def _how_many_opt_in(bounded: BoundedContributions, opt_in: OptIn) -> int | None
         if opt_in.dtype != np.bool_ or opt_in.shape != (bounded.users,) or len(np.unique(opt_in)) > 1:
             raise ParameterError(
                 "opt_in",
-                f"{opt_in.dtype} array of shape {opt_in.shape}",
+                describe_marks(opt_in),
                 f"a share, or {bounded.users} times the same, where people stay on a cluster",
                 "Name a column of marks when reading the log.",
             )

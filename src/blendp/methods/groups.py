@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from blendp.arrays import describe_marks
 from blendp.errors import ParameterError, require_number
 from blendp.randomness import Random
 
@@ -72,7 +73,7 @@ def draw_groups(users: int, opt_in: float | NDArray[np.bool_], head_list_share: 
         if opt_in.shape != (users,) or opt_in.dtype != np.bool_:
             raise ParameterError(
                 "opt_in",
-                f"{opt_in.dtype} array of shape {opt_in.shape}",
+                describe_marks(opt_in),
                 f"a share, or an array of {users} times True or False",
                 "Mark every user of the log.",
             )

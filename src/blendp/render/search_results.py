@@ -23,7 +23,7 @@ def results_table(answer: Answer, text: str, index: SearchIndex) -> RenderableTy
     title = f"Results for “{typed}”" if typed else "Most popular"
     if answer.nearest:
         title = f"Nothing found for “{typed}”. The nearest:"
-    table = FigureTable(title)
+    table = FigureTable(title, droppable=("match", "± std error"))
     table.add_column("query")
     if index.urls:
         table.add_column("url")

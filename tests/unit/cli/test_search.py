@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner, Result
 
 from blendp.canonical import canonical_json, sha256
 from blendp.cli import BAD_PARAMETER, OUTPUT_EXISTS, REFUSED
 from blendp.cli.app import app
+from blendp.cli.search.query import _read
 from blendp.conformance.samples import signing_key
 from blendp.render.release.names import DOCUMENT
+from blendp.render.search_results import results_table
 from blendp.search import build_index
 from blendp.wire import Envelope
 from blendp.wire.media_types import RELEASE_TYPE, TERMS_TYPE
@@ -166,3 +170,14 @@ def test_what_is_no_index(index: Path, tmp_path: Path) -> None:
     assert blendp("query", index, "a").exit_code == BAD_PARAMETER
     assert "Error: index = " in blendp("query", index, "a").stderr
     assert blendp("query", index, "a", "--limit", "0").exit_code == BAD_PARAMETER
+
+
+def test_results_fit_a_narrow_terminal(unsigned: Path, tmp_path: Path) -> None:
+    index = tmp_path / "index.json"
+    assert blendp("build", unsigned, "--out", index).exit_code == 0
+    table = results_table(_read(index).search("wea", 10), "wea", _read(index))
+    with Console(width=36, file=StringIO(), force_terminal=True, color_system=None) as narrow:
+        narrow.print(table)
+    lines = narrow.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    assert max(map(len, lines)) <= 36
+    assert "Left out, for want of room: match." in lines

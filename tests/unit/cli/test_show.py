@@ -159,6 +159,10 @@ def test_what_is_damaged_is_refused_in_one_sentence(folder: Path, tmp_path: Path
         ('"std_error": ', '"std_error": -0.1, "s": '),
         ('"low": ', '"low": 3.0, "l": '),
         ('"weight_opt_in": ', '"weight_opt_in": 1.2, "w": '),
+        ('"frequencies": ', '"frequencies": [], "f": '),
+        ('"cautions": ', '"cautions": "all is well", "c": '),
+        ('"cautions": ', '"cautions": [3], "c": '),
+        ('"blendp": ', '"blendp": null, "b": '),
     ],
 )
 def test_a_damaged_survey_is_refused_too(folder: Path, tmp_path: Path, change: tuple[str, str]) -> None:

@@ -184,6 +184,16 @@ def test_descriptions_of_options_are_as_they_are_written() -> None:
     assert "(blendp[spark])." in CliRunner().invoke(app, [], prog_name="blendp", env=asked).stdout
 
 
+def test_descriptions_keep_their_apostrophes_in_zsh() -> None:
+    asked = {"_BLENDP_COMPLETE": "complete_zsh", "_TYPER_COMPLETE_ARGS": "blendp eval"}
+    assert "the log’s own truth" in CliRunner().invoke(app, [], prog_name="blendp", env=asked).stdout
+
+
+def test_the_first_tab_in_zsh_completes_already() -> None:
+    shown = CliRunner().invoke(app, ["--show-completion", "zsh"], prog_name="blendp").stdout
+    assert shown.splitlines()[-1] == '[ "$funcstack[1]" = _blendp ] && _blendp_completion "$@"'
+
+
 @pytest.mark.parametrize("option", ["--where", "--since", "--until", "--time-column"])
 @pytest.mark.parametrize("command", GROUPS["survey"].commands)
 def test_a_survey_says_why_it_takes_no_filter(command: str, option: str) -> None:

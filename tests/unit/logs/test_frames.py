@@ -15,6 +15,7 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
+from blendp.answers import Attribute, Questionnaire
 from blendp.errors import LogError, ParameterError
 from blendp.logs import Columns, log_of_table, open_log, read_answers, read_log
 
@@ -254,3 +255,25 @@ def test_no_object_decides_how_others_are_written() -> None:
             open_log(frame)
         texts = open_log(frame.astype({"query": "string"})).draw(1, 7)
         assert ("1.0", None) in texts.texts(np.arange(texts.distinct_records))
+
+
+def test_a_fragment_of_a_data_set_is_a_table(tmp_path: Any) -> None:
+    pq.write_table(rows(), tmp_path / "rows.parquet")
+    (fragment,) = ds.dataset(tmp_path / "rows.parquet").get_fragments()
+    assert (read_log(fragment).users, read_log(fragment).levels) == (90, 2)
+
+
+def test_answers_of_an_enumeration_of_polars_are_read() -> None:
+    answers = pl.DataFrame({"age": ["old", "young", "old"]}, schema={"age": pl.Enum(["young", "old"])})
+    assert read_answers(answers).codes[:, 0].tolist() == [0, 1, 0]
+
+
+def test_a_log_with_an_enumeration_of_polars_is_read() -> None:
+    log = pl.DataFrame({"user": ["a", "b"], "query": ["q", "r"]}, schema_overrides={"query": pl.Enum(["q", "r"])})
+    assert read_log(log).users == 2
+
+
+def test_a_table_without_columns_says_that_it_has_none() -> None:
+    asked = Questionnaire((Attribute("age", ("young", "old")),))
+    with pytest.raises(LogError, match=r"has no column 'age' \(it has none\)"):
+        read_answers(pd.DataFrame(), questionnaire=asked)

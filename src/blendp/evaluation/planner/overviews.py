@@ -20,7 +20,7 @@ from blendp.evaluation.planner.search import (
 )
 from blendp.methods import Parameters
 from blendp.methods.parameters import MANY
-from blendp.shown import Shown
+from blendp.shown import Shown, counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,7 @@ class Overview(Shown):
 
     def _brief(self) -> str:
         first = self.first
-        lists = ", ".join(f"{name} lists {plan.records:,.0f} records" for name, plan in self.plans.items())
+        lists = ", ".join(f"{name} lists {counted(round(plan.records), 'record')}" for name, plan in self.plans.items())
         who = f"{first.users:,} people like those of {self.like}, {100 * first.opt_in:g} % opt in"
         return f"{'' if self.private else 'not private, '}{who}, {first.parameters.budget}: {lists}"
 

@@ -120,6 +120,11 @@ def rows_of_document(document: Mapping[str, Any]) -> list[AnswerRow]:
         AnswerRow(*(_read_cell(row[field.name], field.type) for field in fields(AnswerRow)))
         for row in document["frequencies"]
     ]
+    cautions = document["cautions"]
+    if not rows or not isinstance(cautions, list):
+        raise ValueError("no answers, or no list of cautions")
+    if not all(isinstance(text, str) for text in [*cautions, document["blendp"]]):
+        raise TypeError("a caution or a version that is no text")
     if any(row.std_error < 0 or row.low > row.high or abs(row.weight_opt_in - 0.5) > 0.5 for row in rows):
         raise ValueError("an error below 0, an interval without inside, or a weight that is none")
     if document["parameters"]["project"]:
