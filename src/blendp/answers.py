@@ -20,7 +20,7 @@ from blendp.arrays import describe_marks
 from blendp.canonical import canonical_json
 from blendp.errors import DocumentError, ParameterError
 from blendp.lots import Block, Lots, Tables, blocks, count_cells, count_tables, find_borders
-from blendp.shown import counted
+from blendp.spelling import counted
 
 MAX_VALUES = 1000
 """A question has no more possible answers than this."""

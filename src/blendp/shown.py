@@ -60,8 +60,3 @@ def _require(library: str) -> Any:
         if error.name != library:
             raise
         raise EngineError(f"{library} is not installed: install it with: pip install {library}.") from None
-
-
-def counted(number: int, one: str) -> str:
-    """A number and what is counted, by its name in the singular."""
-    return f"{number:,} {one}{'' if number == 1 else 's'}"

@@ -1,5 +1,6 @@
-"""How an option is written by whoever reads a message: ``--encoding cp1252`` for a command, ``encoding="cp1252"`` else.
+"""How messages write options, and numbers of things.
 
+An option is written as whoever reads the message does: ``--encoding cp1252`` for a command, ``encoding="cp1252"`` else.
 Messages name options by :func:`option`. The command line says once that it is in use (:func:`on_command_line`).
 """
 
@@ -66,3 +67,8 @@ def _literal(value: str | float | Sequence[str]) -> str:
     if not isinstance(value, str):
         return f"[{', '.join(map(_literal, value))}]" if isinstance(value, Sequence) else str(value)
     return json.dumps(value, ensure_ascii=False)
+
+
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """A number and what is counted; several are called by the name of one and an s, unless it is said how."""
+    return f"{number:,} {one if number == 1 else many or f'{one}s'}"

@@ -31,7 +31,8 @@ from blendp.methods.filtered import rows_that_count
 from blendp.outputs import refuse_existing
 from blendp.render.figures.files import ALL_FILES, write_reproduction
 from blendp.render.plan.text import NOT_PRIVATE
-from blendp.render.text import counted, visible
+from blendp.render.text import visible
+from blendp.spelling import counted
 
 EXAMPLES = """Examples:
 

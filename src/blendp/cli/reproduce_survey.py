@@ -18,7 +18,7 @@ from blendp.evaluation.figures.survey_figures import (
 )
 from blendp.outputs import refuse_existing
 from blendp.render.figures.files import ALL_FILES, write_reproduction
-from blendp.render.text import counted
+from blendp.spelling import counted
 
 PEOPLE, RUNS, QUICK_RUNS = 20_000, 100, 25
 

@@ -17,7 +17,8 @@ from blendp.mechanisms import HiddenSampling
 from blendp.methods.progress import Progress, silent
 from blendp.privacy import Budget
 from blendp.randomness import SimulationRandom
-from blendp.shown import Shown, counted
+from blendp.shown import Shown
+from blendp.spelling import counted
 from blendp.survey import (
     Design,
     Group,

@@ -18,7 +18,8 @@ from blendp.methods import Parameters, Simulation, simulate
 from blendp.methods.log import Log, OptIn
 from blendp.methods.progress import Progress
 from blendp.randomness import SimulationRandom
-from blendp.shown import Shown, counted
+from blendp.shown import Shown
+from blendp.spelling import counted
 
 
 class TrueLog(Log, Protocol):

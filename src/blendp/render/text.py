@@ -17,11 +17,6 @@ _NARROW = frozenset("fijlrtI.,:;'|!()[]/\\- ")
 _WIDE = frozenset("mwMW@%&ЖШЩЮжшщюы—…")
 
 
-def counted(count: int, one: str, many: str) -> str:
-    """A number and what is counted."""
-    return f"{count:,} {one if count == 1 else many}"
-
-
 def visible(text: str) -> str:
     """The text with what cannot be seen made visible, so that no control or direction mark acts on the page."""
     return text if text.isprintable() else "".join(_sign(c) for c in text)

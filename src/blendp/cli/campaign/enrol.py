@@ -13,7 +13,7 @@ from blendp.cli.panels import output, privacy, takes_job
 from blendp.cli.serve import note
 from blendp.errors import require_count
 from blendp.outputs import refuse_existing, whole
-from blendp.render.text import counted
+from blendp.spelling import counted
 
 EXAMPLES = """Examples:
 

@@ -10,8 +10,8 @@ from blendp.cli.console import print_json
 from blendp.cli.panels import output, takes_job
 from blendp.cli.serve import note
 from blendp.render.plan.forecast import forecast_words
-from blendp.render.text import counted
 from blendp.service.operator_client import OperatorClient, OperatorError
+from blendp.spelling import counted
 from blendp.wire.forecast import ListForecast
 
 EXAMPLES = """Examples:

@@ -12,7 +12,8 @@ from rich.text import Text
 from blendp.cli.campaign.options import AsJson, CampaignName, CollectorOptions, Yes, agreed, require_answer, say, warn
 from blendp.cli.console import errors, print_json, results
 from blendp.cli.panels import output, takes_job
-from blendp.render.text import counted, percent, plain_label
+from blendp.render.text import percent, plain_label
+from blendp.spelling import counted
 from blendp.wire.checks import Checks, FlaggedRecord, InfluenceLine
 
 EXAMPLES = """Examples:

@@ -15,7 +15,8 @@ from blendp.cli.console import print_json, results
 from blendp.cli.panels import takes_job
 from blendp.privacy import Budget
 from blendp.render.plan.forecast import forecast_words, is_risky
-from blendp.render.text import counted, visible
+from blendp.render.text import visible
+from blendp.spelling import counted
 from blendp.wire.campaign import Terms
 from blendp.wire.forecast import ListForecast
 from blendp.wire.status import BudgetStatus, ByItself, ClientProgress, ListStatus, OptInProgress, Status

@@ -20,7 +20,8 @@ from blendp.evaluation.planner.search import (
 )
 from blendp.methods import Parameters
 from blendp.methods.parameters import MANY
-from blendp.shown import Shown, counted
+from blendp.shown import Shown
+from blendp.spelling import counted
 
 
 @dataclass(frozen=True, eq=False)

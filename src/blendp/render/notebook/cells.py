@@ -16,6 +16,7 @@ from blendp.render.plan import text as plan_text
 from blendp.render.release.cautions import all_cautions
 from blendp.render.survey.text import points
 from blendp.render.templates import fill
+from blendp.spelling import counted
 from blendp.survey import SurveyOutcome, SurveySimulation
 
 MAX_ROWS = 20
@@ -85,8 +86,8 @@ def _(outcome: Outcome) -> Cell:
     lines = (
         f"Method {outcome.parameters.method}, promise {outcome.parameters.budget} to every person.",
         f"People: {outcome.groups}.",
-        f"List: {text.counted(head_list.records, 'record', 'records')} of "
-        f"{text.counted(head_list.queries, 'query', 'queries')}. "
+        f"List: {counted(head_list.records, 'record', 'records')} of "
+        f"{counted(head_list.queries, 'query', 'queries')}. "
         f"Everything else: {text.with_error(rest.probability, rest.std_error, digits)}.",
     )
     return Cell(
@@ -164,10 +165,7 @@ def _(evaluation: Evaluation) -> Cell:
             ("head_list_records", "records listed"),
         )
     )
-    lines = (
-        f"{evaluation.parameters}.",
-        f"{text.counted(len(evaluation.trials), 'run', 'runs')}, seed {evaluation.seed}.",
-    )
+    lines = (f"{evaluation.parameters}.", f"{counted(len(evaluation.trials), 'run', 'runs')}, seed {evaluation.seed}.")
     columns = ("", "Blended", "Opt-in alone", "Clients alone")
     return Cell("Against the log's own truth", lines, TRUE_VALUES, (), columns, 1, rows, len(rows))
 
@@ -202,6 +200,6 @@ def _(trial: SurveyTrial) -> Cell:
         points(trial.predicted),
         text.percent(trial.coverage, 1),
     )
-    lines = (f"{text.counted(trial.runs, 'survey', 'surveys')} of the same people, {trial.example.questionnaire}.",)
+    lines = (f"{counted(trial.runs, 'survey', 'surveys')} of the same people, {trial.example.questionnaire}.",)
     columns = ("Method", "Error, points", "Clients alone", "Predicted", "Intervals that hold, %")
     return Cell("A survey against the truth", lines, TRUE_ANSWERS, (), columns, 1, (row,), 1)

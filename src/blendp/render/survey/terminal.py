@@ -15,9 +15,10 @@ from rich.text import Text
 from blendp.answers import Questionnaire
 from blendp.render.about import About
 from blendp.render.survey.files import survey_card
-from blendp.render.survey.text import NOT_PRIVATE, PlanView, Trials, counted, group_lines, kept, loss, points
+from blendp.render.survey.text import NOT_PRIVATE, PlanView, Trials, group_lines, kept, loss, points
 from blendp.render.terminal_table import FigureTable, Name
 from blendp.render.text import UNKNOWN, decimals, percent, visible
+from blendp.spelling import counted
 from blendp.survey import AnswerRow, Design, SurveyOutcome
 
 ROWS = 40

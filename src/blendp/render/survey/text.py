@@ -211,8 +211,3 @@ def learnt_tree(outcome: SurveyOutcome) -> Tree | None:
 def learnt_model(outcome: SurveyOutcome) -> bool:
     """Whether what clients are promised rests on something learnt."""
     return isinstance(outcome.model, BoundedTable | BoundedPairs) or learnt_tree(outcome) is not None
-
-
-def counted(number: int, one: str, many: str) -> str:
-    """A number with its noun."""
-    return f"{number:,} {one if number == 1 else many}"

@@ -9,8 +9,8 @@ from blendp.client.explanation import records_asked
 from blendp.client.ledger import CAP, YEARLY
 from blendp.curator.mean_records import mean_noise
 from blendp.methods.parameters import MEAN_SHARE
-from blendp.render.text import counted
 from blendp.service.new_terms import parameters_of
+from blendp.spelling import counted
 from blendp.wire.campaign import Terms
 
 SMALL_GROUP = 100

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from blendp.render.text import counted
 from blendp.service.board.cautions import helps_a_list
+from blendp.spelling import counted
 from blendp.wire.clock import ClockReading
 from blendp.wire.status import ByItself, ClientProgress, NextStep, OptInProgress
 

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from blendp.render.text import counted
+from blendp.spelling import counted
 from blendp.wire.pace import Pace
 
 MAX_FULL_DAYS = 7
