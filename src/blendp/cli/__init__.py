@@ -81,6 +81,10 @@ def _run() -> None:
         app()
     except KeyboardInterrupt:
         _end_interrupted()
+    except SystemExit as end:
+        if isinstance(getattr(end.__context__, "__cause__", None), KeyboardInterrupt):
+            _end_interrupted()  # Typer ends without a word where one comes while it reads the command line
+        raise
     finally:
         heeded()
 

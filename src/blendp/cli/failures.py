@@ -122,7 +122,9 @@ def _is(error: BaseException, *kinds: tuple[str, str]) -> bool:
 
 
 def _is_interrupt(error: Exception) -> bool:
-    """Whether the database was interrupted; it reports some interrupts as a RuntimeError."""
+    """Whether the database was interrupted: it reports some as a RuntimeError, and while it is loaded as another."""
+    if isinstance(error, ImportError) and isinstance(error.__cause__, KeyboardInterrupt):
+        return True
     unforeseen = isinstance(error, RuntimeError) and not _foreseen(error)
     return _is(error, _INTERRUPT) or (unforeseen and "interrupted" in str(error).lower())
 

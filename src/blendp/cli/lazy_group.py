@@ -105,17 +105,18 @@ class LazyGroup(TyperGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the command line. A shell may be named after an option about completion, to Typer a mere flag."""
         option, shell = completion_asked(args)
-        if option in COMPLETION_OPTIONS:
-            complete_at_once()
-        if shell is not None and ctx.parent is None and not ctx.resilient_parsing:
-            from typer.completion import install_callback, show_callback
+        if option not in COMPLETION_OPTIONS:
+            return super().parse_args(ctx, args)
+        from typer.completion import install_callback, show_callback
 
-            from blendp.cli.failures import explaining
+        from blendp.cli.failures import explaining
 
-            with explaining():
+        complete_at_once()
+        with explaining():
+            if shell is not None and ctx.parent is None and not ctx.resilient_parsing:
                 require_choice(option, shell, SHELLS)
-            (show_callback if option == "--show-completion" else install_callback)(ctx, cast(Any, None), shell)
-        return super().parse_args(ctx, args)
+                (show_callback if option == "--show-completion" else install_callback)(ctx, cast(Any, None), shell)
+            return super().parse_args(ctx, args)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """The command that is going to be used, so it is loaded; former names are understood, and ``help``."""

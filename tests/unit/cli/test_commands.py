@@ -247,9 +247,35 @@ def test_an_interrupt_that_is_swallowed_is_heeded_all_the_same(tmp_path: Path, n
     assert (done.returncode, done.stderr) == (130, "Interrupted: nothing was written.\n")
 
 
-def test_an_interrupt_that_the_database_sees_first_is_an_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
+IN_TYPER = """
+import signal
+from blendp.cli import main
+from blendp.cli.lazy_group import LazyGroup
+
+LazyGroup.parse_args = lambda *_: signal.raise_signal(signal.SIGINT)
+main()
+"""
+
+
+@pytest.mark.usefixtures("_heeding_interrupts")
+def test_an_interrupt_while_typer_reads_the_command_line_is_told(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", IN_TYPER, "run", "log.csv"]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stderr) == (130, "Interrupted: nothing was written.\n")
+
+
+@pytest.mark.parametrize(
+    ("seen_as", "cause"),
+    [(RuntimeError("Query interrupted"), None), (ImportError("initialization failed"), KeyboardInterrupt())],
+    ids=["while it works", "while it is loaded"],
+)
+def test_an_interrupt_that_the_database_sees_first_is_an_interrupt(
+    monkeypatch: pytest.MonkeyPatch, seen_as: Exception, cause: BaseException | None
+) -> None:
     def interrupted(*_: object, **__: object) -> None:
-        raise RuntimeError("Query interrupted")
+        raise seen_as from cause
 
     monkeypatch.setattr("blendp.logs.read_log", interrupted)
     done = CliRunner().invoke(app, ["evaluate", "log.csv"])

@@ -53,6 +53,22 @@ def test_both_methods_side_by_side_and_what_to_do_next() -> None:
 
 
 @pytest.mark.usefixtures("_two_shares")
+def test_a_list_of_one_record_is_called_so() -> None:
+    code, shown, _ = blendp("--users", "10000", "--opt-in", "0.05", "--size", "1")
+    assert (code, "to every person; list of 1 record\n" in shown) == (0, True)
+    code, shown, _ = blendp("--users", "10000", "--opt-in", "0.05")
+    assert (code, "ask for about 1 record (--size)" in shown) == (0, True)
+
+
+@pytest.mark.usefixtures("_two_shares")
+def test_no_method_is_said_to_list_more_where_none_lists_anything() -> None:
+    code, shown, _ = blendp("--users", "2000", "--opt-in", "0.05", "--epsilon", "1")
+    assert code == 0
+    assert "Next to nothing will be listed" in shown
+    assert "Take method" not in shown
+
+
+@pytest.mark.usefixtures("_two_shares")
 def test_tables_fit_a_narrow_terminal() -> None:
     methods = [Parameters(method=method, epsilon=4.0, size=50) for method in ("blendp", "published")]
     view = overview(HeadLaw.of_population("aol"), 500_000, 0.05, methods, like="the aol population")

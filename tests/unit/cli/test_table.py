@@ -214,3 +214,15 @@ def test_completion_can_be_shown_and_installed(shell: str, tmp_path: Path) -> No
         assert "_BLENDP_COMPLETE" in done.stdout or f"{shell} completion installed" in done.stdout
     written = "".join(path.read_text() for path in tmp_path.rglob("*") if path.is_file())
     assert f"_BLENDP_COMPLETE=complete_{shell}" in written
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_that_cannot_be_installed_is_told_in_one_sentence(
+    shell: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("HOME", str(tmp_path / "file" / "home"))
+    done = CliRunner().invoke(app, ["--install-completion", shell], prog_name="blendp")
+    assert done.exit_code == 5
+    assert done.stderr.startswith(f"Error: {tmp_path / 'file'}/")
+    assert len(done.stderr.strip().splitlines()) == 1

@@ -10,6 +10,7 @@ from blendp.evaluation.planner import Overview, Plan, Reach, SearchResult
 from blendp.methods.filtered import rows_that_count
 from blendp.privacy.delta import delta_beside_people
 from blendp.render.text import decimals, with_error
+from blendp.spelling import counted
 
 RANKS = (1, 10, 50)
 """Places of the list whose errors are told."""
@@ -30,7 +31,7 @@ class FigureLine:
 def heading(view: Overview) -> str:
     """For whom and with which promise."""
     plan = view.first
-    size = "all records that pass" if plan.parameters.size is None else f"{plan.parameters.size} records"
+    size = "all records that pass" if plan.parameters.size is None else counted(plan.parameters.size, "record")
     each = f", with {view.records_per_person:.3g} records each on average" if view.records_per_person > 1 else ""
     return (
         f"{plan.users:,} people like those of {view.like}{each}: {plan.groups.opt_in:,} opt in ({share(plan.opt_in)}), "
@@ -142,7 +143,7 @@ def advice(view: Overview) -> list[str]:
     best = max(view.plans.values(), key=lambda one: (_steps(one.records), -one.scores.l1))
     chosen = best.parameters
     said = []
-    if len(view.plans) > 1:
+    if len(view.plans) > 1 and best.records >= 0.5:
         said.append(f"Take method {chosen.method}: {_why(view, best)}.")
     if view.other is not None:
         said.append(_ways(view.plans["blendp"], view.other))
@@ -150,8 +151,8 @@ def advice(view: Overview) -> list[str]:
         said.append("Next to nothing will be listed: find more people, or more who opt in, or raise ε.")
     elif chosen.size is not None and best.records < 0.95 * chosen.size:
         said.append(
-            f"The list will not be full: ask for about {max(1, int(best.records))} records (--size), or let more "
-            f"people opt in (--target-size {round(0.95 * chosen.size)} finds how many)."
+            f"The list will not be full: ask for about {counted(max(1, int(best.records)), 'record')} (--size), or let "
+            f"more people opt in (--target-size {round(0.95 * chosen.size)} finds how many)."
         )
     elif chosen.size is not None and best.candidates > 1.5 * chosen.size:
         said.append(f"About {best.candidates:,.0f} records pass: a longer list is possible (--size), or a smaller ε.")

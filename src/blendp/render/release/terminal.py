@@ -16,6 +16,7 @@ from blendp.render.release.advice import CHANGE, EXPECTED, AdviceText
 from blendp.render.release.cautions import all_cautions
 from blendp.render.terminal_table import FigureTable, names
 from blendp.render.text import UNKNOWN, decimals, percent
+from blendp.spelling import counted
 
 if TYPE_CHECKING:
     from blendp.evaluation.metrics import TrueHead
@@ -30,7 +31,8 @@ def summary(outcome: Outcome, about: About | None = None) -> RenderableType:
         f"{kind} {outcome.parameters.method}, promise {outcome.parameters.budget} to every person",
         outcome.how_delta,
         f"people {outcome.groups}",
-        f"list {outcome.head_list.records} records of {outcome.head_list.queries} queries, "
+        f"list {counted(outcome.head_list.records, 'record')} of "
+        f"{counted(outcome.head_list.queries, 'query', 'queries')}, "
         f"from {outcome.candidates} that passed the threshold {outcome.guarantee.threshold:.4g}",
         outcome.how_listed,
         *([] if outcome.how_filtered is None else [outcome.how_filtered]),
