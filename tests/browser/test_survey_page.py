@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from blendp.evaluation.surveys import evaluate_survey, plan_survey
 from blendp.render.survey.page import render_survey, render_survey_plan, render_trials
@@ -90,6 +90,17 @@ def test_hostile_names_are_text(page: Page, name: str) -> None:
         assert page.locator(".best").count() == 1
     else:
         assert page.locator("td.true").count() == 12
+
+
+def test_on_paper_no_column_is_cut(browser: Browser, addresses: dict[str, str], name: str) -> None:
+    """What scrolls on a screen has to fit A4, margins taken off."""
+    context = browser.new_context(viewport={"width": 718, "height": 1000})
+    page = context.new_page()
+    page.goto(addresses[name])
+    page.emulate_media(media="print")
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    assert beyond_the_edge(page) == []
+    context.close()
 
 
 def test_nothing_overflows_and_labels_stay_apart(page: Page) -> None:

@@ -159,3 +159,14 @@ def test_without_scripts_the_table_is_whole(browser: Browser, address: str) -> N
     assert page.locator(".tools, .hint, .sort").count() == 0
     assert len(column(page, 1)) >= ROWS
     context.close()
+
+
+def test_on_paper_everything_else_stands_once_below_the_rows(browser: Browser, address: str) -> None:
+    """A footer of a table is printed on every page, also above its first row."""
+    context = browser.new_context(viewport={"width": 794, "height": 1000})
+    page = context.new_page()
+    page.goto(address)
+    page.emulate_media(media="print")
+    assert page.locator("tfoot").first.evaluate("one => getComputedStyle(one).display") == "table-row-group"
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    context.close()

@@ -192,7 +192,8 @@ def _sentence(error: Any, options: Collection[str]) -> str:
 
 def _sentence_of_parameter(error: ParameterError, name: str) -> str:
     if isinstance(error, NoSuchFileError):
-        return f"{error.value} does not exist ({name})."
+        what = "is a folder, not a file" if Path(str(error.value)).is_dir() else "does not exist"
+        return f"{error.value} {what} ({name})."
     if isinstance(error, WrongContentError):
         return error.sentence(name)
     if error.value is None and f"{error.legal} ".startswith(("given ", "given,")):

@@ -166,6 +166,8 @@ def test_what_is_no_index(index: Path, tmp_path: Path) -> None:
         BAD_PARAMETER,
         f"Error: {tmp_path / 'none.json'} does not exist (index).\n",
     )
+    folder = blendp("query", tmp_path, "a")
+    assert (folder.exit_code, folder.stderr) == (BAD_PARAMETER, f"Error: {tmp_path} is a folder, not a file (index).\n")
     index.write_bytes(index.read_bytes() + b"\n")
     assert blendp("query", index, "a").exit_code == BAD_PARAMETER
     assert "Error: index = " in blendp("query", index, "a").stderr
