@@ -54,7 +54,7 @@ def test_what_hardly_helps_is_not_said_to_help(tmp_path: Path) -> None:
     assert "What would list more" not in shown
     assert "The list is empty, and nothing in reach would list more." in shown
     assert "Tried: --levels 1 (hardly any), --epsilon 1 (hardly any)" in shown
-    assert "opt-in people, more than took part" in shown
+    assert "opt-in people, more than can opt in here" in shown
 
 
 def test_one_level_is_not_the_remedy_of_one_level(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -73,3 +74,11 @@ def test_only_what_lists_more_helps() -> None:
     fewer = advice_for(1_000, None, opt_in_records=1, records_per_person=2.0)
     assert "--opt-in-records" in {one.option.split()[0] for one in fewer.remedies}
     assert "--opt-in-records" not in {one.option.split()[0] for one in fewer.helpful}
+
+
+def test_somebody_has_to_be_a_client() -> None:
+    advice = advice_for(100, None, epsilon=1.0, records_per_person=1.0)
+    needed = advice.opt_in_people_needed
+    assert needed is not None
+    assert not replace(advice, people=needed).people_are_here
+    assert replace(advice, people=needed + 1).people_are_here

@@ -106,8 +106,8 @@ class EmptyListAdvice:
 
     @property
     def people_are_here(self) -> bool:
-        """Whether as many people as are needed took part, if only more of them opted in."""
-        return self.opt_in_people_needed is not None and self.opt_in_people_needed <= self.people
+        """Whether more people took part than are needed, if only more of them opted in: somebody has to be a client."""
+        return self.opt_in_people_needed is not None and self.opt_in_people_needed < self.people
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values, for JSON."""

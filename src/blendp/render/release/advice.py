@@ -44,11 +44,11 @@ class AdviceText:
 
 
 def _people(advice: EmptyListAdvice) -> list[str]:
-    """How many would have to opt in, where there are not so many."""
+    """How many would have to opt in, where there are not so many: somebody has to be a client."""
     if advice.opt_in_people_needed is None or advice.people_are_here:
         return []
     takes = f"A list of {advice.records_wanted} takes about {advice.opt_in_people_needed:,} opt-in people"
-    return [f"{takes}, more than took part."]
+    return [f"{takes}, more than can opt in here."]
 
 
 def _length(records: float) -> str:
