@@ -35,14 +35,16 @@ def evaluate(
     """Compare a method with the log's own truth. NOT PRIVATE: for the eyes of those who hold the log.
 
     Runs the method several times with simulated randomness and prints L1 and NDCG as means with standard errors,
-    always beside the score of a random order. Nothing is written.
+    always beside the score of a random order. Nothing is written. If all lists are empty, it says what would list more.
 
     With --search it runs as often again without some people, who then search the list: how often it answers, and how
     much typing it saves, beside an exact list of equal length.
     """
     from blendp import evaluation
+    from blendp.evaluation.planner import EmptyListAdvice
     from blendp.evaluation.search import HELD_OUT
-    from blendp.render.release.terminal import scores_table, summary
+    from blendp.render.release.advice import AdviceText
+    from blendp.render.release.terminal import advice_table, scores_table, summary
     from blendp.render.search_value import search_table
 
     if held_out is not None and not search:
@@ -56,10 +58,18 @@ def evaluate(
         value = evaluation.search_value(log, parameters, held_out=share, **runs) if search else None
         done = evaluation.evaluate(log, parameters, **runs)
     tell_quality(log, job.levels)
+    first = replace(done.trials[0].outcome, reading=done.reading)
+    advice = None if done.records else EmptyListAdvice.of(first)
     if as_json:
-        print_json(done.to_dict() | ({"search": value.to_dict()} if value else {}))
+        print_json(
+            done.to_dict()
+            | ({"search": value.to_dict()} if value else {})
+            | ({"advice": advice.to_dict()} if advice else {})
+        )
         return
-    results.print(summary(replace(done.trials[0].outcome, reading=done.reading)))
+    results.print(summary(first))
     results.print(scores_table(done.to_dict()))
     if value:
         results.print(search_table(value))
+    if advice:
+        results.print(advice_table(AdviceText.of(advice)))

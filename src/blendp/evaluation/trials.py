@@ -56,6 +56,11 @@ class Evaluation(Shown):
     reading: Mapping[str, Any] | None = None
     """How the log was read, and which of its rows count, if that is known."""
 
+    @property
+    def records(self) -> int:
+        """How many records all lists have together."""
+        return sum(trial.outcome.head_list.records for trial in self.trials)
+
     def runs(self) -> list[dict[str, Any]]:
         """The figures of every run."""
         return [_figures(trial) for trial in self.trials]

@@ -57,6 +57,17 @@ def test_what_hardly_helps_is_not_said_to_help(tmp_path: Path) -> None:
     assert "opt-in people, more than can opt in here" in shown
 
 
+def test_an_evaluation_of_empty_lists_says_what_would_list_more(tmp_path: Path) -> None:
+    """It did what it was asked for, so its exit code is 0."""
+    (tmp_path / "log.csv").write_text("user,query,url\n" + different(2000))
+    asked = ["evaluate", str(tmp_path / "log.csv"), "--repeat", "2", "--delta", "1e-12", *SURE, "--where", "true"]
+    shown, read = (CliRunner().invoke(app, [*asked, *as_json]) for as_json in ((), ("--json",)))
+    assert (shown.exit_code, read.exit_code) == (0, 0), shown.stderr
+    for sentence in ("The list is empty. What would list more", "--epsilon 8", "(--where"):
+        assert sentence in shown.stdout
+    assert "--epsilon 8" in json.loads(read.stdout)["advice"]["remedies"][0]["option"]
+
+
 def test_one_level_is_not_the_remedy_of_one_level(tmp_path: Path) -> None:
     done = run(tmp_path, different(300), "--levels", "1", *SURE)
     assert done.exit_code == EMPTY
