@@ -24,6 +24,7 @@ from blendp.privacy import Budget
 from blendp.render.release.terminal import clients_table
 from blendp.render.tally.files import TALLY_FILES, client_rows, client_trends, plain_rows, tally_card, write_tally
 from blendp.reports import PUBLISHED_QUERY_SHARE, ListQuestions, TwoStageScheme
+from blendp.spelling import counted as number_of
 
 EXAMPLES = """Examples:
 
@@ -131,8 +132,8 @@ def _tell(counted: CountedReports) -> None:
         _warn(f"Many reports are impossible for {epsilon}: were they made with another?")
     if counted.conflicts:
         _warn(
-            f"{counted.conflicts} ids came with different reports, of which one counts: a device drew twice, or "
-            "somebody forged."
+            f"{number_of(counted.conflicts, 'id')} came with different reports, of which one counts: a device drew "
+            "twice, or somebody forged."
         )
 
 

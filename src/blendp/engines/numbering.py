@@ -52,7 +52,7 @@ def number_rows(
         _NUMBER.format(
             place="place" if has_places else "NULL",
             order="place" if has_places else "clean.rowid",
-            opts_in=rule.opts_in,
+            opts_in=rule.opts_in(DUCKDB),
             somebody=rule.names_somebody(DUCKDB),
             user=user_sql("person"),
             query=query_sql(rule.normalise, "query"),

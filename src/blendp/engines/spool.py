@@ -40,6 +40,7 @@ from blendp.estimate import Split, Tally
 from blendp.headlist import HeadList
 from blendp.outputs import whole
 from blendp.reports import QUESTIONS, ListQuestions, Report, ReportSums
+from blendp.spelling import counted as number_of
 from blendp.wire.reports import ID_BYTES
 
 REASONS = ("bad id", "other list", "unknown question", "impossible report")
@@ -159,9 +160,9 @@ class CountedReports:
         cells = self.reports["cell"]
         if cells and cells < self.counted:
             raise LogError(
-                f"The spool has {cells} reports of the published method (cell) and {self.counted - cells} of the "
-                "blendp method (query, record) about this list: a list is for one method, so find out who sent the "
-                "others, and count them apart."
+                f"The spool has {number_of(cells, 'report')} of the published method (cell) and "
+                f"{self.counted - cells:,} of the blendp method (query, record) about this list: a list is for one "
+                "method, so find out who sent the others, and count them apart."
             )
         return cells > 0
 
@@ -200,7 +201,8 @@ class CountedReports:
 
     def __str__(self) -> str:
         """A line for the rows, and one for those refused."""
-        lines = [f"{self.rows} rows, {self.counted} reports counted, {self.duplicates} duplicates"]
+        reports = number_of(self.counted, "report")
+        lines = [f"{number_of(self.rows, 'row')}, {reports} counted, {number_of(self.duplicates, 'duplicate')}"]
         if self.refused:
             ordered = sorted(self.refused.items(), key=lambda pair: -pair[1])
             reasons = ", ".join(f"{reason} {count}" for reason, count in ordered)

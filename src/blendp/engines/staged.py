@@ -146,7 +146,7 @@ class StagedLog:
         lowest = f"min_by({record}, number)" if per_user == 1 else f"min_by({record}, number, {per_user})"
         first = FirstPeople(key, share, self.levels) if share is not None and holdings and not reproducible else None
         drawn, with_own = (
-            _DRAW.format(numbered=numbered, opts_in=self.rule.opts_in, lowest=lowest, own=own)
+            _DRAW.format(numbered=numbered, opts_in=self.rule.opts_in(DUCKDB), lowest=lowest, own=own)
             for own in (NOTHING, first.own if first else NOTHING)
         )
         try:

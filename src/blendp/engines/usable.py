@@ -18,7 +18,6 @@ NO_TIME = "time not readable"
 """Why a row is broken of which a filter on times cannot say whether it counts."""
 
 _TRUE, _FALSE = "('true', '1', 'yes')", "('false', '0', 'no')"
-_CHOICE = "lower(trim(opt_in))"
 _MISSING = {"person": "no user", "query": "no query", "url": "no URL"}
 
 
@@ -39,14 +38,22 @@ class Dialect:
     folded: str
     """A number, exclusive or itself so many bits to the right."""
 
+    trimmed: str
+    """A text without spaces at the ends, of Unicode's category Zs."""
 
-DUCKDB = Dialect("strlen({0})", "regexp_full_match({0}, {1})", None, "('0x' || {0})::BIGINT", "xor({0}, {0} >> {1})")
+
+_SPACES = " \xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
+
+DUCKDB = Dialect(
+    "strlen({0})", "regexp_full_match({0}, {1})", None, "('0x' || {0})::BIGINT", "xor({0}, {0} >> {1})", "trim({0})"
+)
 SPARK = Dialect(
     "octet_length({0})",
     "({0} RLIKE concat('^(?:', {1}, ')$'))",
     "is_valid_utf8({0})",
     "CAST(conv({0}, 16, 10) AS BIGINT)",
     "({0} ^ shiftright({0}, {1}))",
+    f"btrim({{0}}, '{_SPACES}')",
 )
 
 
@@ -108,16 +115,16 @@ class RowRule:
         blank = {text: f"WHEN {self._blank(text, dialect)} THEN '{_MISSING[text]}'" for text in texts}
         cases += [blank[text] for text in ("person", "query") if text in blank]
         if self.opt_in and "query" in texts:
-            known_choice = f"coalesce({_CHOICE} IN {_TRUE} OR {_CHOICE} IN {_FALSE}, false)"
+            choice = _choice(dialect)
+            known_choice = f"coalesce({choice} IN {_TRUE} OR {choice} IN {_FALSE}, false)"
             plain.append(known_choice)
             cases.append(f"WHEN NOT {known_choice} THEN 'opt-in value'")
         cases += [blank[text] for text in ("url",) if text in blank]
         return f"CASE WHEN {' AND '.join(plain)} THEN NULL {' '.join(cases)} END"
 
-    @property
-    def opts_in(self) -> str:
+    def opts_in(self, dialect: Dialect) -> str:
         """SQL for whether a row says that its user opts in."""
-        return f"coalesce({_CHOICE} IN {_TRUE}, false)" if self.opt_in else "false"
+        return f"coalesce({_choice(dialect)} IN {_TRUE}, false)" if self.opt_in else "false"
 
     def _blank(self, text: str, dialect: Dialect) -> str:
         filled = f"coalesce({text}, '')"
@@ -125,6 +132,10 @@ class RowRule:
             return f"{filled} = ''"
         pattern = f"(?s)[{WHITE}]*(#.*)?" if text == "url" else f"[{WHITE}]*"
         return dialect.matches.format(filled, literal(pattern))
+
+
+def _choice(dialect: Dialect) -> str:
+    return f"lower({dialect.trimmed.format('opt_in')})"
 
 
 def _ordinary(text: str) -> str:

@@ -90,7 +90,8 @@ class _Parts:
 def hybrid_blend(posterior: Posterior, split: Split, guard: InfluenceGuard) -> tuple[Blend, Blend]:
     """The blend of all cells and of all queries, <*,*> last in both.
 
-    The opt-in group's weight is what an estimate keeps of its own when the clients' of the record and its query move:
+    The opt-in group's weight is what an estimate keeps of its own when the clients' of the record and its query move,
+    if the opt-in posterior is normal and no cap is reached; of few people it is not, and the weight is about right:
 
         w_O = v/(v_O + v) t/s
 

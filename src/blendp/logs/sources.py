@@ -82,7 +82,10 @@ def _in_folder(folder: Path, format: str) -> list[Path]:
         kept = [path for path in visible if format_of(path) in ({format} if format != "auto" else set(FORMATS))]
     if not kept:
         wanted = f"files of a log ({_KNOWN}, each also with .gz or .zst)" if format == "auto" else f"{format} files"
-        raise LogError(f"The folder {folder} has no {wanted}: check the path or give the format ({option('format')}).")
+        pattern = folder / "**" / f"*.{format}"
+        deeper = f"give a quoted pattern for files of other names or in folders inside it, such as {str(pattern)!r}"
+        remedy = f"give the format ({option('format')})" if format == "auto" else deeper
+        raise LogError(f"The folder {folder} has no {wanted}: check the path, or {remedy}.")
     return kept
 
 

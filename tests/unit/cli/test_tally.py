@@ -63,7 +63,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_reports_are_counted_once_and_shown(folder: Path) -> None:
     done = blendp(*TALLY, "spool", "--out", "clients", cwd=folder)
     assert done.returncode == 0, done.stderr
-    assert done.stderr == "8000 rows, 6000 reports counted, 2000 duplicates\n"
+    assert done.stderr == "8,000 rows, 6,000 reports counted, 2,000 duplicates\n"
     assert "What the clients say of records" in done.stdout
     for word in ("cats", "http://meow.com", "± std error", "95 % interval", "Results in clients"):
         assert word in done.stdout
@@ -129,9 +129,9 @@ def test_conflicts_and_refused_rows_are_told(folder: Path) -> None:
     done = blendp(*TALLY, "queries.parquet", "forged.parquet", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert done.stderr.splitlines() == [
-        "6000 rows, 3000 reports counted, 2999 duplicates",
+        "6,000 rows, 3,000 reports counted, 2,999 duplicates",
         "1 refused: impossible report 1",
-        "1 ids came with different reports, of which one counts: a device drew twice, or somebody forged.",
+        "1 id came with different reports, of which one counts: a device drew twice, or somebody forged.",
     ]
 
 
@@ -163,7 +163,7 @@ def test_an_epsilon_that_many_reports_do_not_fit_is_doubted(folder: Path) -> Non
         (("spool", "--list", "other.json"), 3, "No report was counted (all 8000 rows are refused: other list 8000)"),
         (("none.parquet",), 3, "No report was counted (there are no rows)"),
         (("nowhere.parquet",), 3, "nowhere.parquet does not exist"),
-        (("empty",), 3, "The folder empty has no parquet files"),
+        (("empty",), 3, "no parquet files: check the path, or give a quoted pattern for files of other names or in"),
         (("lacking.parquet",), 3, "lacking.parquet has no column 'question'"),
         (("broken.parquet",), 3, "broken.parquet is no readable Parquet file"),
         (("s3a://bucket/spool",), 3, "addresses need --engine spark"),
@@ -208,4 +208,4 @@ def test_spark_counts_as_the_embedded_engine_does(
     assert done.exit_code == 0, done.stderr
     assert asked == [SparkSettings("local[1]", "953m", {"a.b": "c=d"})]
     assert json.loads(done.stdout) == json.loads(alone.stdout)
-    assert "8000 rows, 6000 reports counted, 2000 duplicates" in done.stderr
+    assert "8,000 rows, 6,000 reports counted, 2,000 duplicates" in done.stderr

@@ -11,8 +11,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from py4j.protocol import Py4JError
 
-from blendp.engines.spark import SparkSettings
+from blendp.engines.spark import SparkSettings, failures
 from blendp.engines.spark.failures import explained, less_memory, plain_reason
 from blendp.errors import EngineError, LogError
 from blendp.logs import open_spark_log
@@ -161,6 +162,14 @@ def test_what_is_to_be_asked_for_is_less(asked: str, less: str) -> None:
 @pytest.mark.parametrize("asked", ["512m", "600000k", "nonsense"])
 def test_no_less_is_asked_for_than_spark_starts_with(asked: str) -> None:
     assert less_memory(asked) == ""
+
+
+def test_a_java_that_is_still_ending_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All that py4j says of it is the name of the call."""
+    no_answer = Py4JError("An error occurred while calling o65.getResult")
+    for end, says in {"killed by SIGKILL": r"was read \(killed by SIGKILL\): give", None: "gave no answer"}.items():
+        monkeypatch.setattr(failures, "end_of_java", lambda seconds, end=end: end if seconds else None)
+        assert re.search(says, one_sentence(explained(no_answer, "a log")))
 
 
 @pytest.mark.usefixtures("spark")

@@ -165,6 +165,17 @@ def test_columns_of_one_level_and_opt_in_marks(tmp_path: Path) -> None:
     assert the_same(path, parameters, None, columns=columns) > 0
 
 
+def test_marks_are_read_alike(tmp_path: Path) -> None:
+    """Whatever spaces stand around them: an export may have some that are not ASCII's."""
+    marks = ["yes", "\xa0Yes", "\u3000TRUE ", "\u20071\u202f", " 0", "no\xa0", "yes\t", "\u200byes", "\uff39ES", None]
+    rows = {"user": [f"u{n}" for n in range(len(marks))], "query": ["q"] * len(marks), "staff": marks}
+    pq.write_table(pa.table(rows), tmp_path / "log.parquet")
+    columns = Columns(opt_in="staff")
+    the_same(tmp_path / "log.parquet", Parameters(opt_in_records=1), None, columns=columns, max_broken=1.0)
+    bounded = open_spark_log(str(tmp_path / "log.parquet"), ANY, columns=columns, max_broken=1.0).bound(1, 3)
+    assert (bounded.users, bounded.marked) == (10, 4)
+
+
 def test_exactly_the_share_opts_in(log: Path) -> None:
     opened = open_spark_log(str(log), ANY)
     users = opened.bound(1, 5).users

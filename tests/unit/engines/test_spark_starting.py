@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from blendp.engines.spark import starting
 from blendp.engines.spark.starting import not_started, require_master
 from blendp.errors import EngineError, ParameterError
 from tests.unit.engines.test_spark_failures import one_sentence
@@ -73,11 +74,22 @@ EXITED = RuntimeError("[JAVA_GATEWAY_EXITED] Java gateway process exited before 
             "/x/bin/spark-class: line 71: /nope/bin/java: No such file or directory\n/x: line 97: CMD: bad\n",
             "No such file or directory): JAVA_HOME names no Java",
         ),
+        (
+            "/x/pyspark/testing/utils.py:127: FutureWarning: PySpark does not yet support this.\n  warnings.warn(\n"
+            "Unrecognized VM option 'Nonsense'\n",
+            "(Unrecognized VM option 'Nonsense')",
+        ),
         ("", "(Java gateway process exited before sending its port number): check --master, --spark-conf and Java"),
     ],
 )
 def test_why_spark_does_not_start(output: str, says: str) -> None:
     assert says in one_sentence(not_started(EXITED, output, "here"))
+
+
+def test_a_java_that_is_killed_at_its_start_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(starting, "end_of_java", lambda _: "killed by SIGKILL")
+    sentence = one_sentence(not_started(ConnectionError("refused"), "x.py:1: FutureWarning: be careful\n", "here"))
+    assert "Spark does not start at here (its Java process ended: killed by SIGKILL): check --master" in sentence
 
 
 def test_a_driver_of_too_little_memory_is_told_in_one_line() -> None:

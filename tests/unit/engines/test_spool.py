@@ -157,7 +157,7 @@ def test_a_refused_row_shadows_no_report(tmp_path: Path) -> None:
     assert counted.refused == {"other list": 2, "unknown question": 2, "impossible report": 4}
     assert counted.supports["record"].tolist() == [1, 0, 0, 1, 0, 1, 0, 0]
     assert str(counted) == (
-        "10 rows, 1 reports counted, 1 duplicates\n8 refused: impossible report 4, other list 2, unknown question 2"
+        "10 rows, 1 report counted, 1 duplicate\n8 refused: impossible report 4, other list 2, unknown question 2"
     )
 
 
@@ -250,7 +250,7 @@ def test_both_methods_about_one_list_are_refused(tmp_path: Path) -> None:
     rows: list[Row] = [(_IDS[0], LIST.sha256, "cell", [1]), (_IDS[1], LIST.sha256, "record", [0, 3, 5])]
     counted = count_reports(spool_files(rows, [], tmp_path), FORM)
     for convert in (counted.split, counted.tally):
-        with pytest.raises(LogError, match=r"1 reports of the published method \(cell\) and 1 of the blendp"):
+        with pytest.raises(LogError, match=r"1 report of the published method \(cell\) and 1 of the blendp"):
             convert()
     of_blendp = count_reports(spool_files(rows[1:], [], tmp_path), FORM)
     with pytest.raises(LogError, match="not of the published method"):

@@ -30,6 +30,9 @@ _MIN_EXECUTOR = 450  # megabytes: Spark starts none with less
 _MAX_REASON = 300
 _MAX_CAUSES = 20
 
+_NO_ANSWER = "Py4JError", "Py4JNetworkError"
+"""What py4j raises if Java does not answer a call, the first with nothing but the name of the call."""
+
 _FILE = re.compile(r"\[FAILED_READ_FILE[\w.]*\] Encountered error while reading file (\S+?)\.?(?:\s|$)")
 _CLASS = re.compile(r"\[(PATH_NOT_FOUND|UNABLE_TO_INFER_SCHEMA|CANNOT_MERGE_SCHEMAS)[\w.]*\]\s*([^\n]*)")
 _OF_DATA = {
@@ -76,7 +79,7 @@ def spark_errors(where: str) -> Iterator[None]:
 
 def explained(error: Exception, where: str) -> LogError | EngineError:
     """A fault of the data, of the machines, or of the engine."""
-    is_cut = isinstance(error, ConnectionError | EOFError) or type(error).__name__ == "Py4JNetworkError"
+    is_cut = isinstance(error, ConnectionError | EOFError) or type(error).__name__ in _NO_ANSWER
     end = end_of_java(_END_SECONDS if is_cut else 0.0)
     if end is not None:
         return EngineError(
@@ -85,7 +88,7 @@ def explained(error: Exception, where: str) -> LogError | EngineError:
         )
     messages = causes(error)
     whole = "\n".join(messages)
-    innermost = plain_reason(messages[-1])
+    innermost = re.sub(r"^An error occurred while calling .*", "Java gave no answer", plain_reason(messages[-1]))
     file = _FILE.search(whole)
     if _NO_ACCESS.search(whole):
         name = file[1] if file else where

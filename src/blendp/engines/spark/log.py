@@ -92,7 +92,7 @@ class SparkLog:
         )
         numbered = f"SELECT * EXCEPT (person), try_validate_utf8(person) AS person FROM ({numbered})"
         drawn = (_ONE if per_user == 1 else _SEVERAL).format(
-            opts_in=self.rule.opts_in, numbered=numbered, per_user=per_user, one=_RECORD
+            opts_in=self.rule.opts_in(SPARK), numbered=numbered, per_user=per_user, one=_RECORD
         )
         contributions, total, usable = keep_people(tables, self.rule, self.where, drawn, rows, per_user, key)
         broken: Counter[str] = Counter()

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import socket
 
-from blendp.engines.spark.failures import causes, plain_reason
+from blendp.engines.spark.failures import causes, end_of_java, plain_reason
 from blendp.errors import EngineError, ParameterError
 
-_CONNECT_SECONDS = 5.0
+_CONNECT_SECONDS, _END_SECONDS = 5.0, 1.0
 
 _MASTERS = re.compile(r"local(\[([1-9]\d*|\*)(,\s*[1-9]\d*)?\])?|local-cluster\[.+\]|spark://.+|yarn|k8s://.+")
 _LEGAL_MASTERS = "local, local[4], local[*], spark://host:7077, yarn or k8s://https://host:6443"
@@ -26,8 +26,10 @@ _OF_START = {
 }
 """What to do if Spark does not start, by what it says."""
 
-_GREETINGS = ("WARNING:", "Setting ", "To adjust ", "::", "Error occurred during initialization", " ", "\t")
-"""How lines begin that say nothing of why Java has ended."""
+_SAYS_NOTHING = re.compile(
+    r"WARNING:|Setting |To adjust |::|Error occurred during initialization|\s|\S+:\d+: \w*Warning: "
+)
+"""How lines begin that say nothing of why Java has ended; the last are warnings of Python's."""
 
 
 def require_master(master: str) -> None:
@@ -64,8 +66,10 @@ def not_started(error: Exception, output: str, master: str) -> EngineError:
     """Why Spark does not start at a master, and what to do: Java's exception says it, or else what Java wrote."""
     if getattr(error, "java_exception", None) is not None:
         reason = causes(error)[-1]
+    elif not isinstance(error, RuntimeError) and (end := end_of_java(_END_SECONDS)) is not None:
+        reason = f"its Java process ended: {end}"
     else:
-        lines = [line for line in output.splitlines() if line and not line.startswith(_GREETINGS)]
+        lines = [line for line in output.splitlines() if line and not _SAYS_NOTHING.match(line)]
         thrown = [line for line in lines if line.startswith("Exception in thread")]
         reason = [*thrown, *lines, str(error)][0].removeprefix('Exception in thread "main" ')
     remedies = (remedy for sign, remedy in _OF_START.items() if sign in reason)
