@@ -276,7 +276,7 @@ def _require_plan(people: Any, target: Any) -> None:
     if people is not None and is_frame(people):
         raise ParameterError("people", type(people).__name__, "a number of people", "Plan for a table with like=...")
     if people is not None:
-        require_count("people", people, min_value=10, remedy="Plan for more people.")
+        require_count("people", people, min_value=10, remedy="Write blendp.plan(500_000), say, with your number.")
     if not isinstance(target, Target | None):
         raise ParameterError("target", target, "a Target, or left out", "Say which: blendp.Target(records=50).")
 
@@ -284,6 +284,16 @@ def _require_plan(people: Any, target: Any) -> None:
 def _is_marks(opt_in: Any) -> bool:
     """Whether this says of each who opts in, one after the other."""
     return not isinstance(opt_in, str | None) and np.ndim(opt_in) > 0
+
+
+def _marks_of(opt_in: Any, table: Any) -> NDArray[Any]:
+    """The marks, one after the other; raises for a Series of pandas that has its rows in another order."""
+    index: Any = getattr(opt_in, "index", None)
+    rows: Any = getattr(table, "index", None)
+    if hasattr(index, "equals") and hasattr(rows, "equals") and not index.equals(rows):
+        remedy = 'Take a column of this table (opt_in="trusts"), or .to_numpy() where the order is the same.'
+        raise ParameterError("opt_in", "a Series with another index", "marks with the index of the table", remedy)
+    return np.asarray(opt_in)
 
 
 def _opened(
@@ -297,7 +307,7 @@ def _opened(
             raise ParameterError("opt_in", opt_in, "a share, or marks", "Name the column when the log is opened.")
         if keep and not hasattr(log, "truth"):
             raise ParameterError(parameter, type(log).__name__, "a log that is kept", "Read it with blendp.read_log.")
-        return log, np.asarray(opt_in) if isinstance(opt_in, Sequence) else opt_in
+        return log, np.asarray(opt_in) if _is_marks(opt_in) else opt_in
     if not is_frame(log):
         raise not_a_frame(parameter, log, _LOG)
     chosen, marks, who = Columns.of(columns), None, None
@@ -312,7 +322,7 @@ def _opened(
     elif chosen.opt_in is not None:
         raise ParameterError("opt_in", "marks", "left out where a column says who opts in", "Leave one of them out.")
     else:
-        marks = opt_in
+        marks = _marks_of(opt_in, log)
     staged = open_frame(log, LogReading(columns=chosen), marks=marks, parameter=parameter)
     return (staged.numbered() if keep else staged), who
 
@@ -347,7 +357,7 @@ def _answers(
     if not is_frame(answers):
         raise not_a_frame("answers", answers, _ANSWERS)
     column = opt_in if isinstance(opt_in, str) else None
-    marks = np.asarray(opt_in) if _is_marks(opt_in) else None
+    marks = _marks_of(opt_in, answers) if _is_marks(opt_in) else None
     if marks is not None and missing == "drop":
         raise ParameterError("opt_in", "marks", "a share, or the name of a column, with missing='drop'", "Name one.")
     read = read_answers(answers, columns=columns, questionnaire=questionnaire, opt_in_column=column, missing=missing)

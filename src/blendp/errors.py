@@ -63,8 +63,13 @@ def _plain(value: Any) -> Any:
 
 
 def _shown(value: object) -> str:
-    """The value as Python writes it, bytes as the text that they are, its middle left out where it is long."""
+    """The value as Python writes it, bytes as the text that they are, its middle left out where it is long.
+
+    What Python writes on several lines is a table or the like: it may hold people's rows, so that its type will do.
+    """
     text = repr(value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else value)
+    if "\n" in text:
+        return repr(type(value).__name__)
     return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 40]}…{text[-39:]}"
 
 

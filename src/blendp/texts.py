@@ -27,6 +27,11 @@ def is_presentable(text: str, max_length: int) -> bool:
     return shown and _UNSHOWN.search(text) is None
 
 
+def printable(text: str) -> str:
+    """The text, as Python writes it where it has signs that cannot be seen or act on a terminal."""
+    return text if text.isprintable() else repr(text)
+
+
 def is_usable(text: str) -> bool:
     """Whether a text is short enough, holds no NUL and can be written in UTF-8."""
     try:

@@ -65,6 +65,19 @@ def test_who_opts_in_is_a_column_marks_of_rows_or_a_share(frame: pd.DataFrame) -
     assert blendp.run((batch for batch in log_table().to_batches(500)), opt_in="trusts").groups.opt_in == trusting
 
 
+def test_marks_of_pandas_are_refused_where_their_rows_stand_in_another_order(frame: pd.DataFrame) -> None:
+    """By place they would take people into the opt-in group who are not in it."""
+    with pytest.raises(ParameterError, match=r"another index.*opt_in=\"trusts\".*to_numpy"):
+        blendp.run(frame.sort_values("query"), opt_in=frame.trusts)
+    with pytest.raises(ParameterError, match="another index"):
+        blendp.run_survey(cyclists(), opt_in=pd.Series([True, False] * 500)[::-1], questionnaire=ASKED)
+    some = frame[frame["query"] != "q3"]
+    assert blendp.run(some, opt_in=some.trusts).groups.opt_in == int(some.trusts.sum())
+    assert blendp.run(pl.DataFrame(log_table()), opt_in=frame.trusts).groups.opt_in == int(frame.trusts.sum())
+    marked = blendp.run(blendp.read_log(log_table()), opt_in=frame.trusts)
+    assert marked.groups.opt_in == int(frame.trusts.sum())
+
+
 def test_a_person_opts_in_whose_rows_are_all_marked() -> None:
     table = pa.table({"user": ["a", "a", "b", "b"] * 5, "query": ["q"] * 20})
     marks = np.array([True, False, True, True] * 5)
@@ -364,6 +377,8 @@ def cyclists() -> pd.DataFrame:
         (lambda: anything.plan(100_000, target=50), "target = 50 .* a Target.* blendp.Target"),
         (lambda: anything.plan(cyclists()), "people = 'DataFrame' .* like="),
         (lambda: anything.plan(-3), "people = -3 "),
+        (lambda: anything.plan(Parameters()), r"people = Parameters.* blendp\.plan\(500_000\)"),
+        (lambda: anything.run(Parameters(), cyclists()), "parameters = 'DataFrame' is not allowed"),
         (lambda: anything.plan(100_000, columns={"user": "who"}), "columns = .* left out .* population"),
         (lambda: anything.plan(like={"user": [1]}), "like = 'dict' "),
     ],

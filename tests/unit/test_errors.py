@@ -6,6 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from blendp import Budget, HeadList, ParameterError, Parameters, SurveyParameters
@@ -37,6 +38,11 @@ def test_values_are_shown_as_python_writes_them_without_numpy(value: object, sho
     error = ParameterError("x", value, "another", "Do that.")
     assert str(error) == f"x = {shown} is not allowed: it must be another. Do that."
     assert type(error.value).__module__ != "numpy"
+
+
+def test_no_row_of_a_table_stands_in_a_message() -> None:
+    message = str(ParameterError("x", pd.DataFrame({"user": ["Ada", "Bob"]}), "another", "Do that."))
+    assert message == "x = 'DataFrame' is not allowed: it must be another. Do that."
 
 
 def test_a_long_value_is_cut_in_its_middle() -> None:

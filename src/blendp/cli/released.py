@@ -53,7 +53,9 @@ def survey_in(folder: Path) -> dict[str, Any] | None:
     if not path.is_file():
         return None
     with undamaged(path):
-        return dict(json.loads(bounded(path)))
+        document = dict(json.loads(bounded(path)))
+        json.dumps(document, allow_nan=False)  # raises for numbers that JSON has not, and Python reads
+        return document
 
 
 def bounded(path: Path) -> bytes:

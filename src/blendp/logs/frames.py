@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any, Protocol
 
+import duckdb
+
 from blendp.arrow import pa
 from blendp.errors import LogError, ParameterError
 from blendp.logs.filters import ALIAS
@@ -26,6 +28,8 @@ ACCEPTED = (
     "a table that speaks Arrow's C stream (of pandas 2.2 or later, polars, pyarrow or DuckDB), or an iterable of "
     "record batches"
 )
+
+_ONCE = ", and make it anew if they were read before: they come once"
 
 _OF_TUPLES = "pandas.DataFrame(..., columns=[...])"
 
@@ -59,9 +63,13 @@ class FrameColumns:
 
     def batches(self) -> Iterator[pa.Table]:
         """The rows, at most :data:`BATCH` at a time; those of a stream come once."""
+        rows = 0
         for table in self.stream if self.table is None else (self.table,):
+            rows += table.num_rows
             for start in range(0, table.num_rows, BATCH):
                 yield table.slice(start, BATCH)
+        if self.table is None and not rows:
+            raise LogError(f"{WHERE.capitalize()} has no rows: give one with rows{_ONCE}.")
 
 
 def is_frame(source: object) -> bool:
@@ -79,8 +87,12 @@ def is_frame(source: object) -> bool:
 
 def require_frame(parameter: str, source: object, legal: str = ACCEPTED) -> None:
     """Raise unless this is a table, or may be batches."""
-    if not is_frame(source) or (isinstance(source, Iterable) and type(source).__module__ == "numpy"):
+    if not is_frame(source) or (isinstance(source, Iterable) and _is_numpy(source)):
         raise not_a_frame(parameter, source, legal)
+
+
+def _is_numpy(source: object) -> bool:
+    return type(source).__module__.partition(".")[0] == "numpy"
 
 
 def not_a_frame(parameter: str, source: object, legal: str = ACCEPTED) -> ParameterError:
@@ -92,7 +104,7 @@ def not_a_frame(parameter: str, source: object, legal: str = ACCEPTED) -> Parame
         remedy = "Collect it first, with .collect()."
     elif hasattr(source, "to_frame"):
         remedy = "Make a table of it first, with .to_frame()."
-    elif type(source).__module__ == "numpy":
+    elif _is_numpy(source):
         remedy = f"Make a table of it first, with {_OF_TUPLES}."
     return ParameterError(parameter, type(source).__name__, legal, remedy)
 
@@ -102,7 +114,9 @@ def frame_columns(source: Any, choose: Choose, parameter: str = "source") -> Fra
     require_frame(parameter, source)
     library = type(source).__module__.partition(".")[0]
     if library in ("pandas", "polars") and not hasattr(source, "columns"):
-        raise not_a_frame(parameter, source)
+        if not isinstance(source, Iterator):
+            raise not_a_frame(parameter, source)
+        return _of_items(source, choose, parameter)  # a file that is read in chunks, for example
     if library == "pandas":
         return _whole(_of_pandas(source, choose))
     if library == "polars":
@@ -118,7 +132,10 @@ def frame_columns(source: Any, choose: Choose, parameter: str = "source") -> Fra
         return _whole(_named(source, position_of, position_of.values()))
     if isinstance(source, Iterable) and not hasattr(source, "__arrow_c_stream__"):
         return _of_items(source, choose, parameter)
-    reader = _reader(_narrow(source, library, choose), parameter)
+    try:
+        reader = _reader(_narrow(source, library, choose), parameter)
+    except duckdb.Error as error:
+        raise _failed(error) from error
     position_of = choose(reader.schema.names)
     for role, position in position_of.items():
         _require_plain(role, reader.schema.field(position))
@@ -167,7 +184,8 @@ def _read(reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
 
 
 def _failed(error: Exception) -> LogError:
-    reason = (str(error) or type(error).__name__).splitlines()[0].rstrip(".")
+    first_line = (str(error) or type(error).__name__).splitlines()[0]
+    reason = first_line.partition(". Detail: Python exception")[0].rstrip(".: ")
     return LogError(f"Reading {WHERE} failed ({reason}): make it anew.")
 
 
@@ -178,8 +196,8 @@ def _of_objects(values: Any, name: str, remedy: str) -> pa.Array:
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         reason = str(error).splitlines()[0].rstrip(".")
         raise LogError(
-            f"The column {name!r} of {WHERE} holds values of more than one type ({reason}): make them one, for example "
-            f"by {remedy}."
+            f"The column {name!r} of {WHERE} holds values of more than one type or of one that is not read ({reason}): "
+            f"make them text, for example by {remedy}."
         ) from error
 
 
@@ -196,7 +214,12 @@ def _of_pandas(frame: Any, choose: Choose) -> pa.Table:
     """The chosen columns of a DataFrame; its index is left alone."""
     names = [str(name) for name in frame.columns]
     columns = {}
-    for role, position in choose(names).items():
+    try:
+        position_of = choose(names)
+    except LogError as error:
+        _require_none_in_index(frame, names, choose, error)
+        raise
+    for role, position in position_of.items():
         remedy = f'df["{names[position]}"].astype("string")'
         columns[role] = _of_objects(frame.iloc[:, position], names[position], remedy)
         kind = columns[role].type
@@ -204,6 +227,16 @@ def _of_pandas(frame: Any, choose: Choose) -> pa.Table:
         if str(frame.dtypes.iloc[position]) == "object" and not role.startswith(ALIAS):
             _require_own_form(names[position], kind, remedy)
     return pa.table(columns)
+
+
+def _require_none_in_index(frame: Any, names: Sequence[str], choose: Choose, error: LogError) -> None:
+    """Raise with what to do, where the columns that are missing would be there with the index."""
+    index = [str(name) for name in frame.index.names if name is not None]
+    try:
+        choose([*index, *names])
+    except LogError:
+        return
+    raise LogError(f"{error} Its index is left alone: df.reset_index() makes columns of it.") from error
 
 
 def _of_polars(frame: Any, parameter: str) -> pa.Table:
@@ -240,7 +273,7 @@ def _of_items(source: Iterable[Any], choose: Choose, parameter: str) -> FrameCol
     items = iter(source)
     first = next(items, None)
     if first is None:
-        raise LogError(f"{WHERE.capitalize()} has no rows: give at least one batch.")
+        raise LogError(f"{WHERE.capitalize()} has no rows: give at least one batch{_ONCE}.")
     if not (hasattr(first, "__arrow_c_stream__") or hasattr(first, "__arrow_c_array__")):
         legal = f"{ACCEPTED}, not of {type(first).__name__}"
         remedy = "Make each a pyarrow.record_batch(...)."
@@ -248,8 +281,10 @@ def _of_items(source: Iterable[Any], choose: Choose, parameter: str) -> FrameCol
             remedy = "Make a table of these rows first, with pyarrow.Table.from_pylist(...)."
         if isinstance(first, tuple | list):
             remedy = f"Make a table of these rows first, with {_OF_TUPLES}."
-        if isinstance(first, str | PathLike):
+        if isinstance(first, str | bytes | PathLike):
             remedy = "Give paths as a list."
+            if hasattr(source, "read"):
+                remedy = "Give the path of the file, to blendp.open_log or blendp.read_answers."
         raise ParameterError(parameter, type(source).__name__, legal, remedy)
     opened = frame_columns(first, choose, parameter)
 
@@ -273,6 +308,11 @@ def _named(table: pa.Table, names: Mapping[str, int], positions: Iterable[int]) 
     chosen = table.select(list(positions))
     for number, role in enumerate(names):
         _require_plain(role, chosen.field(number))
+        if pa.types.is_run_end_encoded(chosen.field(number).type):
+            import pyarrow.compute as pc
+
+            decoded = pc.run_end_decode(chosen.column(number))
+            chosen = chosen.set_column(number, chosen.field(number).name, decoded)
     return chosen.rename_columns(list(names))
 
 

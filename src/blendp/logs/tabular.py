@@ -70,8 +70,9 @@ def _chosen(table: pa.Table, names: Mapping[str, str]) -> pa.Table:
 
 
 def require_plain(field: pa.Field, where: str) -> None:
-    """Raise unless a column holds one text or number in every row."""
-    if pa.types.is_nested(_within(field.type)):
+    """Raise unless a column holds one text or number in every row; numbers of units since a start are none."""
+    kind = _within(field.type)
+    if pa.types.is_nested(kind) or pa.types.is_duration(kind) or "pandas.period" in str(field.type):
         raise LogError(f"The column {field.name!r} of {where} holds {field.type}: give a column of text or numbers.")
 
 

@@ -21,6 +21,7 @@ from blendp.methods.guarantee import Guarantee
 from blendp.methods.parameters import AUTO, MANY, Parameters
 from blendp.privacy.delta import delta_beside_people
 from blendp.shown import Shown
+from blendp.texts import printable
 
 _FEW_RECORDS = 0.7
 """Dispersion above which people have too few records for many to be better than one: two on average, or fewer."""
@@ -193,7 +194,7 @@ class Outcome(Shown):
         """The parameters and the ten most probable records."""
         lines = [str(self.parameters), str(self.groups), str(self.head_list)]
         for row in self.records()[: min(10, self.head_list.records)]:
-            name = "  ".join(text if text.isprintable() else repr(text) for text in (row.query, row.url) if text)
+            name = "  ".join(printable(text) for text in (row.query, row.url) if text)
             lines.append(f"  {row.probability:9.6f} ± {row.std_error:.6f}  {name}")
         return "\n".join(lines)
 

@@ -12,22 +12,36 @@ WILDCARD = "✱ (everything else)"
 EMPTY = "(empty)"
 UNKNOWN = "unknown"
 
+_MAX_MARKS = 8
 _JOINERS = "\u200c\u200d"
 _NARROW = frozenset("fijlrtI.,:;'|!()[]/\\- ")
 _WIDE = frozenset("mwMW@%&ЖШЩЮжшщюы—…")
 
 
 def visible(text: str) -> str:
-    """The text with what cannot be seen made visible, so that no control or direction mark acts on the page."""
-    return text if text.isprintable() else "".join(_sign(c) for c in text)
+    """The text with what cannot be seen made visible, so that no control or direction mark acts on the page.
+
+    Nor do marks that are stacked on one letter reach the lines above and below: those beyond the most that any script
+    stacks are written beside it.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    signs, marks = [], 0
+    for c in text:
+        marks = marks + 1 if unicodedata.category(c) in ("Mn", "Me") else 0
+        signs.append(_code(c) if marks > _MAX_MARKS else _sign(c))
+    return "".join(signs)
 
 
 def _sign(c: str) -> str:
-    code = ord(c)
     if c in _JOINERS or c in " \u3000":
         return c
     unseen = unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp", "Zs")
-    return f"⟨U+{code:04X}⟩" if unseen or code & 0xFFFE == 0xFFFE else c
+    return _code(c) if unseen or ord(c) & 0xFFFE == 0xFFFE else c
+
+
+def _code(c: str) -> str:
+    return f"⟨U+{ord(c):04X}⟩"
 
 
 def shorten(text: str, room: float) -> str:

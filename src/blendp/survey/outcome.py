@@ -23,6 +23,7 @@ from blendp.survey.models.bounded_table import BoundedTable
 from blendp.survey.models.tree import Tree
 from blendp.survey.opt_in import Misfit, NoisyTables
 from blendp.survey.parameters import SurveyParameters
+from blendp.texts import printable
 
 VALUES_FROM = {False: "questionnaire", True: "data (not protected)"}
 """Where the text of a value comes from, by whether the possible answers were read from the answers."""
@@ -256,7 +257,8 @@ class SurveyOutcome(Shown):
         people = f"{self.opt_in_people:,} opt-in, {self.design.clients:,} clients"
         lines = [f"{self.parameters.method} survey, ε = {self.parameters.epsilon:g}: {people}", str(self.design.losses)]
         lines += [
-            f"  {row.frequency:8.4f} ± {row.std_error:.4f}  {row.attribute} = {row.value}" for row in self.rows()[:20]
+            f"  {row.frequency:8.4f} ± {row.std_error:.4f}  {printable(row.attribute)} = {printable(row.value)}"
+            for row in self.rows()[:20]
         ]
         return "\n".join(lines)
 

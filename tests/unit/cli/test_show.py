@@ -127,6 +127,9 @@ DAMAGE = {
     "a parameter that is wrong": ('"epsilon":4.0', '"epsilon":-4.0'),
     "a day that is none": ('"day":"2026-11-17"', '"day":"2026-99-17"'),
     "a number for a title": ('"title":"An <odd> title\u202e"', '"title":7'),
+    "a probability below 0": ('"probability":0.', '"probability":-0.'),
+    "an error below 0": ('"std_error":0.', '"std_error":-0.'),
+    "a weight that is none": ('"weight_opt_in":0.', '"weight_opt_in":-0.'),
     "a card that is a list": ('"card":{', '"card":[],"cards":{'),
 }
 
@@ -170,6 +173,15 @@ def test_a_damaged_survey_is_refused_too(folder: Path, tmp_path: Path, change: t
     (tmp_path / "survey.json").write_text(whole.replace(*change, 1), encoding="utf-8")
     code, shown, errors = blendp("show", str(tmp_path))
     assert (code, shown, "Traceback" in errors) == (2, "", False)
+
+
+@pytest.mark.parametrize("number", ["Infinity", "NaN", "1e999"])
+def test_numbers_that_json_has_not_are_refused_wherever_they_stand(folder: Path, tmp_path: Path, number: str) -> None:
+    whole = (folder / "survey/survey.json").read_text(encoding="utf-8")
+    (tmp_path / "survey.json").write_text(whole.replace('"opt_in": 0.3', f'"opt_in": {number}', 1), encoding="utf-8")
+    for options in ((), ("--json",)):
+        code, shown, errors = blendp("show", str(tmp_path), *options)
+        assert (code, shown, "a complete document" in errors) == (2, "", True)
 
 
 def test_what_a_survey_does_not_know_is_shown_as_unknown(folder: Path, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal
+from io import StringIO
 from typing import Any
 
 import duckdb
@@ -11,6 +12,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
@@ -63,7 +65,10 @@ WAYS: dict[str, Callable[[], Any]] = {
     "generator of DataFrames": lambda: (of_pandas().iloc[start : start + 70] for start in range(0, ROWS, 70)),
     "views": lambda: rows().set_column(1, "user", rows()["user"].cast(pa.string_view())),
     "large bytes": lambda: rows().set_column(1, "user", rows()["user"].cast(pa.large_binary())),
-    "run ends": lambda: rows().set_column(1, "user", rows()["user"].dictionary_encode()),
+    "dictionary": lambda: rows().set_column(1, "user", rows()["user"].dictionary_encode()),
+    "run ends": lambda: rows().set_column(1, "user", pc.run_end_encode(rows()["user"])),
+    "file of pandas in chunks": lambda: pd.read_csv(StringIO(of_pandas().to_csv(index=False)), chunksize=70),
+    "batches of polars": lambda: pl.DataFrame(rows()).lazy().collect_batches(),
 }
 
 
@@ -171,6 +176,11 @@ def test_what_a_file_and_a_table_say_is_the_same(tmp_path: Any) -> None:
         (np.array(["a"]), ParameterError, "ndarray"),
         ([{"user": "a"}], ParameterError, "not of dict"),
         (iter(["log.csv"]), ParameterError, r"Give paths as a list\."),
+        (StringIO("user,query\na,q\n"), ParameterError, r"Give the path of the file, to blendp\.open_log"),
+        (pd.DataFrame({"user": ["a"]}).groupby("user"), ParameterError, "DataFrameGroupBy"),
+        (pd.DataFrame({"user": pd.PeriodIndex(["2026-01"], freq="M"), "query": ["q"]}), LogError, "pandas.period"),
+        (pa.table({"user": pa.array([1], pa.duration("s")), "query": ["q"]}), LogError, r"'user' .* duration\[s\]"),
+        (rows().slice(0, 0).to_reader(), LogError, "has no rows: .* make it anew if they were read before"),
         (iter([rows(), 5]), ParameterError, "record batches throughout"),
         (iter([]), LogError, "has no rows: give at least one batch"),
         (rows().slice(0, 0), LogError, "The table has no rows"),
@@ -182,7 +192,8 @@ def test_what_a_file_and_a_table_say_is_the_same(tmp_path: Any) -> None:
         (pa.table([["a"], ["b"], ["q"]], ["user", "user", "query"]), LogError, "has 2 columns named 'user'"),
         (pd.DataFrame([["a", "b", "q"]], columns=["user", "user", "query"]), LogError, "has 2 columns named 'user'"),
         (pd.DataFrame({"person": ["a"], 3: ["q"]}), LogError, "The table has no column 'query' .it has 'person', '3'"),
-        (pd.DataFrame({"query": ["q"]}, index=pd.Index(["a"], name="user")), LogError, "has no column 'user'"),
+        (pd.DataFrame({"query": ["q"]}, index=pd.Index(["a"], name="user")), LogError, r"df\.reset_index\(\)"),
+        (duckdb.sql("SELECT 'a' AS user, error('no more') AS query"), LogError, r"failed \(.*no more\): make it anew"),
         (iter([rows(), rows().drop_columns("url")]), LogError, "has the columns user, query, unlike the first"),
     ],
     ids=lambda value: value if isinstance(value, str) else getattr(value, "__name__", type(value).__name__),
@@ -198,7 +209,7 @@ def test_an_error_of_the_library_is_told_and_the_memory_of_a_stream_is_bounded()
         yield from rows().to_batches(100)
         raise OSError("the disk went away")
 
-    with pytest.raises(LogError, match=r"Reading the table failed \(.*the disk went away"):
+    with pytest.raises(LogError, match=r"Reading the table failed \(IOError: the disk went away\): make it anew"):
         open_log(pa.RecordBatchReader.from_batches(rows().schema, broken()))
     with pytest.raises(ParameterError, match="memory_limit"):
         open_log(rows().to_reader(), memory_limit="1MB")

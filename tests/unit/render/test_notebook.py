@@ -168,6 +168,13 @@ def test_texts_of_people_stay_texts() -> None:
     check_cell(blendp.run_survey(hostile_answers(1_000), opt_in=0.2)._repr_html_())
 
 
+def test_a_text_is_cut_as_it_is_seen_so_that_no_sign_makes_a_cell_long() -> None:
+    table = pa.table({"user": [f"u{i}" for i in range(600)], "query": ["e" + "\u0301" * 300] * 600})
+    html = blendp.run(table, opt_in=0.3)._repr_html_()
+    (shown,) = re.findall(r"<bdi>(.*?)</bdi>…", html)
+    assert (len(shown), shown.count("\u0301")) == (80, 8)
+
+
 def test_a_cell_shows_so_many_rows_and_says_where_the_others_are(results: dict[str, Any]) -> None:
     html = results["release"]._repr_html_()
     assert html.count("<tr>") == MAX_ROWS + 1

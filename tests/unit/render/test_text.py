@@ -16,6 +16,8 @@ from blendp.render.text import decimals, label, number, percent, shorten, visibl
         ("zero\u200bwidth\xa0space", "zero⟨U+200B⟩width⟨U+00A0⟩space"),
         ("می\u200cخواهم 👩\u200d👧", "می\u200cخواهم 👩\u200d👧"),
         ("\uffff\U0001fffe", "⟨U+FFFF⟩⟨U+1FFFE⟩"),
+        ("e" + "\u0301" * 10 + "x\u0301", "e" + "\u0301" * 8 + "⟨U+0301⟩" * 2 + "x\u0301"),
+        ("\u0f67\u0f90\u0fb5\u0fa8\u0fb3\u0fba\u0fbc\u0fbb\u0f82",) * 2,
     ],
 )
 def test_unseen_characters_become_visible(text: str, seen: str) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from blendp.answers import Answers
+from blendp.answers import Answers, Attribute, Questionnaire
 from blendp.arrays import Array
 from blendp.errors import ParameterError, RandomnessError
 from blendp.lots import Lots
@@ -502,6 +502,13 @@ def test_answers_that_tell_what_may_be_answered_are_released_only_on_purpose() -
     assert {row.value_from for row in release.rows()} == {"data (not protected)"}
     plain = run_survey(people, SAMPLE, opt_in=0)
     assert (plain.exceptions, "NOT PROTECTED" in plain.statement) == ([], False)
+
+
+def test_what_a_survey_prints_has_no_sign_that_acts_on_a_terminal() -> None:
+    asked = Questionnaire((Attribute("a\u202e", ("no", "\x1b[31myes")),))
+    printed = str(run_survey(Answers(asked, np.array([[0], [1]] * 50)), SAMPLE, opt_in=0))
+    assert r"'a\u202e' = '\x1b[31myes'" in printed
+    assert printed.replace("\n", "").isprintable()
 
 
 def test_a_group_without_those_who_left_an_answer_out_is_told() -> None:

@@ -21,6 +21,9 @@ from blendp.render.about import About
 from blendp.render.release.cautions import all_cautions
 from blendp.wire.releases import write_release
 
+_ROUNDING = 1e-6
+"""By how much a sum of probabilities may miss 1."""
+
 _REMEDY = "It is damaged, or needs another version of blendp."
 _PARAMETERS = frozenset(field.name for field in fields(Parameters))
 
@@ -141,16 +144,17 @@ def _read(document: Mapping[str, Any], head_list: HeadList) -> Release:
     queries: dict[str | None, int] = {entry.query: i for i, entry in enumerate(head_list.entries)}
     queries[None] = head_list.queries
     cells = [head_list.cell_of(row["query"], row["url"]) for row in document["estimates"]]
+    parameters = _parameters(card["parameters"])
     return ReadRelease(
-        parameters=_parameters(card["parameters"]),
+        parameters=parameters,
         groups=GroupSizes(people["opt_in_head_list"], people["opt_in_estimate"], people["client"]),
         guarantee=Guarantee(**guarantee),
         candidates=card["head_list"]["candidate_records"],
         head_list=head_list,
         opt_in=_group(groups["opt_in"]),
         client=_group(groups["client"]),
-        cells=_blend(document["estimates"], cells),
-        queries=_blend(document["trends"], [queries[row["query"]] for row in document["trends"]]),
+        cells=_blend(document["estimates"], cells, parameters.project),
+        queries=_blend(document["trends"], [queries[row["query"]] for row in document["trends"]], parameters.project),
         query_reporters=card["query_reporters"],
         check=None if check is None else _check(check),
         influence=tuple(Influence(**line) for line in card["influence"]),
@@ -171,8 +175,11 @@ def _parameters(value: Mapping[str, Any]) -> Parameters:
     return Parameters(**given)
 
 
-def _blend(rows: Sequence[Mapping[str, Any]], at: Sequence[int]) -> Blend:
-    """The rows in the order of the list; a squared error has the error itself as its root, to the last digit."""
+def _blend(rows: Sequence[Mapping[str, Any]], at: Sequence[int], projected: bool) -> Blend:
+    """The rows in the order of the list; a squared error has the error itself as its root, to the last digit.
+
+    Raises :class:`ValueError` for numbers that no release has.
+    """
     if sorted(at) != list(range(len(rows))):
         raise ValueError("rows are missing, or there twice")
     names = ("probability", "std_error", "weight_opt_in", "low", "high")
@@ -180,6 +187,11 @@ def _blend(rows: Sequence[Mapping[str, Any]], at: Sequence[int]) -> Blend:
     for row, index in zip(rows, at, strict=True):
         for name in names:
             columns[name][index] = _number(row[name])
+    probability, weight = columns["probability"], columns["weight_opt_in"]
+    if (columns["std_error"] < 0).any() or (columns["low"] > columns["high"]).any() or (abs(weight - 0.5) > 0.5).any():
+        raise ValueError("an error below 0, an interval without inside, or a weight that is none")
+    if projected and ((probability < 0).any() or abs(probability.sum() - 1) > _ROUNDING):
+        raise ValueError("probabilities below 0, or that do not sum to 1")
     return Blend(
         columns["probability"], columns["std_error"] ** 2, columns["weight_opt_in"], columns["low"], columns["high"]
     )
