@@ -17,6 +17,9 @@ FILTERED_OUT = "filtered out"
 NO_TIME = "time not readable"
 """Why a row is broken of which a filter on times cannot say whether it counts."""
 
+OPT_IN_VALUE = "opt-in value"
+"""Why a row is broken that does not say whether its user opts in."""
+
 _TRUE, _FALSE = "('true', '1', 'yes')", "('false', '0', 'no')"
 _CHOICE = "lower(trim(opt_in))"
 _MISSING = {"person": "no user", "query": "no query", "url": "no URL"}
@@ -110,7 +113,7 @@ class RowRule:
         if self.opt_in and "query" in texts:
             known_choice = f"coalesce({_CHOICE} IN {_TRUE} OR {_CHOICE} IN {_FALSE}, false)"
             plain.append(known_choice)
-            cases.append(f"WHEN NOT {known_choice} THEN 'opt-in value'")
+            cases.append(f"WHEN NOT {known_choice} THEN '{OPT_IN_VALUE}'")
         cases += [blank[text] for text in ("url",) if text in blank]
         return f"CASE WHEN {' AND '.join(plain)} THEN NULL {' '.join(cases)} END"
 
