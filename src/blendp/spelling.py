@@ -11,7 +11,11 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-_SWITCHES = {"header": ("--no-header", "header=False"), "overwrite": ("--overwrite", "overwrite=True")}
+_SWITCHES = {
+    "header": ("--no-header", "header=False"),
+    "quotes": ("--no-quotes", "quotes=False"),
+    "overwrite": ("--overwrite", "overwrite=True"),
+}
 """Options that have one value to give."""
 
 _FLAGS = {

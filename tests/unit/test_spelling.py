@@ -22,6 +22,7 @@ from blendp.spelling import nothing, on_command_line, option
         (("delimiter", "\t"), 'delimiter="\\t"', "--delimiter tab"),
         (("delimiter", ";"), 'delimiter=";"', "--delimiter ';'"),
         (("header",), "header=False", "--no-header"),
+        (("quotes",), "quotes=False", "--no-quotes"),
         (("names", ["user", "query"]), 'names=["user", "query"]', "--columns user,query"),
         (("columns", ["my age", "sex"]), 'columns=["my age", "sex"]', "--columns 'my age',sex"),
         (("columns.opt_in",), "columns=Columns(opt_in=...)", "--opt-in-column"),

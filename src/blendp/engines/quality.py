@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from blendp.engines.usable import NO_TIME
+from blendp.engines.usable import NO_TIME, OPT_IN_VALUE
 from blendp.errors import LogError
 from blendp.spelling import option
 
@@ -15,6 +15,9 @@ NOT_UTF_8 = "not UTF-8"
 
 WRONG_FIELDS = "wrong number of fields"
 """Why a row is broken that is cut into too few fields, or too many."""
+
+NOT_CLOSED = "quote not closed"
+"""Why a row is broken in which a quoted field does not end, as when it runs on in the next line."""
 
 NUL = "NUL byte"
 """Why a row is broken that has one, as all of UTF-16 text has."""
@@ -119,8 +122,12 @@ def _remedy(reason: str) -> str:
         return f" say the encoding of the file ({option('encoding', 'gb18030', 'cp1252')}, for example),"
     if reason == NUL:
         return f" say the encoding of the file if it is UTF-16 text ({option('encoding', 'utf-16', 'utf-16-be')}),"
+    if reason == NOT_CLOSED:
+        return f" write spaces for line breaks within fields, or say that quotes are text ({option('quotes')}),"
     if reason == WRONG_FIELDS:
         return f" say what stands between fields ({option('delimiter')}),"
+    if reason == OPT_IN_VALUE:
+        return " write true or false, 1 or 0, yes or no in the opt-in column,"
     if reason != NO_TIME:
         return ""
     return (

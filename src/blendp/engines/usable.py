@@ -17,6 +17,9 @@ FILTERED_OUT = "filtered out"
 NO_TIME = "time not readable"
 """Why a row is broken of which a filter on times cannot say whether it counts."""
 
+OPT_IN_VALUE = "opt-in value"
+"""Why a row is broken that does not say whether its user opts in."""
+
 _TRUE, _FALSE = "('true', '1', 'yes')", "('false', '0', 'no')"
 _MISSING = {"person": "no user", "query": "no query", "url": "no URL"}
 
@@ -118,7 +121,7 @@ class RowRule:
             choice = _choice(dialect)
             known_choice = f"coalesce({choice} IN {_TRUE} OR {choice} IN {_FALSE}, false)"
             plain.append(known_choice)
-            cases.append(f"WHEN NOT {known_choice} THEN 'opt-in value'")
+            cases.append(f"WHEN NOT {known_choice} THEN '{OPT_IN_VALUE}'")
         cases += [blank[text] for text in ("url",) if text in blank]
         return f"CASE WHEN {' AND '.join(plain)} THEN NULL {' '.join(cases)} END"
 

@@ -9,10 +9,11 @@ from pathlib import Path
 import numpy as np
 
 from blendp.answers import MAX_ATTRIBUTES, Questionnaire
+from blendp.engines.quality import NOT_CLOSED
 from blendp.errors import LogError, ParameterError, require_choice
 from blendp.logs.delimited import header_of
 from blendp.logs.dialect import DELIMITERS, TextDialect, TextOptions
-from blendp.logs.fields import NOT_CLOSED, TOO_LONG, Cut
+from blendp.logs.fields import TOO_LONG, Cut
 from blendp.logs.filters import RowFilter
 from blendp.logs.reading import HowRead
 from blendp.logs.recognise import recognise, require_names_in_pipe, with_rows

@@ -21,9 +21,11 @@ from numpy.typing import NDArray
 
 from blendp.arrays import Bools
 from blendp.arrow import pa
+from blendp.engines.quality import NOT_CLOSED
 from blendp.errors import LogError
-from blendp.logs.encodings import UTF_8, transcoded
+from blendp.logs.encodings import UTF_8, marked, transcoded
 from blendp.logs.sources import compression_of, unreadable
+from blendp.spelling import option
 
 BLOCK = 1 << 24
 """How many bytes are read at a time."""
@@ -31,7 +33,7 @@ BLOCK = 1 << 24
 MAX_LINE = 1 << 20
 """A line of more bytes than this, its end not counted, is no row; what is beyond is skipped as it comes."""
 
-NOT_CLOSED, TOO_LONG = "quote not closed", "line too long"
+TOO_LONG = "line too long"
 
 _NEWLINE, _QUOTE = 10, 34
 _COMPRESSED = ((b"\x1f\x8b", "gzip", ".gz", "zcat"), (b"\x28\xb5\x2f\xfd", "zstd", ".zst", "zstdcat"))
@@ -184,7 +186,8 @@ def _without_mark(data: bytes, path: Path, header: bool) -> bytes:
     if header:
         refuse_compressed(data, path)
     if header and (data.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0\0" in (data[0:4:2], data[1:4:2])):
-        raise LogError(f"{path} is UTF-16 text: save it as UTF-8.")
+        said = option("encoding", "utf-16-be" if marked(data) == "utf-16-be" else "utf-16")
+        raise LogError(f"{path} is UTF-16 text: say so ({said}), or save it as UTF-8.")
     return data.removeprefix(b"\xef\xbb\xbf")
 
 

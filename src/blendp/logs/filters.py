@@ -19,6 +19,7 @@ import duckdb
 
 from blendp.engines.moments import in_span, time_for_duckdb
 from blendp.errors import LogError, ParameterError
+from blendp.logs.bounded_calls import unbounded, write_pattern_out
 from blendp.logs.columns import one_position
 from blendp.spelling import option
 
@@ -208,6 +209,11 @@ def _checked(where: str, connection: duckdb.DuckDBPyConnection, alias_of: Callab
         if one["class"] == "FUNCTION" and (one.get("distinct") or one.get("filter") or one["order_bys"]["orders"]):
             raise ParameterError("where", where, f"{_LEGAL}: it has an aggregate", "A filter looks at one row alone.")
     _require_functions({_function(one) for one in expressions if one["class"] == "FUNCTION"}, where, connection)
+    for one in (one for one in expressions if one["class"] == "FUNCTION"):
+        if (called := unbounded(one)) is not None:
+            trouble = f"{_LEGAL}: one row could make {called} fail, or take for ever"
+            raise ParameterError("where", where, trouble, "Give it a constant in place of a column, or use another.")
+        write_pattern_out(one, connection)
     node["select_list"][0]["alias"] = ""
     sql: str = connection.execute("SELECT json_deserialize_sql(?::JSON)", [json.dumps(tree)]).fetchall()[0][0]
     return sql.removeprefix("SELECT ")
@@ -215,7 +221,7 @@ def _checked(where: str, connection: duckdb.DuckDBPyConnection, alias_of: Callab
 
 def _function(call: Mapping[str, Any]) -> str:
     """What is called; country.length() is no function, and age() of one moment asks the clock for the other."""
-    name = ".".join(part for part in (call["schema"], call["function_name"]) if part)
+    name = ".".join(part for part in (call["schema"], call["function_name"]) if part not in ("", "main"))
     return _AGE_NOW if name == "age" and len(call["children"]) == 1 else name
 
 

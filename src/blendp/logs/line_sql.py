@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from blendp.engines.quality import NOT_CLOSED
 from blendp.logs import fields
 from blendp.logs.dialect import TextDialect
 from blendp.normalise import literal
@@ -34,7 +35,7 @@ def rows_of_lines(
     wanted = {role: f"fields[{position + 1}]" for role, position in position_of.items()}
     flaw = "WHEN len(fields) > 0 THEN 'wrong number of fields'"
     if dialect.quotes:
-        flaw += f" WHEN fields IS NULL THEN {literal(fields.NOT_CLOSED)} ELSE 'text after a closing quote'"
+        flaw += f" WHEN fields IS NULL THEN {literal(NOT_CLOSED)} ELSE 'text after a closing quote'"
     parts = "string_split(line, '\"')" if dialect.quotes else "NULL"
     only = ""
     if people is not None:

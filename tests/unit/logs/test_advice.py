@@ -116,6 +116,31 @@ def test_compressed_bytes_in_a_pipe(format: str, tmp_path: Path) -> None:
         assert str(error).endswith("is compressed with gzip: decompress it first (zcat).")
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
+def test_utf_16_in_a_pipe_is_read_once_it_is_said(encoding: str, tmp_path: Path) -> None:
+    content = f"user;query;url\n{ROWS}".encode(encoding)
+    options: dict[str, Any] = {"format": "csv", "delimiter": ";"}
+    error = piped(tmp_path, content, lambda path: refused(path, **options))
+    assert f'is UTF-16 text: say so (encoding="{encoding}"), or' in str(error)
+    assert piped(tmp_path, content, lambda path: read_log(path, encoding=encoding, **options)).users == PEOPLE
+
+
+def test_a_field_of_two_lines_is_to_be_written_in_one(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text('user,query,url\nu1,"two\nlines",x\nu2,q,x\n')
+    assert "write spaces for line breaks within fields, or say that quotes are text (quotes=False)," in str(
+        refused(path)
+    )
+
+
+def test_who_opts_in_is_to_be_said_in_words_that_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("user,query,in\nu1,q,wahr\n")
+    assert "write true or false, 1 or 0, yes or no in the opt-in column," in str(
+        refused(path, columns={"opt_in": "in"})
+    )
+
+
 def test_a_time_column_that_is_not_there_is_named(tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
     path.write_text("user,query,time\nu,q,2026-01-01\n")

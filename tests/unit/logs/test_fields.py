@@ -13,9 +13,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from blendp.engines.quality import NOT_CLOSED
 from blendp.errors import LogError
 from blendp.logs import fields
-from blendp.logs.fields import NOT_CLOSED, TOO_LONG, cut_file
+from blendp.logs.fields import TOO_LONG, cut_file
 
 
 def rows_of(path: Path, **options: Any) -> tuple[dict[int, list[bytes]], dict[str, list[int]]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import date, datetime
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -193,6 +194,12 @@ def test_columns_of_their_own_types() -> None:
         ("current_setting('threads') = 1", "current_setting is not a function of one row"),
         ("getvariable('x') IS NULL", "getvariable is not a function of one row"),
         ("vector_type(country) = 'FLAT_VECTOR'", "vector_type is not a function of one row"),
+        ("country LIKE '%' || amount", "one row could make LIKE fail, or take for ever"),
+        ("country GLOB '*a*b*c*d'", "one row could make GLOB fail, or take for ever"),
+        ("length(lpad(country, amount::INT, 'x')) > 3", "one row could make lpad fail, or take for ever"),
+        ("timezone(country, Time::TIMESTAMP) > '2026-01-01'", "one row could make timezone fail"),
+        ("regexp_matches(country, amount)", "one row could make regexp_matches fail"),
+        ("levenshtein(country, amount) < 3", "one row could make levenshtein fail"),
         ("country.length() = 2", "country.length is no function that is known"),
         ("unnest([true, false])", "unnest"),
         ("COLUMNS('a') = 'x'", "star"),
@@ -208,6 +215,36 @@ def test_what_is_no_filter_is_refused_before_a_row_is_read(
     with pytest.raises(ParameterError, match="where") as caught:
         require_truth(compiled(RowFilter(where=where), list(ROWS), "log.csv", database), None, database, where)
     assert message in str(caught.value)
+
+
+TEXTS = [
+    None,
+    *("", "a", "Ab", "a\nb", "a%b", "a_b", "\\_", "ÉA", "éa", "ß", "İ", "\u017f", "\u212a", ".*", "日本", "😀b"),
+]
+
+
+@pytest.mark.parametrize("operator", ["LIKE", "NOT LIKE", "ILIKE", "NOT ILIKE"])
+def test_patterns_match_as_in_the_database(database: duckdb.DuckDBPyConnection, operator: str) -> None:
+    database.register("texts", pa.table({"x": pa.array(TEXTS)}))
+    patterns = ["", "%", "_", "a%b", "%A_b%", "é%", "_A", ".*", "%İ%", "S", "k", "日_", "!_%", "a!%b", "\\\\_", "__"]
+    for pattern, escape in product(patterns, ("", " ESCAPE '!'")):
+        where = f"x {operator} '{pattern}'{escape}"
+        (test,) = compiled(RowFilter(where=where), ["x"], "log.csv", database).tests
+        rows = database.execute(f"SELECT {where}, {test} FROM (SELECT x, x AS filter_0 FROM texts)").fetchall()
+        assert [expected for expected, _ in rows] == [given for _, given in rows], where
+
+
+@pytest.mark.parametrize(
+    "where", ["query ILIKE '%a%a%a%a%a%a%b%'", "query NOT LIKE '%_%a%a%a%a%a%b'", "query LIKE '%a%a%a%a%a%a%b'"]
+)
+def test_a_long_text_makes_nobody_wait_for_a_pattern(where: str) -> None:
+    table = pa.table({"user": ["u1", "u2"], "query": ["a" * 8000, "aaaaaaaab"]})
+    assert log_of_table(table, where=where).users == 2
+
+
+def test_lists_and_pairs_of_constants(tmp_path: Path) -> None:
+    for where in ("list_contains(['DE', 'AT'], country)", "(country, country) = ('DE', 'DE')"):
+        assert queries(read_log(write(tmp_path, "csv"), where=where)) == "ad"
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
