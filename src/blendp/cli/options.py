@@ -22,8 +22,8 @@ if TYPE_CHECKING:  # engines are loaded when a log is opened, not to say which o
 
 ENGINES = ("embedded", "spark")
 
-_SMALL = 1 << 22
-"""Bytes of Parquet, some hundred thousand rows, that are read sooner than Java has compiled itself well."""
+_SMALL = 1 << 20
+"""Values in Parquet, some hundred thousand rows, that are read sooner than Java has compiled itself well."""
 
 _SHORT_LIVED = {"spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 """Spark's configuration for a Java that compiles quickly, not well."""
@@ -192,9 +192,19 @@ def spark_settings(
 
 
 def _are_small(sources: Sequence[str]) -> bool:
-    """Whether these are files on this machine, and small together; folders, patterns and addresses may be anything."""
-    paths = [Path(source) for source in sources]
-    return all(path.is_file() for path in paths) and sum(path.stat().st_size for path in paths) <= _SMALL
+    """Whether these are files on this machine, and small together; folders, patterns and addresses may be anything.
+
+    Bytes do not tell: a million answers may take one.
+    """
+    from pyarrow import ArrowException, parquet
+
+    if not all(Path(source).is_file() for source in sources):
+        return False
+    try:
+        footers = [parquet.read_metadata(source) for source in sources]
+    except (ArrowException, OSError):
+        return True  # what is broken is soon told
+    return bool(sum(footer.num_rows * footer.num_columns for footer in footers) <= _SMALL)
 
 
 def refuse_spark_options(engine: str, master: str | None, conf: list[str] | None) -> None:

@@ -79,7 +79,7 @@ def _placed(
     numbers = iter(range(len(names)))
     for name, whole_name in names.items():
         quoted = "`" + whole_name.replace("`", "``") + "`"
-        text: Column = fn.btrim(fn.col(quoted).cast("string"), fn.lit(WHITE))
+        text = _trimmed(fn.col(quoted).cast("string"))
         text = fn.when(text != "", text)
         if name == opt_in_column:
             texts["choice"] = text
@@ -101,6 +101,14 @@ def _placed(
         return rows.withColumn(POSITION, fn.col("row")), 1
     starts = read.sparkSession.createDataFrame(offsets, "file string, start bigint")
     return rows.join(fn.broadcast(starts), "file").withColumn(POSITION, fn.col("start") + fn.col("row")), len(offsets)
+
+
+def _trimmed(text: Column) -> Column:
+    """The text without white space around it: most texts begin and end with visible ASCII, which is quickly seen."""
+    from pyspark.sql import functions as fn
+
+    is_bare = text.between("!", "~") & fn.substring(text, -1, 1).between("!", "~")
+    return fn.when(is_bare, text).otherwise(fn.btrim(text, fn.lit(WHITE)))
 
 
 def _inferred(table: DataFrame, column: str, name: str, where: str) -> Attribute:

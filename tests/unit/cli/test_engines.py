@@ -8,7 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import parquet as pq
 from typer.testing import CliRunner
 
 from blendp.cli.app import app
@@ -86,15 +89,19 @@ def test_experiments_stay_on_one_machine(folder: Path) -> None:
 
 
 def test_java_compiles_quickly_for_what_is_small_and_here(tmp_path: Path) -> None:
-    small, large = tmp_path / "small.parquet", tmp_path / "large.parquet"
-    small.write_bytes(b"x")
-    large.write_bytes(bytes((1 << 22) + 1))
+    """However few bytes many values take."""
+    small, large, broken = (tmp_path / f"{name}.parquet" for name in ("small", "large", "broken"))
+    for path, rows in ((small, 1000), (large, (1 << 20) + 1)):
+        pq.write_table(pa.table({"a": pa.array(np.zeros(rows, np.int8))}), path)
+    assert large.stat().st_size < 10_000
+    broken.write_bytes(b"x")
     name = "spark.driver.defaultJavaOptions"
 
     def java_options(*sources: Path | str, master: str | None = None, conf: list[str] | None = None) -> str | None:
         return spark_settings([str(source) for source in sources], master, None, conf).conf.get(name)
 
     assert "TieredStopAtLevel=1" in str(java_options(small, small))
+    assert "TieredStopAtLevel=1" in str(java_options(broken))
     assert java_options(small, conf=[f"{name}=-Xint"]) == "-Xint"
     assert java_options(small, master="spark://host:7077") is None
     for sources in ((large,), (small, large), (tmp_path,), (tmp_path / "*.parquet",), ("s3a://bucket/log",)):

@@ -116,3 +116,16 @@ def test_what_spark_cannot_do_is_refused(tmp_path: Path) -> None:
     pq.write_table(pa.table({"a": pa.array([], pa.string())}), path)
     with pytest.raises(LogError, match="has no rows"):
         open_spark_answers(str(path), LOCAL)
+
+
+def test_white_space_around_answers_is_taken_off(tmp_path: Path) -> None:
+    answers = ["no", " no", "no\u3000", "\tno", "\xa0no ", "\u2028no\n", "yés", " yés", "yés\x85", "é", "\u2003é", "~"]
+    pq.write_table(pa.table({"a": answers, "b": ["1", "2"] * 6}), tmp_path / "log.parquet")
+    on_spark, in_memory = (
+        open_spark_answers(str(tmp_path / "log.parquet"), LOCAL),
+        read_answers(tmp_path / "log.parquet"),
+    )
+    assert on_spark.questionnaire == in_memory.questionnaire
+    assert in_memory.questionnaire.sizes == (4, 2)
+    lots, asked = Lots(bytes(16)), [Tables(Part(), ((0, 1),))]
+    assert np.array_equal(on_spark.tables(lots, asked)[0][0], in_memory.tables(lots, asked)[0][0])

@@ -14,7 +14,7 @@ import pytest
 from py4j.protocol import Py4JError
 
 from blendp.engines.spark import SparkSettings, failures
-from blendp.engines.spark.failures import explained, less_memory, plain_reason
+from blendp.engines.spark.failures import explained, fewer_cores, less_memory, plain_reason
 from blendp.errors import EngineError, LogError
 from blendp.logs import open_spark_log
 from tests.spark_cluster import CONF, SparkCluster
@@ -162,6 +162,12 @@ def test_what_is_to_be_asked_for_is_less(asked: str, less: str) -> None:
 @pytest.mark.parametrize("asked", ["512m", "600000k", "nonsense"])
 def test_no_less_is_asked_for_than_spark_starts_with(asked: str) -> None:
     assert less_memory(asked) == ""
+
+
+@pytest.mark.parametrize(("asked", "fewer"), [("8", "=4, or "), ("3", "=1, or "), ("1", ""), ("all", "")])
+def test_fewer_cores_are_advised_where_several_were_asked_for(asked: str, fewer: str) -> None:
+    assert fewer_cores(asked).endswith(fewer)
+    assert bool(fewer_cores(asked)) == bool(fewer)
 
 
 def test_a_java_that_is_still_ending_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:

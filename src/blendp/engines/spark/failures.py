@@ -201,7 +201,7 @@ def _no_executor(session: SparkSession) -> str:
     return (
         f"No executor of {session.sparkContext.master} has come for {PATIENCE:.0f} seconds, and the job waits. Each "
         f"asks for {memory} of memory (spark.executor.memory) and {cores} cores of a worker (spark.executor.cores): if "
-        f"no worker has as much free, stop this and {less_memory(memory)}start larger workers."
+        f"no worker has as much free, stop this and {less_memory(memory)}{fewer_cores(cores)}start larger workers."
     )
 
 
@@ -214,6 +214,12 @@ def less_memory(memory: str) -> str:
         return ""
     spelt = f"{half // 1024}g" if half % 1024 == 0 else f"{half}m"
     return f"ask for what one has, such as half: --spark-conf spark.executor.memory={spelt}, or "
+
+
+def fewer_cores(cores: str) -> str:
+    """What to ask for in place of so many cores of a worker; nothing if it is one, or all that there are."""
+    half = int(cores) // 2 if cores.isdecimal() else 0
+    return f"ask for fewer cores: --spark-conf spark.executor.cores={half}, or " if half else ""
 
 
 def quieten() -> None:

@@ -87,6 +87,8 @@ def spark_session(settings: SparkSettings) -> SparkSession:
         "spark.log.level": "ERROR",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning": "true",  # few tasks for few rows, also when kept
+        "spark.sql.codegen.hugeMethodLimit": "8000",  # Java does not compile longer methods
+        "spark.sql.files.openCostInBytes": str(1 << 18),  # a task for as little: a million answers may take one MB
         "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={quiet.as_uri()}",
         "spark.driver.maxResultSize": "0",
