@@ -9,7 +9,9 @@ where:
     k    is the number of queries, the wildcard query included,
     k_q  is the number of cells of query q (its URLs and its wildcard URL); k_* = 1.
 
-The wildcard is a position, never a string, so data that contains ``"*"`` cannot forge it.
+The wildcard is a position, never a string, so data that contains ``"*"`` cannot forge it. A query may be listed
+without any URL, because enough people searched for it though each of its URLs is rare: then ``<q,*>`` is its only
+cell, and that cell is a record of the list like others.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ FORMAT = "blendp/head-list/1"
 _REMEDY = "Fetch the list again."
 
 Record = tuple[str, str | None]
-"""A query and its URL; the URL is None in a one-level log."""
+"""A query and its URL; the URL is None in a one-level log, and where a query is listed without any URL."""
 
 Label = tuple[str | None, str | None]
 """What a cell stands for; None is the wildcard."""
@@ -72,12 +74,9 @@ class HeadList:
         queries = [entry.query for entry in self.entries]
         if queries != sorted(set(queries)):
             raise ParameterError("entries", queries[:5], "distinct and sorted by query", "Use HeadList.of_records.")
-        if any(bool(entry.urls) != (self.levels == 2) for entry in self.entries):
+        if self.levels == 1 and any(entry.urls for entry in self.entries):
             raise ParameterError(
-                "entries",
-                self.levels,
-                "queries with URLs in a two-level list, without in a one-level list",
-                "Use HeadList.of_records.",
+                "entries", self.levels, "queries without URLs in a one-level list", "Use HeadList.of_records."
             )
         object.__setattr__(self, "_row", {query: row for row, query in enumerate(queries)})
 
@@ -123,9 +122,12 @@ class HeadList:
 
     @cached_property
     def record_cells(self) -> NDArray[np.int64]:
-        """The cells that are listed records: those with a URL, or in a one-level list those with a query."""
-        level = self.levels - 1
-        cells = np.array([i for i, label in enumerate(self.labels) if label[level] is not None], dtype=np.int64)
+        """The cells that are listed records: those with a URL, and ``<q,*>`` of a query that is listed without any."""
+        per_query = self.cells_per_query[:-1]
+        is_rest = np.zeros(self.cells, dtype=bool)
+        is_rest[(self.first_cell[:-1] + per_query - 1)[per_query > 1]] = True
+        is_rest[-1] = True
+        cells = np.flatnonzero(~is_rest)
         cells.setflags(write=False)
         return cells
 

@@ -80,7 +80,6 @@ def test_canonical_bytes_are_stable() -> None:
         b'{"format":"blendp/head-list/1","levels":"2","queries":[]}',
         b'{"format":"blendp/head-list/1","levels":true,"queries":[]}',
         b'{"levels":2,"format":"blendp/head-list/1","queries":[]}',
-        b'{"format":"blendp/head-list/1","levels":2,"queries":[{"query":"a","urls":[]}]}',
         b'{"format":"blendp/head-list/1","levels":2,"queries":[{"query":"b","urls":["x"]},{"query":"a","urls":["x"]}]}',
         b'{"format":"blendp/head-list/1","levels":2,"queries":[{"query":"a","urls":["y","x"]}]}',
         b'{"format":"blendp/head-list/1","levels":1,"queries":[{"query":"a","urls":["x"]}]}',
@@ -104,3 +103,15 @@ def test_values_cannot_be_changed() -> None:
     with pytest.raises(AttributeError):
         head_list.levels = 1  # type: ignore[misc]
     assert json.loads(head_list.to_bytes())["levels"] == 2
+
+
+def test_a_query_may_be_listed_without_any_url() -> None:
+    """Its only cell, <q,*>, is a record: whoever has the query falls into it, whatever the URL."""
+    head_list = HeadList.of_records([("b", None), ("a", "u"), ("c", "u"), ("c", "v")])
+    assert head_list.labels == (
+        ("a", "u"), ("a", None), ("b", None), ("c", "u"), ("c", "v"), ("c", None), (None, None),
+    )  # fmt: skip
+    assert head_list.record_cells.tolist() == [0, 2, 3, 4]
+    assert (head_list.records, head_list.queries, head_list.cells) == (4, 3, 7)
+    assert head_list.cell_of("b", "anything") == head_list.cell_of("b", None) == 2
+    assert HeadList.from_bytes(head_list.to_bytes()) == head_list
