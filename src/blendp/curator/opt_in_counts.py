@@ -45,6 +45,13 @@ class OptInCounts:
     record_noise: AsymmetricLaplace | None = None
     """The exact law of the noise of a listed record, if it is not taken as normal."""
 
+    rest_noise: AsymmetricLaplace | None = None
+    """The same of a ``<q,*>``, also where it is the record of a query that is listed without any URL."""
+
+    queries_above: float | None = None
+    """Queries without any URL are on the list because their own number reached this many people; None where there are
+    none."""
+
     prediction: Prediction | None = None
     """What else is known of the numbers of listed records; nan for the wildcards."""
 
@@ -105,7 +112,7 @@ def counts_of_list(
     people[records] = totals - mechanism.noise.mean
     noise[records] = mechanism.noise.variance
     if mechanism.wildcard_noise is not None:
-        wild = np.setdiff1d(np.arange(candidates.cells - 1), records)
+        wild = candidates.rest_cells
         people[wild] = mechanism.draw_wildcards(counted.counts[wild], random) - mechanism.wildcard_noise.mean
         noise[wild] = mechanism.wildcard_noise.variance
     give_rest(people, noise, counted.users)
@@ -116,6 +123,7 @@ def counts_of_list(
         noise,
         selected_above=mechanism.min_total - mechanism.noise.mean,
         record_noise=mechanism.noise,
+        rest_noise=mechanism.wildcard_noise,
     )
 
 

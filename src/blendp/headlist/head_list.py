@@ -123,11 +123,18 @@ class HeadList:
     @cached_property
     def record_cells(self) -> NDArray[np.int64]:
         """The cells that are listed records: those with a URL, and ``<q,*>`` of a query that is listed without any."""
+        is_record = np.ones(self.cells, dtype=bool)
+        is_record[self.rest_cells] = False
+        is_record[-1] = False
+        cells = np.flatnonzero(is_record)
+        cells.setflags(write=False)
+        return cells
+
+    @cached_property
+    def rest_cells(self) -> NDArray[np.int64]:
+        """The cells ``<q,*>`` of the queries that have a listed URL: what is left of them beside their records."""
         per_query = self.cells_per_query[:-1]
-        is_rest = np.zeros(self.cells, dtype=bool)
-        is_rest[(self.first_cell[:-1] + per_query - 1)[per_query > 1]] = True
-        is_rest[-1] = True
-        cells = np.flatnonzero(~is_rest)
+        cells = (self.first_cell[:-1] + per_query - 1)[per_query > 1]
         cells.setflags(write=False)
         return cells
 

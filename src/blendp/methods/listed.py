@@ -37,9 +37,9 @@ from blendp.methods.parameters import AUTO, Parameters
 from blendp.methods.query_share import best_oracle, best_query_share
 from blendp.reports import ListScheme, Question, TwoStageScheme, frequency_oracles, report_scheme
 
-FORMAT = "blendp/listed/2"
+FORMAT = "blendp/listed/3"
 
-_FORMAT_BEFORE = "blendp/listed/1"
+_FORMATS_BEFORE = ("blendp/listed/1", "blendp/listed/2")
 
 _KNOWN_DISPERSION = 0.05  # the standard deviation up to which a dispersion is taken as known
 
@@ -261,16 +261,16 @@ class Listed:
     def from_bytes(cls, data: bytes) -> Self:
         """Read canonical bytes; refuses any other form. The hash in them is against damage, not against forgery.
 
-        What was written in the format before is read where the list was made of one record of each person.
+        What was written in the formats before is read; in the first, where the list was made of one record each.
         """
         try:
             value: dict[str, Any] = json.loads(data)
-            if value["format"] not in (FORMAT, _FORMAT_BEFORE):
+            if value["format"] not in (FORMAT, *_FORMATS_BEFORE):
                 raise ParameterError("format", value["format"], FORMAT, "It needs another version of blendp.")
             if value.pop("sha256") != _digest(value):
                 raise ParameterError("listed", data[:40], "undamaged", _REMEDY)
-            if value["format"] == _FORMAT_BEFORE:
-                value = _of_one_record(value)
+            if value["format"] in _FORMATS_BEFORE:
+                value = _of_format_before(value)
                 data = canonical_json({**value, "sha256": _digest(value)})
             users = value["users"]
             listed = cls(
@@ -303,8 +303,17 @@ class Listed:
         return f"{self.head_list}, by {self.sizes(0).opt_in:,} opt-in users, {self.parameters}"
 
 
+def _of_format_before(value: Mapping[str, Any]) -> dict[str, Any]:
+    """What the formats before said, in this one."""
+    value = _of_one_record(value) if value["format"] == _FORMATS_BEFORE[0] else value
+    released = dict(value["released"])
+    if value["parameters"]["method"] == "blendp":
+        released |= {"rest_noise": None, "queries_above": None}
+    return {**value, "format": FORMAT, "released": released}
+
+
 def _of_one_record(value: Mapping[str, Any]) -> dict[str, Any]:
-    """What the format before said, in this one; lists of several records were made by a mechanism that is gone."""
+    """What the first format said, in the second; lists of several records were made by a mechanism that is gone."""
     parameters, released = dict(value["parameters"]), dict(value["released"])
     del parameters["list_budget"]
     if parameters["method"] == "blendp":
@@ -312,12 +321,17 @@ def _of_one_record(value: Mapping[str, Any]) -> dict[str, Any]:
             raise ParameterError(
                 "opt_in_records",
                 parameters["opt_in_records"],
-                f"1 in a {_FORMAT_BEFORE} document",
+                f"1 in a {_FORMATS_BEFORE[0]} document",
                 "Have the version of blendp release it that made its list.",
             )
         released["prediction"] = None
     later = {"records_per_person": Parameters.records_per_person, "objective": Parameters.objective}
-    changed = {"format": FORMAT, "parameters": {**parameters, **later}, "released": released, "mean_records": None}
+    changed = {
+        "format": _FORMATS_BEFORE[1],
+        "parameters": {**parameters, **later},
+        "released": released,
+        "mean_records": None,
+    }
     return {**value, **changed}
 
 
@@ -331,7 +345,6 @@ def _write_counts(counts: OptInCounts | NoisyCounts) -> dict[str, Any]:
             "records_per_user": counts.records_per_user,
             "noise": str(counts.noise.rate),
         }
-    noise = counts.record_noise
     return plain | {
         "people": counts.people.tolist(),
         "noise_variance": counts.noise_variance.tolist(),
@@ -339,9 +352,19 @@ def _write_counts(counts: OptInCounts | NoisyCounts) -> dict[str, Any]:
         "query_dispersion": counts.query_dispersion,
         "selected_above": counts.selected_above,
         "min_people": counts.min_people,
-        "record_noise": None if noise is None else [str(noise.falling), str(noise.rising)],
+        "record_noise": _write_noise(counts.record_noise),
+        "rest_noise": _write_noise(counts.rest_noise),
+        "queries_above": counts.queries_above,
         "prediction": None if counts.prediction is None else _write_prediction(counts.prediction, counts.head_list),
     }
+
+
+def _write_noise(noise: AsymmetricLaplace | None) -> list[str] | None:
+    return None if noise is None else [str(noise.falling), str(noise.rising)]
+
+
+def _read_noise(rates: list[str] | None) -> AsymmetricLaplace | None:
+    return None if rates is None else AsymmetricLaplace(*map(Fraction, rates))
 
 
 def _write_prediction(prediction: Prediction, head_list: HeadList) -> dict[str, list[float]]:
@@ -366,8 +389,9 @@ def _read_counts(value: Mapping[str, Any]) -> OptInCounts | NoisyCounts:
         counts, terms = (np.array(value[name], dtype=np.int64) for name in ("counts", "terms"))
         noise = DiscreteLaplace(Fraction(value["noise"]))
         return NoisyCounts(head_list, counts, terms, value["users"], value["records_per_user"], noise)
-    rates = value["record_noise"]
-    above = value["selected_above"]
+    above, queries_above = (
+        None if value[name] is None else float(value[name]) for name in ("selected_above", "queries_above")
+    )
     return OptInCounts(
         head_list,
         value["users"],
@@ -375,9 +399,11 @@ def _read_counts(value: Mapping[str, Any]) -> OptInCounts | NoisyCounts:
         np.array(value["noise_variance"], dtype=np.float64),
         float(value["dispersion"]),
         float(value["query_dispersion"]),
-        None if above is None else float(above),
+        above,
         float(value["min_people"]),
-        None if rates is None else AsymmetricLaplace(*map(Fraction, rates)),
+        _read_noise(value["record_noise"]),
+        _read_noise(value["rest_noise"]),
+        queries_above,
         _read_prediction(value["prediction"], head_list),
     )
 

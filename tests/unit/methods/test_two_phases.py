@@ -170,7 +170,7 @@ def test_bytes_are_canonical_and_come_back(log: EmbeddedLog, kind: str) -> None:
     assert again.head_list == listed.head_list
     assert str(again) == str(listed)
     value = json.loads(data)
-    assert value["format"] == "blendp/listed/2"
+    assert value["format"] == "blendp/listed/3"
     assert data == json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()
     for field in fields(listed.released):
         before, after = getattr(listed.released, field.name), getattr(again.released, field.name)
