@@ -45,12 +45,15 @@ class OptInCounts:
     record_noise: AsymmetricLaplace | None = None
     """The exact law of the noise of a listed record, if it is not taken as normal."""
 
+    list_noise: AsymmetricLaplace | None = None
+    """The exact law of the noise by which records were listed, where that of their totals is less of it."""
+
     rest_noise: AsymmetricLaplace | None = None
     """The same of a ``<q,*>``, also where it is the record of a query that is listed without any URL."""
 
     queries_above: float | None = None
-    """Queries without any URL are on the list because their own number reached this many people; None where there are
-    none."""
+    """Queries without any URL are on the list because their own number reached this many people; None where no query
+    can be."""
 
     prediction: Prediction | None = None
     """What else is known of the numbers of listed records; nan for the wildcards."""
@@ -102,7 +105,7 @@ def counts_of_list(
     mechanism: AsymmetricList,
     random: Random,
 ) -> OptInCounts:
-    """The counts of a list of one record a person: the totals that passed, and fresh noise on the <q,*>.
+    """The counts of a list of one record a person: the totals that passed, and fresh noise on the rests.
 
     ``totals`` are the noisy totals of the list's record cells, in their order; ``cells`` the cells of all the people.
     """
@@ -111,10 +114,13 @@ def counts_of_list(
     noise = np.zeros(candidates.cells)
     people[records] = totals - mechanism.noise.mean
     noise[records] = mechanism.noise.variance
-    if mechanism.wildcard_noise is not None:
-        wild = candidates.rest_cells
-        people[wild] = mechanism.draw_wildcards(counted.counts[wild], random) - mechanism.wildcard_noise.mean
-        noise[wild] = mechanism.wildcard_noise.variance
+    rest_noise, queries_above = mechanism.wildcard_noise, None
+    if rest_noise is not None and mechanism.min_rest is not None:
+        rests, bare = candidates.rest_cells, candidates.bare_cells
+        people[rests] = mechanism.draw_wildcards(counted.counts[rests], random) - rest_noise.mean
+        people[bare] += mechanism.noise.mean - rest_noise.mean
+        noise[rests] = noise[bare] = rest_noise.variance
+        queries_above = mechanism.min_rest - rest_noise.mean
     give_rest(people, noise, counted.users)
     return OptInCounts(
         candidates,
@@ -123,7 +129,9 @@ def counts_of_list(
         noise,
         selected_above=mechanism.min_total - mechanism.noise.mean,
         record_noise=mechanism.noise,
-        rest_noise=mechanism.wildcard_noise,
+        list_noise=None if rest_noise is None else mechanism.list_noise,
+        rest_noise=rest_noise,
+        queries_above=queries_above,
     )
 
 

@@ -215,6 +215,10 @@ class Contributions:
         table = self._table if np.max(ids, initial=-1) < self._table.distinct else self._numbered()
         return table.texts(ids)
 
+    def queries(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The query of each of these records, -1 for none: the least number among them of a record with that query."""
+        return self._numbered().queries(ids)
+
     def locate(self, head_list: HeadList) -> NDArray[np.int64]:
         """The cell of every record id, and last that of <*,*>."""
         return self._numbered().locate(head_list)

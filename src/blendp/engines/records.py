@@ -10,6 +10,7 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
+from blendp.arrays import distinct
 from blendp.engines.database import cursor_of
 from blendp.errors import ParameterError
 from blendp.headlist import HeadList
@@ -70,6 +71,18 @@ class RecordTable:
                 SELECT query, url FROM records JOIN asked USING (record_id) ORDER BY place
             """).fetchall()
         return rows
+
+    def queries(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The query of each of these records, -1 for none: the least number among them of a record with that query."""
+        asked = distinct(ids.ravel())
+        with self.cursor(asked={"record_id": asked[asked >= 0]}) as cursor:
+            rows = cursor.execute("""
+                SELECT record_id, min(record_id) OVER (PARTITION BY query) AS query_id
+                FROM records JOIN asked USING (record_id)
+            """).fetchnumpy()
+        of_record = np.full(self.distinct + 1, -1, dtype=np.int64)
+        of_record[rows["record_id"]] = rows["query_id"]
+        return of_record[ids]
 
     def locate(self, head_list: HeadList) -> NDArray[np.int64]:
         """The cell of every record id: itself if listed, <q,*> if only its query is, else <*,*>.

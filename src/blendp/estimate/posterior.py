@@ -38,6 +38,7 @@ _EXACT_UP_TO = 80
 _ELSEWHERE = 1.0
 _REACH = 9.0  # standard deviations on either side of a grid
 _COARSE = 4.0  # a variance that falls to less than one part in so many needs a finer grid
+_SHIFT = 0.5  # by so much Poisson counts shift a power law of exponent 2
 _USUAL_EXPONENT, _WEIGHT_OF_USUAL = 2.0, 6.0
 
 
@@ -186,21 +187,28 @@ def prior_exponent(counts: OptInCounts) -> float:
 def power_law_exponent(counts: OptInCounts) -> float:
     """The exponent of the density L^-alpha of the listed records' numbers of people, by Hill's estimator.
 
-        alpha = 1 + (k + w)/(sum ln(z/z_0) + w/(alpha_0 - 1))
+        alpha = 1 + (k + w)/(sum ln((z - 1/2)/(z_0 - 1/2)) + w/(alpha_0 - 1))
 
     where:
-        z_0  is a number above which selection hardly matters, k how many records z reach it,
+        z_0  is a number above which selection hardly matters, k how many records z reach it: records with a URL by
+             theirs, and queries without any by their own,
         alpha_0 = 2 counts as much as w = 6 records, so that short lists do not run wild.
     """
-    records = counts.head_list.record_cells
-    if not len(records):
-        return _USUAL_EXPONENT
-    noise = math.sqrt(float(counts.noise_variance[records].max()))
-    start = max(counts.selected_above or 1.0, 1.0) + 2 * noise
-    reach = np.maximum(counts.people[records], 0)
-    reach = reach[reach >= start]
-    slack = _WEIGHT_OF_USUAL / (_USUAL_EXPONENT - 1)
-    return float(1 + (len(reach) + _WEIGHT_OF_USUAL) / (np.log(reach / start).sum() + slack))
+    bare = counts.head_list.bare_cells
+    records = np.setdiff1d(counts.head_list.record_cells, bare)
+    known, octaves = _WEIGHT_OF_USUAL, _WEIGHT_OF_USUAL / (_USUAL_EXPONENT - 1)
+    for cells, above, law in (
+        (records, counts.selected_above, counts.list_noise),
+        (bare, counts.queries_above, counts.rest_noise),
+    ):
+        if len(cells):
+            least = max(above or 1.0, 1.0)
+            noise = float(counts.noise_variance[cells].max()) if law is None else law.variance
+            start = least + 2 * math.sqrt(noise + least)
+            reach = counts.people[cells][counts.people[cells] >= start]
+            known += len(reach)
+            octaves += float(np.log((reach - _SHIFT) / (start - _SHIFT)).sum())
+    return float(1 + known / octaves)
 
 
 def _geometric(low: Array, high: Array, points: int) -> Array:

@@ -73,6 +73,7 @@ class RecordLaw:
     log: KnownRecords
     _texts: dict[int, Record] = field(default_factory=dict, init=False, repr=False)
     _ids: dict[Label, int] = field(default_factory=dict, init=False, repr=False)
+    _of_query: dict[str, int] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
     def truth(self) -> Truth:
@@ -98,26 +99,40 @@ class RecordLaw:
         asked = ids.tolist()
         unknown = [i for i in asked if i not in self._texts]
         for i, text in zip(unknown, self.log.texts(np.array(unknown, dtype=np.int64)), strict=True):
-            self._texts[i], self._ids[text] = text, i
+            self._texts[i], self._ids[text], self._of_query[text[0]] = text, i, i
         return [self._texts[i] for i in asked]
+
+    def queries(self, ids: Ids) -> Ids:
+        """The query of each of these records; -1 for none."""
+        return np.append(self.truth.query_id, -1)[ids]
+
+    def query_texts(self, ids: Ids) -> list[str]:
+        """What these queries say: as the first record of each does."""
+        return [query for query, _ in self.texts(np.searchsorted(self.truth.query_id, ids))]
 
     def locate(self, head_list: HeadList) -> Ids:
         """The cell of every record, and last that of no record, for a list of records that :meth:`texts` has named."""
         located = np.full(self.log.distinct_records + 1, head_list.cells - 1, dtype=np.int64)
         try:
-            listed = np.array([self._ids[head_list.labels[cell]] for cell in head_list.record_cells], dtype=np.int64)
+            listed, of_query = self._listed(head_list)
         except KeyError as error:
             raise ParameterError(
                 "head_list", error.args[0], "made of records of this law", "Make it from what texts() says."
             ) from None
-        rows = head_list.query_of_cell[head_list.record_cells]
-        queries = self.truth.query_id[listed[np.searchsorted(rows, np.arange(head_list.queries))]]
+        queries = self.truth.query_id[of_query]
         starts, stops = (np.searchsorted(self.truth.query_id, queries, side=side) for side in ("left", "right"))
         rest = head_list.first_cell + head_list.cells_per_query - 1
         for start, stop, cell in zip(starts, stops, rest, strict=False):
             located[start:stop] = cell
-        located[listed] = head_list.record_cells
+        located[listed] = np.setdiff1d(head_list.record_cells, head_list.bare_cells)
         return located
+
+    def _listed(self, head_list: HeadList) -> tuple[Ids, Ids]:
+        """The ids of the listed records, those without a URL in a two-level list left out, and one of each query."""
+        labels, ids = head_list.labels, self._ids
+        listed = [ids[labels[cell]] for cell in np.setdiff1d(head_list.record_cells, head_list.bare_cells)]
+        of_query = [self._of_query[entry.query] for entry in head_list.entries]
+        return np.array(listed, dtype=np.int64), np.array(of_query, dtype=np.int64)
 
     def cells(self, head_list: HeadList) -> NDArray[np.float64]:
         """The probability of every cell of a list."""
@@ -186,6 +201,14 @@ class DrawnPeople:
     def list_counts(self) -> Iterable[Ids]:
         """How often each record occurs among those of the opt-in users who make the list."""
         return counts_of(self.list_records(), self.distinct_records)
+
+    def query_counts(self) -> Iterable[Ids]:
+        """The same of their queries."""
+        return counts_of(self.law.queries(self.list_records()), len(self.law.truth.query))
+
+    def query_texts(self, ids: Ids) -> list[str]:
+        """What these queries say."""
+        return self.law.query_texts(ids)
 
     def share_sums(self, holdings: HeldRecords, head_list: HeadList) -> ShareSums:
         """The shares of what people hold in the cells of a list, added up."""

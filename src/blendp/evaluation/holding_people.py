@@ -111,6 +111,14 @@ class HoldingPeople:
         """How often each record occurs among those of the opt-in users who make the list."""
         return counts_of(self.list_records(), self.distinct_records)
 
+    def query_counts(self) -> Iterable[Ids]:
+        """The same of their queries."""
+        return counts_of(self.drawn.law.queries(self.list_records()), len(self.drawn.law.truth.query))
+
+    def query_texts(self, ids: Ids) -> list[str]:
+        """What these queries say."""
+        return self.drawn.law.query_texts(ids)
+
     def share_sums(self, holdings: HeldRecords, head_list: HeadList) -> ShareSums:
         """The shares of what people hold in the cells of a list, added up."""
         return sums_of_holdings(holdings, self.locate(head_list), head_list)

@@ -138,6 +138,13 @@ class HeadList:
         cells.setflags(write=False)
         return cells
 
+    @cached_property
+    def bare_cells(self) -> NDArray[np.int64]:
+        """The records ``<q,*>`` of a two-level list: its queries without any URL."""
+        bare = self.first_cell[:-1][self.cells_per_query[:-1] == 1] if self.levels == 2 else np.empty(0, dtype=np.int64)
+        bare.setflags(write=False)
+        return bare
+
     @property
     def cells(self) -> int:
         """How many things a client can report."""

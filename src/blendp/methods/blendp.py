@@ -28,6 +28,7 @@ from blendp.estimate import (
     split_estimate,
 )
 from blendp.headlist import HeadList
+from blendp.headlist.head_list import Record
 from blendp.meanwhile import meanwhile
 from blendp.mechanisms import AsymmetricList, DiscreteLaplace, FilteredUnion
 from blendp.mechanisms.filtered_union import HeldRecords
@@ -130,16 +131,23 @@ def _conclude_two_stage(kind: type[Kind], listed: Listed, tally: Tally) -> Kind:
 def _many_records(people: People, holdings: HeldRecords, list_maker: FilteredUnion, random: Random) -> OptInCounts:
     """The list of all that pass, and its counts, from all records of everybody."""
     listed, weights = list_maker.draw(holdings, random)
-    candidates, order = _in_order(people, listed)
+    candidates, order = _in_order(people.texts(listed), people.levels)
     released = list_maker.counts.noisy(people.share_sums(holdings, candidates), random)
     return counts_of_shares(candidates, holdings.people, released, weights[order], list_maker)
 
 
-def _in_order(people: People, listed: Ids) -> tuple[HeadList, Ids]:
+def _by_rests(people: People, list_maker: AsymmetricList, listed: set[str], random: Random) -> tuple[list[Record], Ids]:
+    """The queries that are listed by their rests alone, as no record of theirs is listed, and these noisy rests."""
+    queries, totals = in_blocks(people.query_counts(), lambda counts: list_maker.draw_queries(counts, random))
+    names = people.query_texts(queries)
+    bare = [i for i, name in enumerate(names) if name not in listed]
+    return [(names[i], None) for i in bare], totals[bare]
+
+
+def _in_order(records: list[Record], levels: int) -> tuple[HeadList, Ids]:
     """The list of these records, and the order in which it has them."""
-    texts = people.texts(listed)
-    candidates = HeadList.of_records(texts, people.levels)
-    return candidates, np.argsort([candidates.cell_of(*text) for text in texts])
+    candidates = HeadList.of_records(records, levels)
+    return candidates, np.argsort([candidates.cell_of(*record) for record in records])
 
 
 def _one_record(people: People, list_maker: AsymmetricList, parameters: Parameters, random: Random) -> OptInCounts:
@@ -153,7 +161,11 @@ def _one_record(people: People, list_maker: AsymmetricList, parameters: Paramete
             "Lower it, or leave it out: then all of them make the list and estimate.",
         )
     listed, totals = in_blocks(people.list_counts(), lambda counts: list_maker.draw(counts, random))
-    candidates, order = _in_order(people, listed)
+    records = people.texts(listed)
+    if list_maker.wildcards:
+        queries, rests = _by_rests(people, list_maker, {query for query, _ in records}, random)
+        records, totals = records + queries, np.concatenate((totals, rests))
+    candidates, order = _in_order(records, people.levels)
     if not parameters.holds_out:
         return counts_of_list(candidates, totals[order], people.list_cells(candidates), list_maker, random)
     noise = DiscreteLaplace.for_counts(parameters.epsilon, 1)

@@ -70,6 +70,10 @@ class CountedPeople:
         """How often each record occurs among those of the opt-in users who make the list, ascending."""
         return repeated_in_blocks(*self.groups.record_counts(self.parameters.max_opt_in_records))
 
+    def query_counts(self) -> Iterable[NDArray[np.int64]]:
+        """The same of their queries."""
+        return repeated_in_blocks(*self.groups.query_counts(self.parameters.max_opt_in_records))
+
     def holdings(self) -> HeldRecords:
         """Every different record of the opt-in users who make the list."""
         return self.groups.holdings(self.key)
@@ -77,6 +81,10 @@ class CountedPeople:
     def texts(self, ids: NDArray[np.int64]) -> list[Record]:
         """What these records say, by their numbers in the latest counts or holdings."""
         return self.groups.texts(ids)
+
+    def query_texts(self, ids: NDArray[np.int64]) -> list[str]:
+        """What these queries say, by their numbers in the latest counts of queries."""
+        return self.groups.query_texts(ids)
 
     def share_sums(self, holdings: HeldRecords, head_list: HeadList) -> ShareSums:  # noqa: ARG002
         """The shares of what people hold in the cells of a list, added up."""

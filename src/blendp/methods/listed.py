@@ -107,7 +107,10 @@ class Listed:
                 (self.released.counts.shape, self.released.terms.shape), (cells, cells), "one number for every cell"
             )
         else:
-            _require(self.released.record_noise, self._record_noise, "with the noise of the parameters")
+            known, due = self.released.record_noise, self._record_noise
+            before = self.released.list_noise is None and self.levels == 2  # a list from before had other shares
+            if known is None or due is None or not before:
+                _require(known, due, "with the noise of the parameters")
             _require(self.released.prediction is not None, self.many_records, "a prediction where many records count")
 
     @property
@@ -308,7 +311,7 @@ def _of_format_before(value: Mapping[str, Any]) -> dict[str, Any]:
     value = _of_one_record(value) if value["format"] == _FORMATS_BEFORE[0] else value
     released = dict(value["released"])
     if value["parameters"]["method"] == "blendp":
-        released |= {"rest_noise": None, "queries_above": None}
+        released |= {"list_noise": None, "rest_noise": None, "queries_above": None}
     return {**value, "format": FORMAT, "released": released}
 
 
@@ -353,6 +356,7 @@ def _write_counts(counts: OptInCounts | NoisyCounts) -> dict[str, Any]:
         "selected_above": counts.selected_above,
         "min_people": counts.min_people,
         "record_noise": _write_noise(counts.record_noise),
+        "list_noise": _write_noise(counts.list_noise),
         "rest_noise": _write_noise(counts.rest_noise),
         "queries_above": counts.queries_above,
         "prediction": None if counts.prediction is None else _write_prediction(counts.prediction, counts.head_list),
@@ -402,6 +406,7 @@ def _read_counts(value: Mapping[str, Any]) -> OptInCounts | NoisyCounts:
         above,
         float(value["min_people"]),
         _read_noise(value["record_noise"]),
+        _read_noise(value["list_noise"]),
         _read_noise(value["rest_noise"]),
         queries_above,
         _read_prediction(value["prediction"], head_list),

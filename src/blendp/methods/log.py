@@ -51,6 +51,9 @@ class DrawnContributions(Protocol):
     def texts(self, ids: NDArray[np.int64]) -> list[Record]:
         """What these records say."""
 
+    def queries(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The query of each of these records, -1 for none: the least number among them of a record with that query."""
+
     def locate(self, head_list: HeadList) -> NDArray[np.int64]:
         """The cell of every record, and last that of no record."""
 
@@ -84,6 +87,9 @@ class CountedGroups(Protocol):
         It puts records in order: by their count, then in an order that their texts alone decide.
         """
 
+    def query_counts(self, per_user: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The same of the queries of these records."""
+
     def holdings(self, key: int) -> HeldRecords:
         """Every different record of the list makers, of which the key draws which are kept.
 
@@ -92,6 +98,9 @@ class CountedGroups(Protocol):
 
     def texts(self, positions: NDArray[np.int64]) -> list[Record]:
         """What the records say that have these positions in the order of the latest counts or totals."""
+
+    def query_texts(self, positions: NDArray[np.int64]) -> list[str]:
+        """What the queries say that have these positions in the order of the latest counts of queries."""
 
     def share_sums(self, head_list: HeadList) -> ShareSums:
         """The shares of the latest holdings in the cells of a list, added up."""

@@ -42,11 +42,17 @@ class People(Protocol):
         Records are numbered as they come, from 0 on.
         """
 
+    def query_counts(self) -> Iterable[NDArray[np.int64]]:
+        """The same of their queries, which have numbers of their own."""
+
     def holdings(self) -> HeldRecords:
         """Every different record of the opt-in users who make the list."""
 
     def texts(self, ids: NDArray[np.int64]) -> list[Record]:
         """What these records say, by their numbers in the latest counts or holdings."""
+
+    def query_texts(self, ids: NDArray[np.int64]) -> list[str]:
+        """What these queries say, by their numbers in the latest counts of queries."""
 
     def share_sums(self, holdings: HeldRecords, head_list: HeadList) -> ShareSums:
         """The shares of what people hold in the cells of a list, added up."""
@@ -113,6 +119,10 @@ class LogPeople:
         """How often each record occurs among those of the opt-in users who make the list, in one block."""
         return counts_of(self.list_records(), self.distinct_records)
 
+    def query_counts(self) -> Iterable[NDArray[np.int64]]:
+        """The same of their queries: a query has the number of one of its records."""
+        return counts_of(self.drawn.queries(self.list_records()), self.distinct_records)
+
     def holdings(self) -> Holdings:
         """Every different record of the opt-in users who make the list; it may raise ``distinct_records``."""
         return self.drawn.holdings(self.groups.head_list, self.key)
@@ -125,6 +135,10 @@ class LogPeople:
     def texts(self, ids: NDArray[np.int64]) -> list[Record]:
         """What these records say."""
         return self.drawn.texts(ids)
+
+    def query_texts(self, ids: NDArray[np.int64]) -> list[str]:
+        """What these queries say."""
+        return [query for query, _ in self.texts(ids)]
 
     def locate(self, head_list: HeadList) -> Cells:
         """The cell of every record id, and last that of <*,*>."""

@@ -17,7 +17,9 @@ from blendp.errors import ParameterError, RandomnessError
 from blendp.mechanisms import ThresholdList
 from blendp.mechanisms.asymmetric_laplace import AsymmetricLaplace
 from blendp.mechanisms.asymmetric_list import AsymmetricList
-from blendp.mechanisms.asymmetric_list.shares import best_falling_share
+from blendp.mechanisms.asymmetric_list.asymmetric_list import _least_total
+from blendp.mechanisms.asymmetric_list.geometric_gap import GeometricGap
+from blendp.mechanisms.asymmetric_list.shares import best_shares
 from blendp.privacy import Budget
 from blendp.randomness import Random, ReleaseRandom, SimulationRandom
 from tests.support import KnownKey, Script, goodness
@@ -44,51 +46,67 @@ def product_law(factors: list[NDArray[np.float64]]) -> NDArray[np.float64]:
     return reduce(lambda law, factor: (law[:, :, None] * factor[:, None, :]).reshape(len(law), -1), factors)
 
 
-def cells(
-    queries: tuple[int, ...], listed: tuple[bool, ...], counts: Counts, first: Counts, second: Counts
-) -> tuple[list[Counts], list[Counts]]:
-    """How many people each wildcard holds in one database, and the lesser of both: every listed query's, and <*,*>.
+def totals_of_records(mechanism: AsymmetricList, counts: Counts, width: int) -> NDArray[np.float64]:
+    """P(unlisted), P(listed with total T), ..., T + width - 1, and P(listed with more), a row for every count."""
+    t = mechanism.min_total + np.arange(width)
+    slow, fast = mechanism.list_noise.rising, mechanism.noise.rising
+    kept = 1 - GeometricGap(slow, fast).at_least(t - mechanism.min_total + 1) if slow < fast else np.ones(width)
+    inner = np.where(counts[:, None] > 0, mechanism.noise.probability(t - counts[:, None]) * kept, 0)
+    listed = mechanism.listing_probability(counts)
+    return np.column_stack([1 - listed, inner, listed - inner.sum(axis=1)])
 
-    The number of people is the same in both: those without a record make up for it, and are <*,*>.
-    """
-    named = sorted({q for q, is_listed in zip(queries, listed, strict=True) if is_listed})
-    inside = [[i for i, q in enumerate(queries) if q == query and not listed[i]] for query in named]
-    elsewhere = [i for i, q in enumerate(queries) if q in named]
-    people = np.maximum(first.sum(axis=1), second.sum(axis=1))
 
-    def counts_of_cells(database: Counts) -> list[Counts]:
-        return [database[:, i].sum(axis=1) for i in inside] + [people - database[:, elsewhere].sum(axis=1)]
-
-    return counts_of_cells(counts), [
-        np.minimum(*both) for both in zip(counts_of_cells(first), counts_of_cells(second), strict=True)
-    ]
+def totals_of_queries(mechanism: AsymmetricList, rests: Counts, width: int) -> NDArray[np.float64]:
+    """The same for queries of which no record is listed, by how many people have them."""
+    noise, least = mechanism.wildcard_noise, mechanism.min_rest
+    assert noise is not None
+    assert least is not None
+    held = rests[:, None] > 0
+    inner = np.where(held, noise.probability(least + np.arange(width) - rests[:, None]), 0)
+    more = np.where(held, noise.at_least(least + width - rests[:, None]), 0)
+    return np.column_stack([1 - inner.sum(axis=1) - more[:, 0], inner, more])
 
 
 def divergences(
-    mechanism: AsymmetricList, queries: tuple[int, ...], first: Counts, second: Counts, epsilon: float
+    mechanism: AsymmetricList,
+    queries: tuple[int, ...],
+    first: Counts,
+    second: Counts,
+    epsilon: float,
+    *,
+    never: tuple[int, ...] = (),
+    in_rest_all_the_same: bool = False,
 ) -> NDArray[np.float64]:
     """delta(epsilon) of the whole release between neighbours, exactly, a row each: both directions, the worse.
 
-    An output tells of every record whether it is listed, with its total where the databases differ, and the wildcard
-    count of every query that has a listed record and of <*,*>. Totals of records that both hold alike are lumped.
+    An output tells of every record whether it is listed, with its total where the databases differ; of every query with
+    a listed record its rest; of every other query whether it is listed, with its total where the databases differ.
+    Outcomes with one ratio of probabilities are lumped. Records in ``never`` cannot be listed: they have no URL.
+    ``in_rest_all_the_same`` is a fault: people whose record is listed are counted in the rest, too.
     """
-    T = np.full(len(first), mechanism.min_total)
-    beyond = max(0, int(max(first.max(), second.max())) - mechanism.min_total) + 2
+    width = max(0, int(max(first.max(), second.max())) * len(queries) - mechanism.min_total) + 3
     divergence, mass = np.zeros((2, len(first))), np.zeros((2, len(first)))
-    for listed in product((False, True), repeat=len(queries)):
+    for listed in product(*((False,) if i in never else (False, True) for i in range(len(queries)))):
         sides = []
         for counts in (first, second):
-            chances = mechanism.listing_probability(counts)
             factors = [np.ones((len(counts), 1))]
             for i, is_listed in enumerate(listed):
+                if i in never:
+                    continue
+                of_record = totals_of_records(mechanism, counts[:, i], width)
                 if is_listed and (first[:, i] != second[:, i]).any():
-                    totals = on_window(mechanism.noise, counts[:, i], T - 1, beyond + 2)[:, 1:]
-                    factors.append(np.where(counts[:, i, None] > 0, totals, 0))
+                    factors.append(of_record[:, 1:])
                 else:
-                    factors.append((chances if is_listed else 1 - chances)[:, i, None])
-            if mechanism.wildcard_noise is not None:
-                for in_cells, common in zip(*cells(queries, listed, counts, first, second), strict=True):
-                    factors.append(on_window(mechanism.wildcard_noise, in_cells, common - 1, 4))
+                    factors.append(1 - of_record[:, :1] if is_listed else of_record[:, :1])
+            for query in sorted(set(queries)) if mechanism.wildcard_noise is not None else []:
+                own = [i for i, q in enumerate(queries) if q == query and (in_rest_all_the_same or not listed[i])]
+                rests = [database[:, own].sum(axis=1) for database in (counts, first, second)]
+                if any(listed[i] for i, q in enumerate(queries) if q == query):
+                    factors.append(on_window(mechanism.wildcard_noise, rests[0], np.minimum(*rests[1:]) - 1, 4))
+                    continue
+                of_query = totals_of_queries(mechanism, rests[0], width)
+                differ = (rests[1] != rests[2]).any()
+                factors.append(of_query if differ else np.column_stack([of_query[:, 0], 1 - of_query[:, 0]]))
             sides.append(product_law(factors))
         for i, (p, q) in enumerate((sides, sides[::-1])):
             divergence[i] += np.maximum(p - math.exp(epsilon) * q, 0).sum(axis=1)
@@ -97,27 +115,43 @@ def divergences(
     return np.asarray(divergence.max(axis=0))
 
 
-def worst_delta(mechanism: AsymmetricList, epsilon: float) -> float:
-    """The worst over neighbours: one person's record replaced by another, over all counts of the others' records.
+NEIGHBOURS: tuple[tuple[tuple[int, ...], int | None, tuple[int, ...]], ...] = (
+    ((0, 0, 0), 1, ()),
+    ((0, 0, 1), 1, ()),
+    ((0, 0, 1), 2, ()),
+    ((0, 0, 1, 1), 2, ()),
+    ((0, 1), 1, ()),
+    ((0, 1, 2), 2, ()),
+    ((0, 0, 1), None, ()),
+    ((0, 0), 1, (0,)),
+    ((0, 1, 1), 1, (0, 2)),
+    ((0, 0, 1), None, (0,)),
+)
+"""The queries of some records, into which of them record 0 of one person turns (None: no record), and which of them
+have no URL."""
 
-    Record 0 is replaced by one of its own query, by one of another query and by none, with one or two more records in
-    each query, which may be listed or not; the rest is symmetry, as both directions are taken.
-    """
+
+def worst_delta(mechanism: AsymmetricList, epsilon: float, *, in_rest_all_the_same: bool = False) -> float:
+    """The worst over neighbours: one person's record replaced by another, over all counts of the others' records."""
     T, worst = mechanism.min_total, 0.0
-    for queries, into in [((0, 0, 0), 1), ((0, 0, 1), 1), ((0, 0, 1, 1), 2), ((0, 1), 1), ((0, 0, 1), None)]:
-        others = np.array(list(product((0, 1, T - 1, T, T + 1), repeat=len(queries))), dtype=np.int64)
+    for queries, into, never in NEIGHBOURS:
+        some = (0, 1, 2, T - 1, T, T + 1) if len(queries) < 3 else (0, 1, T - 1, T)
+        others = np.array(list(product(some, repeat=len(queries))), dtype=np.int64)
         before, after = others.copy(), others.copy()
         before[:, 0] += 1
         if into is not None:
             after[:, into] += 1
-        worst = max(worst, float(divergences(mechanism, queries, before, after, epsilon).max()))
+        found = divergences(
+            mechanism, queries, before, after, epsilon, never=never, in_rest_all_the_same=in_rest_all_the_same
+        )
+        worst = max(worst, float(found.max()))
     return worst
 
 
 @pytest.mark.parametrize(
     ("epsilon", "delta", "wildcards", "falling", "wildcard"),
     [
-        (1.0, 1e-5, True, None, 0.1),
+        (1.0, 1e-5, True, None, 0.12),
         (2.0, 1e-5, True, 0.5, 0.3),
         (4.0, 1e-5, True, None, 0.1),
         (4.0, 1e-2, True, 0.3, 0.2),
@@ -132,17 +166,33 @@ def test_exact_delta_by_enumeration(
     mechanism = AsymmetricList(Budget(epsilon, delta), wildcards, falling, wildcard)
     worst = worst_delta(mechanism, epsilon)
     assert worst <= delta * (1 + 1e-9)
-    lone = float(mechanism.listing_probability(1))
-    assert worst == pytest.approx(lone, rel=1e-9), "the loss is that of a lone record that is listed, no more"
+    stray = mechanism.delta_at(epsilon)
+    assert worst == pytest.approx(stray, rel=1e-9), "the loss is that of a lone record of a lone query, no more"
     assert worst_delta(mechanism, epsilon - 0.05) > 2 * delta, "epsilon is used up"
 
 
-def test_a_lower_least_total_would_break_the_promise() -> None:
-    """The enumeration has power: a threshold one below spends more than delta."""
-    for epsilon in (1.0, 2.0, 4.0):
+@pytest.mark.parametrize("epsilon", [1.0, 2.0, 4.0])
+def test_lower_least_totals_would_break_the_promise(epsilon: float) -> None:
+    """The enumeration has power: thresholds one below spend more than delta."""
+    lone, nobody = np.array([[1]]), np.array([[0]])
+    assert divergences(AsymmetricList(Budget(epsilon, 1e-5)), (0,), lone, nobody, epsilon)[0] <= 1e-5
+    for name in ("min_total", "min_rest"):
         mechanism = AsymmetricList(Budget(epsilon, 1e-5))
-        object.__setattr__(mechanism, "min_total", mechanism.min_total - 1)
-        assert divergences(mechanism, (0,), np.array([[1]]), np.array([[0]]), epsilon)[0] > 1e-5
+        object.__setattr__(mechanism, name, getattr(mechanism, name) - 1)
+        assert divergences(mechanism, (0,), lone, nobody, epsilon)[0] > 1e-5
+
+
+def test_people_with_a_listed_record_must_be_in_no_rest() -> None:
+    mechanism = AsymmetricList(Budget(2, 1e-5))
+    assert worst_delta(mechanism, 2.0) <= 1e-5
+    assert worst_delta(mechanism, 2.0, in_rest_all_the_same=True) > 1e-3
+
+
+def test_the_noise_of_the_totals_alone_must_not_list() -> None:
+    """Without V a record would be listed by noise of a rising rate that its people have not paid for."""
+    mechanism = AsymmetricList(Budget(2, 1e-5))
+    object.__setattr__(mechanism, "list_noise", mechanism.noise)
+    assert worst_delta(mechanism, 2.0) > 1e-4
 
 
 @pytest.mark.parametrize("side", ["falling", "rising"])
@@ -150,8 +200,9 @@ def test_wildcards_that_are_not_paid_for_would_break_the_promise(side: str) -> N
     """Wildcard noise on top of e_+ + e_- = epsilon, or one that falls faster than the list's own."""
     mechanism = AsymmetricList(Budget(2, 1e-5), wildcards=side == "falling")
     e_plus = mechanism.noise.falling
-    f_plus, f_minus = (e_plus + Fraction(1, 5), Fraction(0.1) * 2) if side == "falling" else (e_plus, Fraction(1, 5))
+    f_plus, f_minus = (e_plus + Fraction(1, 5), Fraction(6, 25)) if side == "falling" else (e_plus, Fraction(1, 5))
     object.__setattr__(mechanism, "wildcard_noise", AsymmetricLaplace(f_plus, f_minus))
+    object.__setattr__(mechanism, "min_rest", 40)
     assert worst_delta(mechanism, 2.0) > 1e-4
 
 
@@ -162,16 +213,22 @@ def test_rates_sum_to_epsilon_and_the_least_total_is_the_least(
     epsilon: float, delta: float, wildcards: bool, wildcard: float
 ) -> None:
     mechanism = AsymmetricList(Budget(epsilon, delta), wildcards, wildcard_share=wildcard)
-    rates = [mechanism.noise.falling, mechanism.noise.rising]
-    if mechanism.wildcard_noise:
-        assert mechanism.wildcard_noise.falling == mechanism.noise.falling
+    rates = [mechanism.list_noise.falling, mechanism.list_noise.rising]
+    bits, one = 400, 1 << 400
+    p = [Fraction(mechanism.list_noise.tail_bits(mechanism.min_total - 1, bits) + 1, one)]
+    if mechanism.wildcard_noise and mechanism.min_rest is not None:
+        assert mechanism.wildcard_noise.falling == mechanism.noise.falling == mechanism.list_noise.falling
         rates.append(mechanism.wildcard_noise.rising)
+        p += [Fraction(mechanism.wildcard_noise.tail_bits(mechanism.min_rest - x, bits) + 1, one) for x in (1, 2)]
     assert sum(rates) == Fraction(epsilon)
-    assert mechanism.noise.rising >= Fraction(epsilon) * 18 / 100
-    T = mechanism.min_total
-    assert T >= 2
-    assert Fraction(mechanism.noise.tail_bits(T - 1, 400) + 1, 1 << 400) < Fraction(delta)
-    assert T == 2 or Fraction(mechanism.noise.tail_bits(T - 2, 400), 1 << 400) > Fraction(delta)
+    assert mechanism.noise.rising == Fraction(epsilon) - mechanism.noise.falling
+    assert mechanism.list_noise.rising >= Fraction(epsilon) * (12 if wildcards else 18) / 100
+    assert mechanism.min_total >= 2
+    if wildcards:
+        assert 1 - (1 - p[0]) * (1 - p[1]) < Fraction(delta)
+        assert mechanism.min_rest == 2 or 1 - (1 - p[0]) * (1 - p[2]) > Fraction(delta)
+    else:
+        assert p[0] < Fraction(delta)
 
 
 def test_the_least_total_is_decided_on_the_edge() -> None:
@@ -181,30 +238,32 @@ def test_the_least_total_is_decided_on_the_edge() -> None:
     near = float(exact)
     over = near if Fraction(near) > exact else math.nextafter(near, 1)
     for delta, total in ((over, 7), (math.nextafter(over, 0), 8)):
-        mechanism = AsymmetricList(Budget(2.0, delta), falling_share=0.5, wildcard_share=0.25)
-        assert mechanism.noise == noise
-        assert mechanism.min_total == total
+        assert _least_total(noise, delta) == total
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-5), (2.0, 1e-7), (4.0, 1e-5), (6.0, 1e-3)])
 def test_the_automatic_share_is_the_best_of_all_thousandths(epsilon: float, delta: float) -> None:
     n = np.arange(1, 2000)
+    rests = Fraction(AsymmetricList.wildcard_share)
 
-    def named(share: Fraction) -> float:
-        mechanism = AsymmetricList(Budget(epsilon, delta), falling_share=float(share))
-        return float(n**-2.2 @ mechanism.listing_probability(n))
+    def named(falling: Fraction) -> float:
+        mechanism = AsymmetricList(Budget(epsilon, delta), falling_share=float(falling))
+        assert mechanism.wildcard_noise is not None
+        assert mechanism.min_rest is not None
+        of_queries = mechanism.wildcard_noise.at_least(mechanism.min_rest - n)
+        return float(n**-2.2 @ (mechanism.listing_probability(n) + of_queries / 2))
 
-    chosen = best_falling_share(epsilon, delta, Fraction(AsymmetricList.wildcard_share))
+    chosen = best_shares(epsilon, delta, rests).falling
     assert AsymmetricList(Budget(epsilon, delta)).noise.falling == Fraction(epsilon) * chosen
-    assert named(chosen) >= max(named(Fraction(j, 1000)) for j in range(100, 701)) * (1 - 1e-9)
+    assert named(chosen) >= max(named(Fraction(j, 1000)) for j in range(100, 761, 4)) * (1 - 2e-3)
 
 
 def test_the_automatic_share_is_always_the_same() -> None:
     for epsilon in (0.001, 0.1, 1.0, 4.0):
         mechanism = AsymmetricList(Budget(epsilon, 1e-6))
-        best_falling_share.cache_clear()
+        best_shares.cache_clear()
         assert AsymmetricList(Budget(epsilon, 1e-6)) == mechanism
-        assert mechanism.noise.rising >= Fraction(epsilon) * 18 / 100
+        assert mechanism.list_noise.rising >= Fraction(epsilon) * 12 / 100
 
 
 def test_it_lists_more_than_half_of_the_budget_on_either_side_would() -> None:
@@ -213,15 +272,6 @@ def test_it_lists_more_than_half_of_the_budget_on_either_side_would() -> None:
         ours = AsymmetricList(Budget(epsilon, 1e-5)).listing_probability(n)
         even = ThresholdList(Budget(epsilon, 1e-5)).listing_probability(n)
         assert n**-2.2 @ ours > 1.2 * (n**-2.2 @ even)
-
-
-def law_of_totals(mechanism: AsymmetricList, count: int, reach: int) -> NDArray[np.float64]:
-    """P(unlisted), P(total = T), ..., P(total = T + reach - 1), P(total >= T + reach), from the law of the noise."""
-    T = mechanism.min_total
-    inner = mechanism.noise.probability(np.arange(T, T + reach) - count)
-    return np.concatenate(
-        [[1 - mechanism.listing_probability(count)], inner, [mechanism.noise.at_least(T + reach - count)]]
-    )
 
 
 @pytest.mark.statistical
@@ -235,12 +285,33 @@ def test_a_drawn_record_has_the_law_of_its_noisy_total(source: Callable[[int], R
     assert (np.diff(indices) > 0).all()
     cells = np.bincount(np.minimum(totals - mechanism.min_total, reach) + 1, minlength=reach + 2)
     cells[0] = size - len(indices)
-    assert goodness(cells, law_of_totals(mechanism, count, reach)) > 1e-4
+    row = np.array([count])
+    assert goodness(cells, totals_of_records(mechanism, row, reach)[0]) > 1e-4
     for wrong in (0.7, 1.3):
-        other = replace(mechanism)
-        rates = (mechanism.noise.falling * Fraction(wrong), mechanism.noise.rising)
-        object.__setattr__(other, "noise", AsymmetricLaplace(*rates))
-        assert goodness(cells, law_of_totals(other, count, reach)) < 1e-20
+        for name in ("noise", "list_noise"):
+            other = replace(mechanism)
+            right = getattr(mechanism, name)
+            object.__setattr__(other, name, AsymmetricLaplace(right.falling * Fraction(wrong), right.rising))
+            if name == "noise" or missing >= 0:
+                assert goodness(cells, np.maximum(totals_of_records(other, row, reach)[0], 0)) < 1e-12
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("missing", [4, 1, 0, -2])
+def test_a_drawn_query_has_the_law_of_its_noisy_rest(missing: int) -> None:
+    mechanism = AsymmetricList(Budget(1, 1e-2))
+    assert mechanism.min_rest is not None
+    count, size, reach = mechanism.min_rest - missing, 100_000, 30
+    assert count > 0
+    indices, totals = mechanism.draw_queries(np.full(size, count), KnownKey(7))
+    assert (np.diff(indices) > 0).all()
+    cells = np.bincount(np.minimum(totals - mechanism.min_rest, reach) + 1, minlength=reach + 2)
+    cells[0] = size - len(indices)
+    assert goodness(cells, totals_of_queries(mechanism, np.array([count]), reach)[0]) > 1e-4
+    other = replace(mechanism)
+    object.__setattr__(other, "wildcard_noise", mechanism.noise)
+    assert goodness(cells, totals_of_queries(other, np.array([count]), reach)[0]) < 1e-20
+    assert len(mechanism.draw_queries(np.zeros(50, dtype=np.int64), KnownKey(7))[0]) == 0
 
 
 @pytest.mark.statistical
@@ -288,16 +359,18 @@ def test_noise_does_not_cost_a_draw_per_rare_record() -> None:
 def test_a_survivor_on_the_edge_is_settled_by_further_bits() -> None:
     mechanism = AsymmetricList(Budget(4, 1e-5))
     T, last = mechanism.min_total, (1 << 64) - 1
-    edge = mechanism.noise.tail_bits(2, 64)
+    edge = mechanism.list_noise.tail_bits(2, 64)
     zeros = 64 - edge.bit_length()
-    following = mechanism.noise.tail_bits(2, 128) & last
+    following = mechanism.list_noise.tail_bits(2, 128) & last
     heads = [1 << 63] * zeros  # one coin each: its bit survives
     beyond, more = mechanism._beyond.bits(3, 64), mechanism._beyond.bits(3, 128) & last
     start = [*heads, edge << zeros]
-    subset = [5]
+    subset, no_gap = [5], [last]
     assert mechanism.draw(np.array([T - 2]), Script([*start, following + 1]))[0].tolist() == []
     for word, goes_beyond in ((more - 1, 3), (more + 1, 2)):
-        indices, totals = mechanism.draw(np.array([T - 2]), Script([*start, following - 1, *subset, beyond, word]))
+        indices, totals = mechanism.draw(
+            np.array([T - 2]), Script([*start, following - 1, *subset, beyond, word, *no_gap])
+        )
         assert indices.tolist() == [0]
         assert totals.tolist() == [T + goes_beyond]
 
@@ -307,7 +380,7 @@ def test_a_survivor_on_the_edge_is_settled_by_further_bits() -> None:
     [
         (4, 0, {}, "delta"),
         (0.01, 0.5, {}, "delta"),
-        (1, 0.1, {"falling_share": 0.85}, "delta"),  # e_- = 0.05, and 1 - e^-0.05 = 0.0488
+        (1, 0.1, {"falling_share": 0.83}, "delta"),  # e_- = 0.05, and 1 - e^-0.05 = 0.0488
         (4, 1e-5, {"falling_share": 0.0}, "falling_share"),
         (4, 1e-5, {"falling_share": 0.95}, "falling_share"),
         (4, 1e-5, {"falling_share": math.nan}, "falling_share"),
@@ -335,8 +408,12 @@ def test_wildcards_need_their_share() -> None:
     bare = AsymmetricList(Budget(4, 1e-5), wildcards=False)
     assert bare.wildcard_noise is None
     assert bare.noise.falling + bare.noise.rising == 4
+    assert bare.list_noise == bare.noise
+    assert (bare.min_rest, bare.gap, bare.gap_below) == (None, None, None)
     with pytest.raises(ParameterError, match="wildcards"):
         bare.draw_wildcards(np.array([3]), SimulationRandom(0))
+    with pytest.raises(ParameterError, match="wildcards"):
+        bare.draw_queries(np.array([3]), SimulationRandom(0))
 
 
 def test_released_lists_are_cryptographic() -> None:
@@ -359,6 +436,7 @@ def test_no_records_no_list() -> None:
 
 def test_a_list_tells_what_it_is() -> None:
     assert str(AsymmetricList(Budget(4, 1e-5))) == (
-        "list of totals from 5 on, (ε = 4, δ = 1e-05): noise falling 2.736, rising 0.784, wildcards rising 0.48"
+        "list of totals from 5 on, (ε = 4, δ = 1e-05): noise falling 2.852, rising 0.668, "
+        "queries by rests from 5 on, wildcards rising 0.48"
     )
     assert "wildcards" not in str(AsymmetricList(Budget(4, 1e-5), wildcards=False))

@@ -43,6 +43,7 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[Any]]:
         monkeypatch.setattr(owner, name, watched)
 
     spy(AsymmetricList, "draw", "list")
+    spy(AsymmetricList, "draw_queries", "queries")
     spy(AsymmetricList, "draw_wildcards", "wildcards")
     spy(FilteredUnion, "draw", "union")
     spy(TwoScaleCounts, "noisy", "union counts")
@@ -83,7 +84,11 @@ def test_each_group_reaches_its_own_mechanism_with_the_whole_budget(seen: dict[s
     ((same_maker, wild),) = seen["wildcards"]
     assert same_maker is list_maker
     assert wild.tolist() == [0] * release.candidates  # no two URLs of one query in this log
-    spent = list_maker.noise.falling + list_maker.noise.rising + list_maker.wildcard_noise.rising
+    ((asked_maker, of_queries),) = seen["queries"]
+    assert asked_maker is list_maker
+    assert np.array_equal(of_queries, counts)  # every record has a query of its own
+    spent = list_maker.list_noise.falling + list_maker.list_noise.rising + list_maker.wildcard_noise.rising
+    assert spent == list_maker.noise.falling + list_maker.noise.rising
     assert float(spent + parameters.mean_epsilon) == pytest.approx(2)
     assert release.guarantee.threshold == list_maker.min_total
 

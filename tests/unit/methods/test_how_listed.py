@@ -132,7 +132,7 @@ def before(listed: Listed, **parameters: Any) -> bytes:
     """What the first format had for this list."""
     value = json.loads(listed.to_bytes())
     del value["sha256"], value["mean_records"]
-    for name in ("prediction", "rest_noise", "queries_above"):
+    for name in ("prediction", "list_noise", "rest_noise", "queries_above"):
         value["released"].pop(name, None)
     for name in ("objective", "records_per_person"):
         del value["parameters"][name]
@@ -147,7 +147,7 @@ def test_lists_from_before_are_read(settings: dict[str, Any]) -> None:
     read = Listed.from_bytes(before(listed))
     expected = json.loads(listed.to_bytes())
     if "rest_noise" in expected["released"]:
-        expected["released"] |= {"rest_noise": None, "queries_above": None}
+        expected["released"] |= {"list_noise": None, "rest_noise": None, "queries_above": None}
         expected["sha256"] = _digest({key: value for key, value in expected.items() if key != "sha256"})
     assert read.to_bytes() == canonical_json(expected)
 

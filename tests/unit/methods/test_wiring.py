@@ -66,6 +66,9 @@ class OwnRecords:
     def texts(self, ids: NDArray[np.int64]) -> list[Record]:
         return [(f"q{i}", f"u{i}") for i in ids]
 
+    def queries(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        return ids
+
     def locate(self, head_list: HeadList) -> NDArray[np.int64]:
         cells = [head_list.cell_of(f"q{i}", f"u{i}") for i in range(self.distinct_records)]
         return np.array([*cells, head_list.cells - 1])

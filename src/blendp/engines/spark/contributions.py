@@ -123,6 +123,7 @@ class SparkGroups:
     drawn: SparkContributions
     groups: dict[str, str] = field(repr=False)
     _numbered: Callable[[], NumberedRecords] | None = field(default=None, init=False, repr=False)
+    _queries: NumberedRecords | None = field(default=None, init=False, repr=False)
     _holdings: SparkHoldings | None = field(default=None, init=False, repr=False)
 
     @property
@@ -132,13 +133,24 @@ class SparkGroups:
 
     def record_counts(self, per_user: int) -> tuple[Ids, Ids]:
         """How often records occur among so many of each list maker: every count, ascending, and how many have it."""
-        taken = self._taken("head_list", per_user)
-        numbered = NumberedRecords.of(
-            self.drawn.tables,
-            f"SELECT query, url, count(*) AS value FROM ({taken}) WHERE query IS NOT NULL GROUP BY query, url",
-        )
+        numbered = self._counted("query, url", "url", per_user)
         self._numbered = lambda: numbered
         return numbered.values, numbered.sizes
+
+    def query_counts(self, per_user: int) -> tuple[Ids, Ids]:
+        """The same of the queries of these records."""
+        self._queries = self._counted("query", "CAST(NULL AS STRING)", per_user)
+        return self._queries.values, self._queries.sizes
+
+    def _counted(self, by: str, url: str, per_user: int) -> NumberedRecords:
+        """How often each of what the records of list makers are grouped by occurs."""
+        return NumberedRecords.of(
+            self.drawn.tables,
+            f"""
+            SELECT query, {url} AS url, count(*) AS value FROM ({self._taken("head_list", per_user)})
+            WHERE query IS NOT NULL GROUP BY {by}
+            """,
+        )
 
     def holdings(self, key: int) -> SparkHoldings:
         """Every different record of the list makers, of which the key draws which are kept."""
@@ -163,6 +175,11 @@ class SparkGroups:
         """What the records say that have these positions in the order of the latest counts or totals."""
         assert self._numbered is not None
         return self._numbered().texts(positions)
+
+    def query_texts(self, positions: Ids) -> list[str]:
+        """What the queries say that have these positions in the order of the latest counts of queries."""
+        assert self._queries is not None
+        return [query for query, _ in self._queries.texts(positions)]
 
     def share_sums(self, head_list: HeadList) -> ShareSums:
         """The shares of the latest holdings in the cells of a list, added up."""

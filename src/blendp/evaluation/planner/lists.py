@@ -214,7 +214,9 @@ class Drawing:
         generator, noise, p = random.generator, self.mechanism.noise, self.law.probability[self.live]
         counts = generator.poisson(self.sizes.head_list * p, (draws, len(p)))
         drawn = noise.draw(counts.size, random).reshape(counts.shape)
-        passed = (counts > 0) & (counts + drawn >= self.mechanism.min_total)
+        gap = self.mechanism.gap if isinstance(self.mechanism, AsymmetricList) else None
+        taken_off = 0 if gap is None else gap.draw(counts.size, random).reshape(counts.shape)
+        passed = (counts > 0) & (counts + drawn - taken_off >= self.mechanism.min_total)
         if not self.own:
             counts = generator.poisson(self.counted * p, counts.shape)
             drawn = noise.draw(counts.size, random).reshape(counts.shape)
@@ -254,6 +256,8 @@ class Drawing:
         if isinstance(self.mechanism, AsymmetricList):
             fall = -math.expm1(-self.mechanism.noise.falling)
             counts = self.mechanism.min_total - 1 + generator.geometric(fall, len(draw))
+            if self.mechanism.gap_below is not None:
+                counts = counts + self.mechanism.gap_below.draw(len(draw), random)
             drawn = np.zeros_like(counts)
         return _Passed(draw, np.full(len(draw), -1), columns + np.arange(len(draw)), p, counts, drawn)
 

@@ -1,7 +1,8 @@
-"""How the budget of an asymmetric list is best shared between the two sides of its noise.
+"""How the promise of an asymmetric list is best shared: epsilon between the sides of its noise, delta between what it
+lists.
 
 Everything here is decided from public numbers, before any data is seen. Floating point only picks among lists that
-are all private: the list decides its own least total exactly.
+are all private: the list decides its own least totals exactly.
 """
 
 from __future__ import annotations
@@ -9,53 +10,97 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
-from blendp.arrays import distinct
+from blendp.arrays import Array
 
 _STEPS = 1000
-_MIN_RISING = Fraction(18, 100)
+_MIN_RISING = {False: Fraction(18, 100), True: Fraction(12, 100)}
+"""The least share of epsilon of the records' rising rate; less with rests, as totals then get the rests' rate too."""
+
+_RECORD_SHARES = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.001)
 _POPULARITY = 2.2
-_CANDIDATES = 48
+_QUERY_WEIGHT = 0.5
 _FADED = 10.0
 _FINEST = 0.05
+_FEW_STEPS = 40
+_SINGLY = 40
+
+
+class Shares(NamedTuple):
+    """How the promise is shared.
+
+    where:
+        falling  is the share of epsilon of the falling rate,
+        records  is the share of delta for records; queries that are listed by their rests have what is left.
+    """
+
+    falling: Fraction
+    records: float
 
 
 @lru_cache(maxsize=256)
-def best_falling_share(epsilon: float, delta: float, wildcard_share: Fraction) -> Fraction:
-    """The share of epsilon, in thousandths, of the falling rate of the list that can be expected to name most.
+def best_shares(epsilon: float, delta: float, rest_share: Fraction, falling: Fraction | None = None) -> Shares:
+    """The shares of the list that can be expected to name most.
 
-        maximise  sum over n >= 1 of n^-2.2 P(X >= T - n)
+        maximise  sum over n >= 1 of n^-2.2 (P(X >= T - n) + P(Y >= T' - n)/2)
 
     where:
-        T     is the least total that a falling rate needs; of the rates that need the same T the smallest is
-              taken, as it leaves most to the rising rate,
-        2.2   is the slope of how many records occur n times in a log whose popularity falls like 1/rank^0.83.
+        X, Y   are the noises by which records and queries are listed, T and T' their least totals; without rests
+               there is no Y, and records have all of delta,
+        2.2    is the slope of how many records occur n times in a log whose popularity falls like 1/rank^0.83,
+        1/2    is how much a query without a URL is worth beside a record.
 
-    The rising rate keeps 18 % of epsilon at least: less would lengthen the list by a per cent or two and make the
-    counts of what is listed much worse. The best T is in practice at most a fifth above the least
-    possible: those up to half above are looked at, at most 48 of them, evenly spread. Below an epsilon of 0.05 only
-    n epsilon matters, and the share is that of 0.05.
+    The rising rate of the records keeps 12 % of epsilon at least (18 % without rests): less would lengthen the list
+    by a per cent or two and make the counts of what is listed much worse. Below an epsilon of 0.05 only n epsilon
+    matters, and the shares are those of 0.05. A share of ``falling`` that is said is kept.
     """
-    epsilon = max(epsilon, _FINEST)
-    max_step = math.floor(_STEPS * (1 - wildcard_share - _MIN_RISING))
-    steps = np.arange(1, max_step + 1)
-    both = epsilon * float(1 - wildcard_share)
-    falling = epsilon * steps / _STEPS
-    upper = np.expm1(falling - both) / math.expm1(-both)
-    totals = np.maximum(2, 1 + np.ceil((np.log(upper) - math.log(delta)) / falling)).astype(np.int64)
-    tried, first = np.unique(totals, return_index=True)
-    within = int(np.searchsorted(tried, 1.5 * tried[0] + 1, side="right"))
-    spread = distinct(np.linspace(0, within - 1, min(within, _CANDIDATES)).astype(np.int64))
-    tried, first = tried[spread, None], first[spread]
-    falling, upper = falling[first, None], upper[first, None]
-    rising, lower = both - falling, np.expm1(-falling) / math.expm1(-both)
-    n = np.arange(1, int(tried[-1, 0]) + math.ceil(_FADED / (epsilon * float(_MIN_RISING))) + 1)
-    missing = tried - n
-    unlisted = np.where(
-        missing >= 0,
-        1 - upper * np.exp(-falling * np.maximum(missing, 0)),
-        lower * np.exp(-rising * np.maximum(1 - missing, 0)),
-    )
-    return Fraction(int(steps[first[np.argmin(unlisted @ n**-_POPULARITY)]]), _STEPS)
+    epsilon, rests = max(epsilon, _FINEST), rest_share > 0
+    if falling is None:
+        most = math.floor(_STEPS * (1 - rest_share - _MIN_RISING[rests]))
+        coarse = np.unique(np.linspace(1, most, min(most, _FEW_STEPS)).astype(np.int64))
+        around = _best(epsilon, delta, float(rest_share), coarse / _STEPS)
+        near = np.arange(max(1, round(around[0] * _STEPS) - 20), min(most, round(around[0] * _STEPS) + 20) + 1)
+        best = _best(epsilon, delta, float(rest_share), near / _STEPS)
+        return Shares(Fraction(round(best[0] * _STEPS), _STEPS), best[1])
+    return Shares(falling, _best(epsilon, delta, float(rest_share), np.array([float(falling)]))[1])
+
+
+def _best(epsilon: float, delta: float, rest_share: float, shares: Array) -> tuple[float, float]:
+    """The best of these shares of the falling rate, and the share of delta for records that goes with it."""
+    falling = epsilon * shares[:, None]
+    rising, rest_rising = epsilon * (1 - rest_share) - falling, epsilon * rest_share
+    upper = np.expm1(-rising) / np.expm1(-(falling + rising))
+    of_records = np.array(_RECORD_SHARES if rest_share else _RECORD_SHARES[:1])
+    missing = np.maximum(1, np.ceil(np.log(upper / (of_records * delta)) / falling))  # T - 1
+    length = int(missing.max()) + math.ceil(_FADED / (epsilon * float(_MIN_RISING[rest_share > 0])))
+    n, weight = _counts(length)
+    named = _listed(n, missing, falling, rising) @ weight
+    if rest_share:
+        rest_upper = np.expm1(-rest_rising) / np.expm1(-(falling + rest_rising))
+        stray = upper * np.exp(-falling * missing)
+        left = np.maximum(1 - (1 - delta) / (1 - stray), delta * 1e-6)
+        of_queries = np.maximum(1, np.ceil(np.log(rest_upper / left) / falling))
+        named += _QUERY_WEIGHT * (_listed(n, of_queries, falling, np.full_like(falling, rest_rising)) @ weight)
+    best = np.unravel_index(int(np.argmax(named)), named.shape)
+    return float(shares[best[0]]), float(of_records[best[1]])
+
+
+def _counts(length: int) -> tuple[Array, Array]:
+    """Counts from 1 to at least this length, the larger ones a few per cent apart, and how many records have them."""
+    ends = np.unique(np.rint(np.geomspace(1, length + 1, 40 * math.ceil(math.log(length + 1)))))
+    edges = np.union1d(np.arange(1, _SINGLY + 1), ends[ends > _SINGLY]) - 0.5
+    weight = -np.diff(edges ** (1 - _POPULARITY)) / (_POPULARITY - 1)
+    return np.floor(np.sqrt(edges[:-1] * edges[1:]) + 0.5), weight
+
+
+def _listed(n: Array, missing: Array, falling: Array, rising: Array) -> Array:
+    """P(X >= T - n) for every n, least total T = missing + 1, and rates: an axis for n is added."""
+    a, b = falling[..., None], rising[..., None]
+    beyond = missing[..., None] + 1 - n
+    both = np.expm1(-(a + b))
+    above = np.expm1(-b) / both * np.exp(-a * np.maximum(beyond, 0))
+    below = np.expm1(-a) / both * np.exp(-b * np.maximum(1 - beyond, 0))
+    return np.where(beyond >= 0, above, 1 - below)
