@@ -12,10 +12,20 @@ If the groups are alike, z_j is about standard normal. The law of Q is found by 
 the opt-in posterior, clients' answers to them from the law of their reports, and Q is computed as for the real ones;
 the p-value is the share of simulated Q that reach the real one.
 
-Groups may differ in a few records (lying clients) or throughout (another kind of people). The second is tested in the
-same way with the median of (d_j - a)^2/(v_C + v_O), d = p_C - p_O, a its median, which a few records cannot move. Only
-where this test fails too, kappa is chosen so that the median of (d_j - a)^2/(v_C + v_O + kappa^2 p^2) is that of a
-squared normal variable.
+Groups may differ in a few records (lying clients) or throughout (another kind of people). For the second, their
+probabilities are taken to differ by the normal law, by kappa times their size:
+
+    weight(kappa)  ~  prior(kappa) prod_j (v_j + kappa^2 p_j^2)^(-1/2) exp(-min(r_j^2, 3^2)/2),
+    r_j^2 = (d_j - a)^2/(v_j + kappa^2 p_j^2)
+
+where:
+    d_j, v_j  are p_C - p_O and v_C + v_O, a the median of all d, and p_j the opt-in group's mean,
+    prior     is 1/2 at 0 and exponential of mean 0.3 beside it,
+    3         bounds what one record can say: a few of them, however far off, hardly move kappa.
+
+kappa is the median of this law: 0 as long as alike groups are the better explanation, and then it grows without a
+jump. What the likelihood alone, without the prior, does not rule out is told beside it (``kappa_max``): differences of
+that size could be there unseen.
 """
 
 from __future__ import annotations
@@ -37,8 +47,14 @@ DRAWS = 999
 SIGNIFICANT = 0.01
 """Groups are taken to differ when the p-value is below this."""
 
-_MEDIAN_OF_SQUARE = 0.4549364231195724
-_MAX_KAPPA = 3.0
+UNSEEN = 0.05
+"""Differences are ruled out that have no more than this part of the likelihood above them."""
+
+_KAPPAS = np.linspace(0.0, 3.0, 601)
+_ALIKE = 0.5
+_USUAL = 0.3
+_FARTHEST = 3.0  # standard deviations
+_UNKNOWN = 1.5  # an upper limit as large says nothing
 _NUMBERS = 1 << 18  # how many are drawn at a time
 
 
@@ -47,15 +63,17 @@ class CrossCheck:
     """How well the groups agree.
 
     where:
-        z        is by cell, <*,*> left out,
-        p_value  is that of the overall test, None where it could not be made,
-        kappa    is the relative standard deviation between the groups, 0 unless they differ throughout.
+        z          is by cell, <*,*> left out,
+        p_value    is that of the overall test, None where it could not be made,
+        kappa      is the relative standard deviation between the groups' probabilities, as the blend takes it,
+        kappa_max  is an upper limit of it: what could have gone unseen; None where any difference could.
     """
 
     z: Array
     statistic: float
     p_value: float | None
     kappa: float
+    kappa_max: float | None = None
 
     @property
     def differ(self) -> bool:
@@ -78,17 +96,26 @@ class CrossCheck:
             f"A disagreement as large as theirs comes about by chance in {_chance(self.p_value)} of releases "
             f"(over all {len(self.z)} cells)."
         )
+        if not self.differ:
+            return f"Opt-in users and clients tell the same story, as far as can be seen. {chance} {self._unseen}"
+        story = "Opt-in users and clients do not tell the same story"
         if self.kappa > 0:
-            return (
-                f"Opt-in users and clients do not tell the same story. {chance} Their probabilities are taken to "
-                f"differ by about {100 * self.kappa:.0f} % of their size, and opt-in users speak mostly for themselves."
-            )
-        if self.differ:
-            return (
-                f"Opt-in users and clients do not tell the same story about some records. {chance} Most records "
-                f"agree, so this looks more like clients who lie, or like a few habits of the opt-in users."
-            )
-        return f"Opt-in users and clients tell the same story, as far as can be seen. {chance}"
+            return f"{story}. {chance} Opt-in users speak mostly for themselves. {self._unseen}"
+        return (
+            f"{story} about some records. {chance} Most records agree, so this looks more like clients who lie, or "
+            f"like a few habits of the opt-in users. {self._unseen}"
+        )
+
+    @property
+    def _unseen(self) -> str:
+        """How much the groups are taken to differ, and what the reports cannot tell."""
+        taken = "be alike" if self.kappa == 0 else f"differ by about {_percent(self.kappa)} of their size"
+        if self.kappa_max is None:
+            return f"Their probabilities are taken to {taken}; the reports cannot tell how large differences are."
+        return (
+            f"Their probabilities are taken to {taken}; the reports do not rule out differences of up to "
+            f"{_percent(self.kappa_max)}."
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values, for JSON."""
@@ -96,6 +123,7 @@ class CrossCheck:
             "statistic": self.statistic,
             "p_value": self.p_value,
             "kappa": self.kappa,
+            "kappa_max": self.kappa_max,
             "differ": self.differ,
             "flagged_cells": self.flagged.tolist(),
             "z": self.z.tolist(),
@@ -117,18 +145,16 @@ def cross_check(posterior: Posterior, split: Split, generator: np.random.Generat
     statistic = float((z**2).sum())
 
     of_query, both = np.add.reduceat(expected, starts), variance + posterior.variance
-    distances, middles = [], []
+    distances = []
     for draws in _blocks(DRAWS, len(rows)):
         true = posterior.quantile(generator.random((draws, len(rows))))
         drawn_x = true + _noise(split.cells, expected, v, draws, generator)
         drawn_y = np.add.reduceat(true, starts, axis=-1) + _noise(split.queries, of_query, v_y, draws, generator)
         drawn, _, _, _ = reconcile(drawn_x, v, drawn_y, v_y, rows)
         distances.append(((drawn - expected) ** 2 / both).sum(axis=1))
-        middles.append(_middle(drawn - expected, both))
     p_value = _share_reached(np.concatenate(distances), statistic)
-    throughout = _share_reached(np.concatenate(middles), float(_middle(p - expected, both)))
-    kappa = _kappa(p - expected, both, expected) if max(p_value, throughout) < SIGNIFICANT else 0.0
-    return CrossCheck(z, statistic, p_value, kappa)
+    kappa, kappa_max = _kappa(p - expected, both, expected)
+    return CrossCheck(z, statistic, p_value, kappa, kappa_max)
 
 
 def _blocks(draws: int, cells: int) -> Iterator[int]:
@@ -143,15 +169,14 @@ def _chance(p_value: float) -> str:
     return f"{'at most ' if p_value <= 1 / (DRAWS + 1) else ''}{percent:g} %"
 
 
+def _percent(share: float) -> str:
+    """A share for people, of two digits."""
+    return f"{float(f'{100 * share:.2g}'):g} %"
+
+
 def _share_reached(simulated: Array, real: float) -> float:
     """The share of the simulated values that reach the real one, itself among them."""
     return (1 + int((simulated >= real).sum())) / (len(simulated) + 1)
-
-
-def _middle(difference: Array, variance: Array) -> Array:
-    """The median of (d - a)^2/v, a the median of d; differences may have leading axes."""
-    apart = difference - medians(difference)[..., None]
-    return medians(apart**2 / variance)
 
 
 def _noise(arm: Arm, expected: Array, variance: Array, draws: int, generator: np.random.Generator) -> Array:
@@ -173,19 +198,19 @@ def _noise(arm: Arm, expected: Array, variance: Array, draws: int, generator: np
     return np.asarray(own * np.sqrt((variance - common) * wider) + together)
 
 
-def _kappa(difference: Array, variance: Array, expected: Array) -> float:
-    """The kappa at which the median of (d - a)^2/(v + kappa^2 p^2) is that of a squared normal variable."""
-
-    def too_small(kappa: float) -> bool:
-        return float(_middle(difference, variance + (kappa * expected) ** 2)) > _MEDIAN_OF_SQUARE
-
-    low, high = 0.0, _MAX_KAPPA
-    if not too_small(low):
-        return 0.0
-    for _ in range(50):
-        middle = (low + high) / 2
-        low, high = (middle, high) if too_small(middle) else (low, middle)
-    return high
+def _kappa(difference: Array, variance: Array, expected: Array) -> tuple[float, float | None]:
+    """The median of kappa, and its upper limit by the likelihood alone."""
+    off = difference - medians(difference)
+    spread = variance + (_KAPPAS[:, None] * expected) ** 2
+    log_likelihood = -(np.log(spread) + np.minimum(off**2 / spread, _FARTHEST**2)).sum(axis=1) / 2
+    likelihood = np.exp(log_likelihood - log_likelihood.max())
+    prior = np.exp(-_KAPPAS / _USUAL)
+    prior *= (1 - _ALIKE) / prior.sum()
+    prior[0] += _ALIKE
+    below, unweighted = (np.cumsum(weight) / weight.sum() for weight in (likelihood * prior, likelihood))
+    kappa = float(np.interp(0.5, below, _KAPPAS))  # that of the first is 0: also where it has more than half
+    limit = float(np.interp(1 - UNSEEN, unweighted, _KAPPAS))
+    return kappa, limit if limit < _UNKNOWN else None
 
 
 def _two_sided(share: float) -> float:

@@ -106,9 +106,8 @@ def hybrid_blend(posterior: Posterior, split: Split, guard: InfluenceGuard) -> t
     rows, cells = parts.rows, parts.cells(parts.x, guard.cap)
     y = capped(parts.y, _sums(cells.mean, rows), _sums(cells.variance, rows) + parts.v_y, guard.cap)
     p, variance, p_q, v_q = reconcile(cells.mean, cells.variance, y, parts.v_y, rows)
-    narrower = np.sqrt(variance / cells.variance)
-    tail = (1 - CONFIDENCE) / 2
-    low, high = (cells.quantile(np.full(len(p), level)) - cells.mean for level in (tail, 1 - tail))
+    others = _sums(cells.mean, rows)[rows] - cells.mean, _sums(cells.variance, rows)[rows] - cells.variance
+    low, high = cells.times_normal(y[rows] - others[0], parts.v_y[rows] + others[1]).interval(CONFIDENCE)
     own = 1 / (1 + parts.own.variance / parts.v)
     own_q = _sums(parts.own.variance * own, rows) / _sums(parts.own.variance, rows)
     weight = np.minimum(own * variance / cells.variance, 1.0)
@@ -117,7 +116,7 @@ def hybrid_blend(posterior: Posterior, split: Split, guard: InfluenceGuard) -> t
     total = v_q.sum()
     rest = Blend.normal(np.array([1 - p_q.sum()]), np.array([total]), np.array([(weight_q * v_q).sum() / total]))
     return (
-        _followed_by(Blend(p, variance, weight, p + low * narrower, p + high * narrower), rest),
+        _followed_by(Blend(p, variance, weight, np.minimum(low, p), np.maximum(high, p)), rest),
         _followed_by(queries, rest),
     )
 

@@ -2,9 +2,10 @@
 
     density(L)  ~  prior(L) P(z | L)
 
-    prior(L) = L^-alpha   for listed records,   L^(-1/2) for the <q,*>
-    P(z | L) = sum_{N >= 1} Poisson(N; L) P(X = z - N)                      small counts of one record a person
-             = Normal(z; L, phi L + s^2)                                     all others
+    prior(L) = L^-alpha                             for listed records
+             = mass at 0, and a log-normal density  for the <q,*> (:mod:`~blendp.estimate.rests`)
+    P(z | L) = sum_N Poisson(N; L) P(X = z - N)     small counts of one record a person; N >= 1 for listed records
+             = Normal(z; L, phi L + s^2)            all others
 
 where:
     L      is the expected number of opt-in people behind the cell (n_O times its probability),
@@ -12,28 +13,31 @@ where:
     alpha  is the exponent of the power law that the listed counts follow (:func:`prior_exponent`).
 
 Records are on the list because their numbers came out large, so the numbers are too large on average. Given the number,
-how it was selected no longer matters: a density that starts from the law of all records is free of that effect.
-The <q,*> are not selected: Jeffreys' prior leaves their sums without a bias.
+how it was selected no longer matters: a density that starts from the law of all records is free of that effect. A
+trimmed record is part of the rest of its query; the rest is then the sum of what is in it.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blendp.arrays import Array, distinct
+from blendp.arrays import Array, Ids, distinct
 from blendp.curator.by_weight import Prediction
 from blendp.curator.opt_in_counts import OptInCounts
+from blendp.estimate.rests import rest_weights
 from blendp.mechanisms import AsymmetricLaplace
 
 WILDCARD_EXPONENT = 0.5
 
 _POINTS = 240
 _MIN_PEOPLE = 0.02
+_MIN_REST = 1e-3
 _EXACT_UP_TO = 80
 _ELSEWHERE = 1.0
 _REACH = 9.0  # standard deviations on either side of a grid
@@ -44,11 +48,12 @@ _USUAL_EXPONENT, _WEIGHT_OF_USUAL = 2.0, 6.0
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """A density over the probability of each cell but <*,*>, on a grid of its own for each.
+    """A density over the probability of each cell but <*,*>, on a grid of its own for each, and perhaps mass at 0.
 
     where:
         grid        holds the probabilities, a row for every cell, each the same multiple of the one before,
-        log_weight  holds the logarithm of the weight of every grid point: of the density times the grid.
+        log_weight  holds the logarithm of the weight of every grid point: of the density times the grid,
+        log_zero    is the logarithm of the weight of exactly 0, beside the sum of those of the grid; None for none.
 
     Beyond the ends of its grid a density goes on as that of the normal law with its mean and variance.
     """
@@ -56,33 +61,59 @@ class Posterior:
     users: int
     grid: Array
     log_weight: Array
+    log_zero: Array | None = None
 
     @cached_property
-    def _weight(self) -> Array:
-        weight = np.exp(self.log_weight - self.log_weight.max(axis=1, keepdims=True))
-        return np.asarray(weight / weight.sum(axis=1, keepdims=True))
+    def _weights(self) -> tuple[Array, Array]:
+        """The weights of the grid's points and of 0; they sum to 1 in every cell."""
+        zero = np.full(len(self.grid), -np.inf) if self.log_zero is None else self.log_zero
+        highest = np.maximum(self.log_weight.max(axis=1), zero)
+        weight, at_zero = np.exp(self.log_weight - highest[:, None]), np.exp(zero - highest)
+        total = weight.sum(axis=1) + at_zero
+        return weight / total[:, None], at_zero / total
+
+    @property
+    def zero(self) -> Array:
+        """The probability that a cell is exactly 0."""
+        return self._weights[1]
 
     @cached_property
     def mean(self) -> Array:
         """The mean of every cell."""
-        return np.asarray((self._weight * self.grid).sum(axis=1))
+        return np.asarray((self._weights[0] * self.grid).sum(axis=1))
 
     @cached_property
     def variance(self) -> Array:
         """The variance of every cell."""
-        return np.asarray((self._weight * (self.grid - self.mean[:, None]) ** 2).sum(axis=1))
+        weight, zero = self._weights
+        return np.asarray((weight * (self.grid - self.mean[:, None]) ** 2).sum(axis=1) + zero * self.mean**2)
 
     def quantile(self, levels: Array) -> Array:
         """For every cell, the probability below which so much of its weight lies; one level a cell, or rows of them.
 
         With rows of levels, of shape (rows, cells), the result has that shape.
         """
-        steps = np.cumsum(self._weight, axis=1) - self._weight / 2
+        weight, zero = self._weights
+        steps = zero[:, None] + np.cumsum(weight, axis=1) - weight / 2
         asked = np.atleast_2d(levels)
         quantiles = np.empty_like(asked, dtype=np.float64)
         for cell in range(len(self.grid)):
             quantiles[:, cell] = np.interp(asked[:, cell], steps[cell], self.grid[cell])
+        quantiles[asked < zero] = 0.0
         return quantiles if levels.ndim == 2 else quantiles[0]
+
+    def interval(self, confidence: float) -> tuple[Array, Array]:
+        """The ends of an interval of every cell: with equal tails, or from 0 where the weight of 0 exceeds a tail.
+
+        An interval of equal tails never holds 0. One that begins there goes up to where the positive values have so
+        much of their own weight below them: it holds 0, and positive values as often as was asked for.
+        """
+        tail = (1 - confidence) / 2
+        zero = self.zero
+        from_zero = zero > tail
+        low = self.quantile(np.where(from_zero, 0.0, tail))
+        high = self.quantile(np.where(from_zero, zero + (1 - zero) * confidence, 1 - tail))
+        return np.where(from_zero, 0.0, low), high
 
     def times_normal(self, mean: Array, variance: Array) -> Posterior:
         """With one more, independent, normal observation of every cell; an infinite variance says nothing.
@@ -98,16 +129,24 @@ class Posterior:
         low = np.maximum(self.grid[:, 0], centre - reach)
         own = self._regridded(low, np.maximum(low, centre) + reach, unfit & known)
         distance = (own.grid - mean[:, None]) ** 2 * (precision[:, None] / 2)
-        return Posterior(self.users, own.grid, own.log_weight - distance)
+        zero = None if own.log_zero is None else own.log_zero - mean**2 * precision / 2
+        return Posterior(self.users, own.grid, own.log_weight - distance, zero)
 
     def flattened(self, share: Array) -> Posterior:
-        """With this share of its information: a normal density of variance v gets the variance v/share."""
+        """With this share of its information: a normal density of variance v gets the variance v/share. The weight of 0
+        stays.
+        """
         reach = _REACH * np.sqrt(self.variance / share)
         lowest = np.maximum(self.mean - reach, _MIN_PEOPLE / max(self.users, 1))
         low, high = np.minimum(self.grid[:, 0], lowest), np.maximum(self.grid[:, -1], self.mean + reach)
         wide = self._regridded(low, high, share < 1)
         spread = np.log(wide.grid)
-        return Posterior(self.users, wide.grid, (wide.log_weight - spread) * share[:, None] + spread)
+        log_weight = (wide.log_weight - spread) * share[:, None] + spread
+        if self.log_zero is None:
+            return Posterior(self.users, wide.grid, log_weight)
+        with np.errstate(divide="ignore"):
+            odds = np.log(self.zero) - np.log1p(-self.zero)
+        return Posterior(self.users, wide.grid, log_weight, odds + _log_sum(log_weight))
 
     def _regridded(self, low: Array, high: Array, where: NDArray[np.bool_]) -> Posterior:
         """The same densities, in these rows on grids from low to high."""
@@ -117,7 +156,10 @@ class Posterior:
         grid, log_weight = self.grid.copy(), self.log_weight.copy()
         grid[rows] = _geometric(low[rows], high[rows], grid.shape[1])
         log_weight[rows] = self._log_weight_at(rows, grid[rows])
-        return Posterior(self.users, grid, log_weight)
+        zero = None
+        if self.log_zero is not None:  # weights of the grid are densities: as much of them lies in fewer wider steps
+            zero = self.log_zero + np.log(_log_range(self.grid) / _log_range(grid))
+        return Posterior(self.users, grid, log_weight, zero)
 
     def _log_weight_at(self, rows: NDArray[np.int64], x: Array) -> Array:
         """The logarithm of the density times x at other points: linear between those of the grid, normal beyond."""
@@ -133,28 +175,93 @@ class Posterior:
 
 def opt_in_posterior(counts: OptInCounts, candidates: OptInCounts, prior: str = "power-law") -> Posterior:
     """The posterior of every cell of the list; ``candidates`` are the counts before trimming, which tell the prior."""
-    cells = counts.head_list.cells - 1
-    people, noise = counts.people[:cells], counts.noise_variance[:cells]
-    listed = np.zeros(cells, dtype=bool)
+    every = _of_candidates(candidates, prior)
+    if counts.head_list.sha256 == candidates.head_list.sha256:
+        return every
+    target = [counts.head_list.cell_of(*label) for label in candidates.head_list.labels[:-1]]
+    return _folded(every, np.array(target, dtype=np.int64), counts.head_list.cells - 1)
+
+
+def _of_candidates(counts: OptInCounts, prior: str) -> Posterior:
+    """The posterior of every cell of a list that was not trimmed."""
+    users = max(counts.users, 1)
+    listed = np.zeros(counts.head_list.cells - 1, dtype=bool)
     listed[counts.head_list.record_cells] = True
-    exponent = np.where(listed, prior_exponent(candidates) if prior == "power-law" else 0.0, WILDCARD_EXPONENT)
+    grid, log_likelihood, log_at_zero = _likelihoods(counts, listed, prior)
+    exponent = np.where(listed, prior_exponent(counts) if prior == "power-law" else 0.0, WILDCARD_EXPONENT)
+    log_weight = log_likelihood + (1 - exponent[:, None]) * np.log(grid)  # grid steps are proportional to the grid
+    if prior == "none":
+        return Posterior(counts.users, grid / users, log_weight)
+    rows = counts.head_list.query_of_cell[:-1]
+    people = Posterior(users, grid, log_weight).mean
+    behind = np.bincount(rows[listed], weights=people[listed]).astype(np.float64)
+    log_zero = np.full(len(grid), -np.inf)
+    rests = np.flatnonzero(~listed)
+    log_weight[rests], log_zero[rests] = rest_weights(
+        grid[rests], behind[rows[rests]], log_likelihood[rests], log_at_zero[rests]
+    )
+    return Posterior(counts.users, grid / users, log_weight, log_zero)
+
+
+def _likelihoods(counts: OptInCounts, listed: NDArray[np.bool_], prior: str) -> tuple[Array, Array, Array]:
+    """A grid of L for every cell, and the logarithms of P(z | L) there and of P(z | 0)."""
+    people, noise = counts.people[:-1], counts.noise_variance[:-1]
     spread = np.sqrt(counts.dispersion * np.maximum(people, 1.0) + noise)
-    min_people = np.where(listed, counts.min_people, _MIN_PEOPLE)
+    min_people = np.where(listed, counts.min_people, _MIN_REST)
     low = np.maximum(people - 7 * spread, min_people)
-    high = np.maximum(people, min_people) + 9 * spread
-    grid = _geometric(low, high, _POINTS)
+    grid = _geometric(low, np.maximum(people, min_people) + 9 * spread, _POINTS)
     expected, sampling, log_prior = grid, counts.dispersion * grid, np.zeros_like(grid)
     if counts.prediction is not None and prior != "none":
         expected, sampling, log_prior = _with_prediction(grid, sampling, counts.prediction)
     variance = sampling + noise[:, None]
-    log_weight = -((people[:, None] - expected) ** 2) / (2 * variance) - np.log(variance) / 2 + log_prior
-    if counts.record_noise is not None:
-        totals = np.rint(people + counts.record_noise.mean).astype(np.int64)
-        for total in distinct(totals[listed & (totals <= _EXACT_UP_TO)]):
-            same = np.flatnonzero(listed & (totals == total))
-            log_weight[same] = np.log(_likelihood(int(total), grid[same[0]], counts.record_noise))
-    log_weight += (1 - exponent[:, None]) * np.log(grid)  # grid steps are proportional to the grid itself
-    return Posterior(counts.users, grid / max(counts.users, 1), log_weight)
+    log_likelihood = -((people[:, None] - expected) ** 2) / (2 * variance) - np.log(variance) / 2 + log_prior
+    log_at_zero = -(people**2) / (2 * noise) - np.log(noise) / 2
+    for same, total, law in _exact(counts, listed):
+        log_likelihood[same] = np.log(_likelihood(total, grid[same[0]], law, least=int(listed[same[0]])))
+        log_at_zero[same] = np.log(law.probability(total))
+    return grid, log_likelihood, log_at_zero
+
+
+def _exact(
+    counts: OptInCounts, listed: NDArray[np.bool_]
+) -> Iterator[tuple[NDArray[np.int64], int, AsymmetricLaplace]]:
+    """The cells of small counts whose noise has a law of its own, in groups of one number: (cells, z, law)."""
+    of_rest = ~listed
+    of_rest[counts.head_list.bare_cells] = True
+    for chosen, law in ((~of_rest, counts.record_noise), (of_rest, counts.rest_noise)):
+        if law is None:
+            continue
+        alone = np.isclose(counts.noise_variance[:-1], law.variance, rtol=1e-6)  # no record is folded into it
+        totals = np.rint(counts.people[:-1] + law.mean).astype(np.int64)
+        small = chosen & alone & (totals <= _EXACT_UP_TO)
+        for total in distinct(totals[small]):
+            for kind in (listed, ~listed):
+                same = np.flatnonzero(small & kind & (totals == total))
+                if len(same):
+                    yield same, int(total), law
+
+
+def _folded(every: Posterior, target: Ids, cells: int) -> Posterior:
+    """The posterior of a trimmed list, of which a cell is the sum of those with this target; others are in <*,*>.
+
+    A sum is taken as a gamma variable with the mean and the variance of the sum: its parts are independent.
+    """
+    kept = target < cells
+    parts = np.bincount(target[kept], minlength=cells)
+    source = np.zeros(cells, dtype=np.int64)
+    source[target[kept]] = np.flatnonzero(kept)
+    grid, log_weight = every.grid[source], every.log_weight[source]
+    zero = None if every.log_zero is None else np.where(parts > 1, -np.inf, every.log_zero[source])
+    sums = np.flatnonzero(parts > 1)
+    mean, variance = (
+        np.bincount(target[kept], weights=values[kept], minlength=cells)[sums]
+        for values in (every.mean, every.variance)
+    )
+    reach = np.sqrt(variance)
+    grid[sums] = _geometric(np.maximum(mean - 7 * reach, mean * 1e-3), mean + 9 * reach, grid.shape[1])
+    shape, rate = (mean**2 / variance)[:, None], (mean / variance)[:, None]
+    log_weight[sums] = shape * np.log(grid[sums] / mean[:, None]) - rate * (grid[sums] - mean[:, None])
+    return Posterior(every.users, grid, log_weight, zero)
 
 
 def _with_prediction(grid: Array, sampling: Array, prediction: Prediction) -> tuple[Array, Array, Array]:
@@ -211,15 +318,26 @@ def power_law_exponent(counts: OptInCounts) -> float:
     return float(1 + known / octaves)
 
 
+def _log_range(grid: Array) -> Array:
+    """How far every row goes, in logarithms."""
+    return np.asarray(np.log(grid[:, -1] / grid[:, 0]))
+
+
+def _log_sum(log_weight: Array) -> Array:
+    """ln sum exp of every row."""
+    highest = log_weight.max(axis=1)
+    return np.asarray(highest + np.log(np.exp(log_weight - highest[:, None]).sum(axis=1)))
+
+
 def _geometric(low: Array, high: Array, points: int) -> Array:
     """A grid from low to high in every row, each point the same multiple of the one before."""
     return np.asarray(low[:, None] * (high / low)[:, None] ** np.linspace(0, 1, points))
 
 
-def _likelihood(total: int, expected: Array, noise: AsymmetricLaplace) -> Array:
-    """P(z = total | L) on a grid of L: a record that occurs N >= 1 times, N Poisson, and its noise."""
+def _likelihood(total: int, expected: Array, noise: AsymmetricLaplace, least: int) -> Array:
+    """P(z = total | L) on a grid of L: N people, Poisson and at least so many, and their noise."""
     max_people = int(expected[-1] + 12 * math.sqrt(expected[-1])) + 12
-    n = np.arange(1, max_people + 1)
-    log_factorial = np.cumsum(np.log(n))
+    n = np.arange(least, max_people + 1)
+    log_factorial = np.cumsum(np.log(np.maximum(n, 1)))
     poisson = np.exp(n * np.log(expected)[:, None] - expected[:, None] - log_factorial)
     return np.asarray(poisson @ noise.probability(total - n))

@@ -25,6 +25,7 @@ class Agreement(Message):
     differ: bool
     p_value: float | None
     kappa: float
+    kappa_max: float | None
     statement: str
     flagged_records: Count
     flagged: list[FlaggedRecord]

@@ -467,7 +467,7 @@ def test_checks_of_a_method_that_makes_none_are_told() -> None:
     assert rows["groups"].startswith("not compared")
     assert rows["cautions"] == "none"
     flagged = FlaggedRecord("a\x1b[31mb", None, opt_in=None, client=0.5, z=None)
-    agreement = Agreement(True, 0.001, 0.0, "They differ.", flagged_records=3, flagged=[flagged])
+    agreement = Agreement(True, 0.001, 0.0, 0.2, "They differ.", flagged_records=3, flagged=[flagged])
     text = "\n".join(value for _, value in check_rows(structs.replace(checks, agreement=agreement)))
     assert "opt-in people say nothing, clients 50.00 % (z = unknown)" in text
     assert "and 2 more" in text

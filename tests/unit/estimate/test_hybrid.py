@@ -113,7 +113,7 @@ def test_queries_are_sums_and_weights_are_weights(
     for level in (cells, queries):
         assert ((level.weight_opt_in >= 0) & (level.weight_opt_in <= 1)).all()
         assert (level.variance > 0).all()
-        inside = np.less if cap or kappa else np.less_equal  # unguarded, clients may push an estimate off the posterior
+        inside = np.less if cap else np.less_equal  # without a cap, clients may push an estimate off the posterior
         assert (inside(level.low, level.probability) & inside(level.probability, level.high)).all()
     same(cells, queries, -1)
 

@@ -89,11 +89,11 @@ def test_all_others_are_normal_with_the_prior(people: float, noise: float, dispe
 
 
 @pytest.mark.parametrize("people", [-6.0, 0.0, 3.0, 60.0])
-def test_wildcards_have_the_prior_of_jeffreys(people: float) -> None:
-    """Also where the noisy number is below 0: then little is left but what is above."""
+def test_rests_have_the_prior_of_jeffreys(people: float) -> None:
+    """Without a prior of rests. Also where the noisy number is below 0: then little is left but what is above."""
     counts = counts_of([40.0], 2.0, wild=(people, 5.0), selected_above=8.0)
-    posterior = opt_in_posterior(counts, counts)
-    x = np.linspace(0.02, max(people, 0) + 80, 200_000)
+    posterior = opt_in_posterior(counts, counts, "none")
+    x = np.linspace(0.001, max(people, 0) + 80, 400_000)
     agrees(posterior, 1, -((people - x) ** 2) / (2 * (x + 5)) - np.log(x + 5) / 2 - np.log(x) / 2, x)
     assert posterior.mean[1] > 0
 

@@ -39,6 +39,7 @@ def _agreement(outcome: Outcome) -> Agreement | None:
         differ=check.differ,
         p_value=check.p_value,
         kappa=check.kappa,
+        kappa_max=check.kappa_max,
         statement=check.statement,
         flagged_records=len(check.flagged),
         flagged=flagged,

@@ -208,7 +208,8 @@ def _group(value: Mapping[str, Any]) -> GroupEstimate:
 
 
 def _check(value: Mapping[str, Any]) -> CrossCheck:
-    return CrossCheck(np.array(value["z"], dtype=np.float64), value["statistic"], value["p_value"], value["kappa"])
+    z = np.array(value["z"], dtype=np.float64)
+    return CrossCheck(z, value["statistic"], value["p_value"], value["kappa"], value["kappa_max"])
 
 
 def _known(value: Any) -> Any:
