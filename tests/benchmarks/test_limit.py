@@ -177,5 +177,6 @@ def test_a_short_run_has_every_figure() -> None:
     shown = limit(small, 4.0, users=people, share=0.05, repeat=3, seed=3, groups=5)
     assert str(shown).count(" | ") == len(HEAD) - 1
     assert len(shown.errors) == 3
-    assert shown.alone < shown.exact.bound <= shown.exact.value
+    assert shown.exact.bound <= shown.exact.value  # so few groups leave a gap; what each query alone allows lies in it
+    assert shown.alone < shown.exact.value
     assert shown.prior.value < shown.exact.value < shown.counts

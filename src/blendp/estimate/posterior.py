@@ -302,7 +302,7 @@ def power_law_exponent(counts: OptInCounts) -> float:
         alpha_0 = 2 counts as much as w = 6 records, so that short lists do not run wild.
     """
     bare = counts.head_list.bare_cells
-    records = np.setdiff1d(counts.head_list.record_cells, bare)
+    records = np.array(sorted({*counts.head_list.record_cells.tolist()} - {*bare.tolist()}), dtype=np.int64)
     known, octaves = _WEIGHT_OF_USUAL, _WEIGHT_OF_USUAL / (_USUAL_EXPONENT - 1)
     for cells, above, law in (
         (records, counts.selected_above, counts.list_noise),
