@@ -178,7 +178,7 @@ def _sparse(alone: int, *others: tuple[float, int]) -> tuple[tuple[float, ...], 
 
     Each pair tells the share of the others and how many they are; each has half of the share of the one before it.
     """
-    profiles = [(1.0,)] * alone
+    profiles: list[tuple[float, ...]] = [(1.0,)] * alone
     for share, urls in others:
         weights = [0.5**place for place in range(urls)]
         profiles.append((1 - share, *(share * weight / sum(weights) for weight in weights)))
