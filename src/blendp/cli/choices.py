@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-_POPULATIONS = ("aol", "yandex")
+_POPULATIONS = ("aol", "yandex", "aol-sparse")
 _METHODS = ("blendp", "published")
 _SURVEY_METHODS = ("cbps", "cbp", "split", "sample", "rsfd")
 

@@ -18,7 +18,7 @@ EXAMPLES = """Examples:
 
 
 def demo(
-    name: Annotated[str, Argument(help="aol or yandex.", metavar="[aol|yandex]")] = "aol",
+    name: Annotated[str, Argument(help="aol, yandex or aol-sparse.", metavar="[aol|yandex|aol-sparse]")] = "aol",
     users: Annotated[
         int | None,
         Option(help="How many people (as many as the real log has, if none is said; with --serve 5000 a campaign)."),

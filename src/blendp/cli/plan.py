@@ -38,7 +38,8 @@ def plan(
         int | None, how(help="How many people (as many as the population or log has, if none is said).")
     ] = None,
     like: Annotated[
-        str, how(help="Whose records to assume: aol, yandex, or a log (NOT PRIVATE: its raw records are read).")
+        str,
+        how(help="Whose records to assume: aol, yandex, aol-sparse, or a log (NOT PRIVATE: its raw records are read)."),
     ] = "aol",
     opt_in: Annotated[float, privacy(help="Share of the people who opt in.")] = OPT_IN_SHARE,
     epsilon: Annotated[float, privacy(help="Privacy loss promised to every person.")] = Parameters.epsilon,

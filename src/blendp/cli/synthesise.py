@@ -19,7 +19,7 @@ EXAMPLES = """Examples:
 
 
 def synthesise(
-    name: Annotated[str, Argument(help="aol or yandex.", metavar="aol|yandex")],
+    name: Annotated[str, Argument(help="aol, yandex or aol-sparse.", metavar="aol|yandex|aol-sparse")],
     out: Annotated[Path, Option(help="File to write: .csv, .tsv, .ndjson (also .gz) or .parquet.")],
     users: Annotated[int | None, Option(help="How many people (as many as the real log has, if none is said).")] = None,
     records_per_user: Annotated[float, Option(help="Records of each person, on average.")] = 1.0,

@@ -130,7 +130,7 @@ def test_completion_knows_values() -> None:
     assert complete("blendp run x --engine ") == ["embedded", "spark"]
     assert complete("blendp run x --method p") == ["published"]
     assert complete("blendp survey run x --method c") == ["cbps", "cbp"]
-    assert complete("blendp synthesise ") == ["aol", "yandex"]
+    assert complete("blendp synthesise ") == ["aol", "yandex", "aol-sparse"]
     assert complete("blendp client consent ") == ["off", "local", "opt-in"]
     assert complete("blendp run log") == []  # the shell itself knows files
 

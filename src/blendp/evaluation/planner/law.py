@@ -107,7 +107,7 @@ class HeadLaw:
 
     @classmethod
     def of_population(cls, name: str, levels: int = 2, records_per_person: float = 1.0, *, habits: bool = True) -> Self:
-        """From the law of the synthetic population ``aol`` or ``yandex``, without making all of its queries.
+        """From the law of a synthetic population, without making all of its queries.
 
         With one level, the records are its queries. Queries beyond the first 10 000 share one profile of URLs; they
         are taken in bins of ranks. Its people have so many records on average, with habits or without.

@@ -1,8 +1,8 @@
 """Synthetic search logs in the likeness of the two data sets of the BLENDER paper.
 
 They stand in for AOL and Yandex where the real logs cannot be had: as many users and unique queries, the same
-probabilities of the named queries, and head lists as long as the paper's. See :class:`Law` for the law,
-:class:`Population` for the users.
+probabilities of the named queries, and head lists as long as the paper's. ``aol-sparse`` has AOL's queries, and as few
+URLs beside their main ones as real people. See :class:`Law` for the law, :class:`Population` for the users.
 """
 
 TYPE_CHECKING = False  # checkers take it for true

@@ -21,7 +21,7 @@ AOL from 5 % opt-in and not from 4 %, holding 9 % of the probability; 500 on Yan
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -30,14 +30,16 @@ import pyarrow as pa
 from blendp.arrays import Array, Ids, falling_order
 from blendp.errors import require_choice, require_count
 from blendp.logs.synthetic.names import NAMES
-from blendp.logs.synthetic.text import vocabulary
+from blendp.logs.synthetic.text import STRIDE, vocabulary
 
 
 @dataclass(frozen=True)
 class Law:
     """A distribution over <query, URL> records; ranks count from 1 and places of URLs from 0.
 
-    ``profiles`` holds pairs (first rank, shares of the URLs): each pair holds up to the next one's rank.
+    ``profiles`` holds pairs (first rank, shares of the URLs): each pair holds up to the next one's rank. Where n pairs
+    in a row have the same first rank, the query of rank r has the one at place floor(n frac(r A/2^32)) among them,
+    where A is :data:`~blendp.logs.synthetic.text.STRIDE`: every n-th query or so has each.
     """
 
     name: str
@@ -94,8 +96,10 @@ class Law:
 
     def profile_of(self, ranks: Ids) -> Ids:
         """The row of :attr:`url_shares` that each query follows."""
-        firsts = [first for first, _ in self.profiles]
-        return np.searchsorted(firsts, ranks, side="right") - 1
+        firsts = np.array([first for first, _ in self.profiles])
+        after = np.searchsorted(firsts, ranks, side="right")
+        start = np.searchsorted(firsts, firsts[after - 1], side="left")
+        return start + ((ranks * STRIDE % 2**32) * (after - start) >> 32)
 
     def top_records(self, top: int) -> tuple[Ids, Ids, Array]:
         """Rank, place and probability of the ``top`` most probable records, the most probable first.
@@ -168,14 +172,53 @@ NAVIGATIONAL = (0.90, 0.06, 0.03, 0.01)
 TOPICAL = (0.48, 0.16, 0.09, 0.07, 0.06, 0.05, 0.04, 0.02, 0.02, 0.01)
 RARE = (0.70, 0.20, 0.10)
 
+
+def _sparse(alone: int, *others: tuple[float, int]) -> tuple[tuple[float, ...], ...]:
+    """Profiles of queries that take them in turn: so many times one URL alone, then with others beside the first one.
+
+    Each pair tells the share of the others and how many they are; each has half of the share of the one before it.
+    """
+    profiles: list[tuple[float, ...]] = [(1.0,)] * alone
+    for share, urls in others:
+        weights = [0.5**place for place in range(urls)]
+        profiles.append((1 - share, *(share * weight / sum(weights) for weight in weights)))
+    return tuple(profiles)
+
+
+SPARSE = {
+    1: _sparse(
+        7,
+        *((0.001, 1), (0.002, 1), (0.005, 1), (0.007, 1), (0.01, 1), (0.016, 2), (0.025, 2)),
+        *((0.04, 3), (0.06, 4), (0.1, 5), (0.15, 7), (0.3, 7), (0.5, 8)),
+    ),
+    51: _sparse(
+        7,
+        *((0.004, 1), (0.008, 1), (0.012, 1), (0.016, 1), (0.024, 2), (0.03, 2), (0.04, 2)),
+        *((0.06, 3), (0.12, 3), (0.25, 4), (0.35, 4), (0.4, 5), (0.5, 6)),
+    ),
+    121: _sparse(
+        11,
+        *((0.004, 1), (0.008, 1), (0.012, 1), (0.016, 1), (0.02, 1), (0.025, 2), (0.03, 2)),
+        *((0.04, 2), (0.06, 2), (0.12, 4)),
+    ),
+}
+"""From each rank on, profiles as real people's queries have them: many have one URL alone, most have others that hardly
+anybody visits, and few have several that are popular. docs/logs.md has what comes of them."""
+
+_AOL = Law(
+    name="aol",
+    head=(0.0213, 0.0067, 0.0067, 0.0057, 0.0054, 0.0043, 0.0034, 0.0033, 0.0028),
+    slope=1.22,
+    knee=30,
+    queries=4_811_646,
+    profiles=((1, NAVIGATIONAL), (10, TOPICAL), (10_001, RARE)),
+)
 _LAWS = {
-    "aol": Law(
-        name="aol",
-        head=(0.0213, 0.0067, 0.0067, 0.0057, 0.0054, 0.0043, 0.0034, 0.0033, 0.0028),
-        slope=1.22,
-        knee=30,
-        queries=4_811_646,
-        profiles=((1, NAVIGATIONAL), (10, TOPICAL), (10_001, RARE)),
+    "aol": _AOL,
+    "aol-sparse": replace(
+        _AOL,
+        name="aol-sparse",
+        profiles=(*((first, shares) for first, some in SPARSE.items() for shares in some), (10_001, RARE)),
     ),
     "yandex": Law(
         name="yandex",
@@ -189,6 +232,6 @@ _LAWS = {
 
 
 def law(name: str) -> Law:
-    """The law of the population ``aol`` or ``yandex``."""
+    """The law of the population of this name."""
     require_choice("name", name, NAMES)
     return _LAWS[name]

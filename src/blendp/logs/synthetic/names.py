@@ -1,3 +1,3 @@
 """The populations that there are, by name: for options, which need nothing else of them."""
 
-NAMES = ("aol", "yandex")
+NAMES = ("aol", "yandex", "aol-sparse")

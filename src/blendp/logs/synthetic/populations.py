@@ -35,8 +35,8 @@ from blendp.logs.synthetic.names import NAMES
 from blendp.logs.synthetic.text import vocabulary
 from blendp.logs.synthetic.write import write_blocks
 
-USERS = {"aol": 519_371, "yandex": 4_970_073}
-"""Users of figure 8."""
+USERS = {"aol": 519_371, "yandex": 4_970_073, "aol-sparse": 519_371}
+"""Users of figure 8; ``aol-sparse`` has as many as ``aol``."""
 
 SCHEMA = pa.schema([("user", pa.string()), ("query", pa.string()), ("url", pa.string())])
 
@@ -170,6 +170,6 @@ class Population:
 def population(
     name: str, users: int | None = None, records_per_user: float = 1.0, seed: int = 0, *, habits: bool = False
 ) -> Population:
-    """The population ``aol`` or ``yandex``, with as many users as in figure 8 unless told otherwise."""
+    """The population of this name (:data:`NAMES`), with as many users as in figure 8 unless told otherwise."""
     require_choice("name", name, NAMES)
     return Population(name, USERS[name] if users is None else users, records_per_user, seed, habits)

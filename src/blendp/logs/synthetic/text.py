@@ -125,15 +125,17 @@ def _vocabulary(named: str, modifiers: str, nouns: str, aspects: str, places: st
     )
 
 
+_AOL = _vocabulary(
+    lexicon.AOL_NAMED,
+    lexicon.AOL_MODIFIERS,
+    lexicon.AOL_NOUNS,
+    lexicon.AOL_ASPECTS,
+    lexicon.AOL_PLACES,
+    lexicon.AOL_ADDRESSES,
+)
 _VOCABULARIES = {
-    "aol": _vocabulary(
-        lexicon.AOL_NAMED,
-        lexicon.AOL_MODIFIERS,
-        lexicon.AOL_NOUNS,
-        lexicon.AOL_ASPECTS,
-        lexicon.AOL_PLACES,
-        lexicon.AOL_ADDRESSES,
-    ),
+    "aol": _AOL,
+    "aol-sparse": _AOL,
     "yandex": _vocabulary(
         lexicon.YANDEX_NAMED,
         lexicon.YANDEX_MODIFIERS,

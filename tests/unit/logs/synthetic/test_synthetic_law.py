@@ -21,7 +21,7 @@ FIGURE_9 = {
 }
 
 
-@pytest.mark.parametrize(("name", "queries"), [("aol", 4_811_646), ("yandex", 13_171_961)])
+@pytest.mark.parametrize(("name", "queries"), [("aol", 4_811_646), ("yandex", 13_171_961), ("aol-sparse", 4_811_646)])
 def test_probabilities_fall_and_sum_to_one(name: str, queries: int) -> None:
     probabilities = law(name).query_probabilities
     assert len(probabilities) == queries
@@ -80,6 +80,22 @@ def test_top_records_of_a_small_law_are_all_of_it() -> None:
     assert probabilities.min() > 0
 
 
+def test_queries_from_one_rank_on_take_profiles_in_turn() -> None:
+    """Of any 200 queries in a row each profile has its share, and no query of another rank has it."""
+    subject = law("aol-sparse")
+    firsts = np.array([first for first, _ in subject.profiles])
+    assert subject.profile_of(np.array([10_001, 4_811_646])).tolist() == [len(firsts) - 1] * 2
+    for first, start in ((1, 1), (121, 121), (121, 3_333), (121, 9_801)):
+        ranks = np.arange(start, start + 200)[: 50 if first == 1 else 200]
+        chosen, many = np.unique(subject.profile_of(ranks), return_counts=True)
+        assert chosen.tolist() == np.flatnonzero(firsts == first).tolist()
+        assert many == pytest.approx(np.full(len(chosen), len(ranks) / len(chosen)), abs=2.5)
+
+
+def test_sparse_rests_change_no_query() -> None:
+    assert np.array_equal(law("aol-sparse").query_probabilities, law("aol").query_probabilities)
+
+
 def test_arrays_cannot_be_changed() -> None:
     with pytest.raises(ValueError, match="read-only"):
         law("aol").query_probabilities[0] = 1
@@ -88,9 +104,10 @@ def test_arrays_cannot_be_changed() -> None:
 
 
 @pytest.mark.statistical
-def test_draws_follow_the_law() -> None:
+@pytest.mark.parametrize("name", ["aol", "aol-sparse"])
+def test_draws_follow_the_law(name: str) -> None:
     """A chi-square test of a million draws over the 150 most probable records and the rest."""
-    subject = law("aol")
+    subject = law(name)
     ranks, places = subject.draw(np.random.default_rng(11), 1_000_000)
     top_ranks, top_places, probabilities = subject.top_records(150)
     counts = np.bincount(ranks * 10 + places)[top_ranks * 10 + top_places]

@@ -88,6 +88,7 @@ def test_blocks_differ() -> None:
     [
         ("aol", "b8a2c0ecfd617913a4693c0d8a94a08311caf5bd38d3c06c797dae97ea542450"),
         ("yandex", "b92220550f35cac7e7d7c99ece966c6dd8e8a611d4f138bb6220139f7a41ba61"),
+        ("aol-sparse", "98549b6e09c47df83ffafab0c5b6e6ddb5b9115d45463b0121311d0c0e881818"),
     ],
 )
 def test_people_without_habits_are_the_same_for_good(name: str, digest: str) -> None:

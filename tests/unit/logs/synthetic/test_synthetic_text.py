@@ -13,6 +13,7 @@ from blendp.logs.synthetic import NAMES, law
 from blendp.logs.synthetic.text import BASE, STRIDE, Vocabulary, vocabulary
 
 QUERY = {"aol": re.compile(r"[a-z.]+( [a-z]+){0,3}"), "yandex": re.compile(r"[а-я]+( [а-я]+){0,3}")}
+QUERY["aol-sparse"] = QUERY["aol"]
 URL = re.compile(r"http://([a-z]([a-z-]{0,61}[a-z])?\.)+[a-z]{2,4}(/[a-z]+)?(/[a-z-]+)?")
 
 
@@ -123,5 +124,5 @@ def test_google_queries_share_their_site() -> None:
 
 
 def test_unknown_vocabulary_is_refused() -> None:
-    with pytest.raises(ParameterError, match="one of aol, yandex"):
+    with pytest.raises(ParameterError, match="one of aol, yandex, aol-sparse"):
         vocabulary("bing")
