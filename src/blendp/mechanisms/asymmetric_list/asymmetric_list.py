@@ -293,7 +293,7 @@ def _least_rest(noise: AsymmetricLaplace, listing: AsymmetricLaplace, total: int
     def holds(t: int) -> bool:
         return unlisted * (one - noise.tail_bits(t - 1, bits) - 1) >= (one - units) * one
 
-    spare = max(1 - float(Fraction(one - units, unlisted)), delta * 2.0**-20)
+    spare = float(1 - Fraction(one - units, unlisted))
     rest = max(2, 1 + math.ceil((math.log(noise.upper) - math.log(spare)) / noise.falling))
     while not holds(rest):
         rest += 1

@@ -81,7 +81,7 @@ def _best(epsilon: float, delta: float, rest_share: float, shares: Array) -> tup
     if rest_share:
         rest_upper = np.expm1(-rest_rising) / np.expm1(-(falling + rest_rising))
         stray = upper * np.exp(-falling * missing)
-        left = np.maximum(1 - (1 - delta) / (1 - stray), delta * 1e-6)
+        left = np.maximum((delta - stray) / (1 - stray), delta * 1e-6)
         of_queries = np.maximum(1, np.ceil(np.log(rest_upper / left) / falling))
         named += _QUERY_WEIGHT * (_listed(n, of_queries, falling, np.full_like(falling, rest_rising)) @ weight)
     best = np.unravel_index(int(np.argmax(named)), named.shape)
