@@ -67,9 +67,9 @@ def totals_of_queries(mechanism: AsymmetricList, rests: Counts, width: int) -> N
     noise, least = mechanism.wildcard_noise, mechanism.min_rest
     assert noise is not None
     assert least is not None
-    held = rests[:, None] > 0
-    inner = np.where(held, noise.probability(least + np.arange(width) - rests[:, None]), 0)
-    more = np.where(held, noise.at_least(least + width - rests[:, None]), 0)
+    occurs = rests[:, None] > 0
+    inner = np.where(occurs, noise.probability(least + np.arange(width) - rests[:, None]), 0)
+    more = np.where(occurs, noise.at_least(least + width - rests[:, None]), 0)
     return np.column_stack([1 - inner.sum(axis=1) - more[:, 0], inner, more])
 
 
@@ -149,10 +149,10 @@ def worst_delta(mechanism: AsymmetricList, epsilon: float, *, in_rest_all_the_sa
         before[:, 0] += 1
         if into is not None:
             after[:, into] += 1
-        found = divergences(
+        deltas = divergences(
             mechanism, queries, before, after, epsilon, never=never, in_rest_all_the_same=in_rest_all_the_same
         )
-        worst = max(worst, float(found.max()))
+        worst = max(worst, float(deltas.max()))
     return worst
 
 

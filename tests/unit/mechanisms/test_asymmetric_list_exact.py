@@ -228,8 +228,8 @@ def neighbours(grid: tuple[int, int], most: int) -> Iterator[tuple[list[Item], l
 
 def worst_of(rule: Rule, grid: tuple[int, int], most: int, power: Fraction | None = None) -> Found:
     """The worst over all neighbours, of each number by itself."""
-    found = [compare(rule, grid, *pair, power or rule.power) for pair in neighbours(grid, most)]
-    return Found(*(max(column) for column in zip(*found, strict=True)))
+    each = [compare(rule, grid, *pair, power or rule.power) for pair in neighbours(grid, most)]
+    return Found(*(max(column) for column in zip(*each, strict=True)))
 
 
 def rule_of(a: str, b: str, c: str, least: int, least_rest: int) -> Rule:
@@ -256,11 +256,11 @@ def test_delta_is_what_is_stated_and_no_other_output_costs_more_than_epsilon(
     p, of_query = rule.strays
     assert 1 - p >= rule.b
     assert (1 - p) * (1 - of_query) >= rule.b * rule.c
-    found = worst_of(rule, grid, most)
-    assert found.delta == found.impossible == rule.delta
-    assert found.worst <= rule.power
+    worst = worst_of(rule, grid, most)
+    assert worst.delta == worst.impossible == rule.delta
+    assert worst.worst <= rule.power
     if rule.least == 2 and grid != (3, 1):
-        assert found.worst == rule.power, "epsilon is used up"
+        assert worst.worst == rule.power, "epsilon is used up"
 
 
 def test_each_fault_is_seen() -> None:
@@ -275,9 +275,9 @@ def test_each_fault_is_seen() -> None:
         replace(rule, without_gap=True),  # the noise of the totals lists, and T and p are taken from it
         replace(rule, rest_of_all=True),  # <*,*> is a noisy cell of its own
     ):
-        found = worst_of(fault, grid, most)
-        assert found.delta > 100 * fault.delta
-        assert found.worst > fault.power
+        worst = worst_of(fault, grid, most)
+        assert worst.delta > 100 * fault.delta
+        assert worst.worst > fault.power
 
 
 @pytest.mark.parametrize(

@@ -28,13 +28,13 @@ TOTAL, REST = 30, 25
 
 
 @dataclass
-class Held:
+class Holders:
     """How many people have each of some records."""
 
     people: Counter[tuple[str, str]]
 
     @classmethod
-    def of(cls, **queries: dict[str, int]) -> Held:
+    def of(cls, **queries: dict[str, int]) -> Holders:
         """By query and address; of ``own`` each of so many people has an address for themselves."""
         people: Counter[tuple[str, str]] = Counter()
         for query, addresses in queries.items():
@@ -89,7 +89,7 @@ def people_of(head_list: HeadList, people: NDArray[np.float64], maker: Asymmetri
     return dict(zip(head_list.labels[:-1], np.round(people + means, 9)[:-1].tolist(), strict=True))
 
 
-HELD = Held.of(
+PEOPLE = Holders.of(
     rare={"own": 25},  # all addresses too rare: listed by its rest, of everybody who has it
     few={"own": 24},
     alone={"u": 31},  # listed, without a rest
@@ -100,7 +100,7 @@ HELD = Held.of(
 
 
 def test_people_are_counted_once_and_queries_are_listed_by_their_rests(quiet: dict[str, Any]) -> None:
-    listed = publish(HELD.draw(PARAMETERS), PARAMETERS, SimulationRandom(2), lambda _: None)
+    listed = publish(PEOPLE.draw(PARAMETERS), PARAMETERS, SimulationRandom(2), lambda _: None)
     maker = listed.list_maker
     assert isinstance(maker, AsymmetricList)
     released = listed.released
@@ -116,9 +116,9 @@ def test_people_are_counted_once_and_queries_are_listed_by_their_rests(quiet: di
         ("split", None): 25,
     }
     by_query: Counter[str] = Counter()
-    for (query, _), count in HELD.people.items():
+    for (query, _), count in PEOPLE.people.items():
         by_query[query] += count
-    assert quiet["draw"] == sorted(HELD.people.values())
+    assert quiet["draw"] == sorted(PEOPLE.people.values())
     assert quiet["draw_queries"] == sorted(by_query.values())
     assert quiet["wildcards"] == [0, 24, 59], "of queries that have a listed record, 0 included, and of no other"
 
@@ -126,7 +126,7 @@ def test_people_are_counted_once_and_queries_are_listed_by_their_rests(quiet: di
 def test_rests_are_counted_before_the_list_is_trimmed(quiet: dict[str, Any]) -> None:
     """People of a record that is trimmed away enter <q,*> by its released total, and are not counted anew."""
     parameters = replace(PARAMETERS, size=2)
-    listed = publish(HELD.draw(parameters), parameters, SimulationRandom(2), lambda _: None)
+    listed = publish(PEOPLE.draw(parameters), parameters, SimulationRandom(2), lambda _: None)
     maker = listed.list_maker
     assert isinstance(maker, AsymmetricList)
     assert maker.wildcard_noise is not None
@@ -140,7 +140,7 @@ def test_rests_are_counted_before_the_list_is_trimmed(quiet: dict[str, Any]) -> 
 def test_where_people_are_held_out_queries_are_not_listed_by_their_rests(quiet: dict[str, Any]) -> None:
     """Rests of the list makers would be paid for, and the others are counted anyway."""
     parameters = replace(PARAMETERS, head_list_share=0.9)
-    listed = publish(HELD.draw(parameters), parameters, SimulationRandom(2), lambda _: None)
+    listed = publish(PEOPLE.draw(parameters), parameters, SimulationRandom(2), lambda _: None)
     assert len(listed.released.head_list.bare_cells) == 0
     assert listed.released.head_list.records
     assert set(quiet) == {"draw"}
