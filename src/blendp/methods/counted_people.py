@@ -71,8 +71,8 @@ class CountedPeople:
         return repeated_in_blocks(*self.groups.record_counts(self.parameters.max_opt_in_records))
 
     def query_counts(self) -> Iterable[NDArray[np.int64]]:
-        """The same of their queries."""
-        return repeated_in_blocks(*self.groups.query_counts(self.parameters.max_opt_in_records))
+        """The same of the queries of these records."""
+        return repeated_in_blocks(*self.groups.query_counts())
 
     def holdings(self) -> HeldRecords:
         """Every different record of the opt-in users who make the list."""

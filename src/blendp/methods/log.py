@@ -87,8 +87,8 @@ class CountedGroups(Protocol):
         It puts records in order: by their count, then in an order that their texts alone decide.
         """
 
-    def query_counts(self, per_user: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The same of the queries of these records."""
+    def query_counts(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The same of the queries of the records of the latest :meth:`record_counts`, in an order of their own."""
 
     def holdings(self, key: int) -> HeldRecords:
         """Every different record of the list makers, of which the key draws which are kept.

@@ -43,7 +43,7 @@ class People(Protocol):
         """
 
     def query_counts(self) -> Iterable[NDArray[np.int64]]:
-        """The same of their queries, which have numbers of their own."""
+        """The same of the queries of these records, once they are counted; queries have numbers of their own."""
 
     def holdings(self) -> HeldRecords:
         """Every different record of the opt-in users who make the list."""

@@ -6,6 +6,7 @@ A run on it must be, to the last digit, the run on a cluster, for the same seed 
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -54,6 +55,8 @@ class ReferenceGroups:
     drawn: Contributions
     groups: dict[str, Ids]
     ids: Ids = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    taken: Ids = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    queries: list[str] = field(default_factory=list)
     ordered: OrderedHoldings | None = None
 
     @property
@@ -62,8 +65,16 @@ class ReferenceGroups:
 
     def record_counts(self, per_user: int) -> tuple[Ids, Ids]:
         records = self.drawn.records[self.groups["head_list"], :per_user]
-        ids, counts = np.unique(records[records >= 0], return_counts=True)
+        self.taken = records[records >= 0]
+        ids, counts = np.unique(self.taken, return_counts=True)
         self.ids = ids[by_value(counts, self.drawn.texts(ids))]
+        return np.unique(counts, return_counts=True)
+
+    def query_counts(self) -> tuple[Ids, Ids]:
+        times = Counter(query for query, _ in self.drawn.texts(self.taken))
+        counts = np.array(list(times.values()), dtype=np.int64)
+        names: list[Record] = [(query, None) for query in times]
+        self.queries = [names[i][0] for i in by_value(counts, names)]
         return np.unique(counts, return_counts=True)
 
     def holdings(self, key: int) -> OrderedHoldings:
@@ -73,6 +84,9 @@ class ReferenceGroups:
 
     def texts(self, positions: Ids) -> list[Record]:
         return self.drawn.texts(self.ids[positions])
+
+    def query_texts(self, positions: Ids) -> list[str]:
+        return [self.queries[position] for position in positions]
 
     def share_sums(self, head_list: HeadList) -> ShareSums:
         assert self.ordered is not None

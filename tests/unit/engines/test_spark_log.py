@@ -38,7 +38,9 @@ def _running(spark: SparkSession) -> None:
 
 
 def skewed(folder: Path, rows: int = 12_000, parts: int = 6) -> Path:
-    """A log in several files: one query has half of the rows, and one person a tenth of them."""
+    """A log in several files: one query has half of the rows, one person a tenth of them, and some queries have an
+    address of their own in each row.
+    """
     generator = np.random.default_rng(8)
     users = np.where(generator.random(rows) < 0.1, 0, generator.integers(1, 1_000, rows))
     queries = np.where(generator.random(rows) < 0.5, 0, generator.zipf(1.4, rows) % 500)
@@ -49,7 +51,7 @@ def skewed(folder: Path, rows: int = 12_000, parts: int = 6) -> Path:
         {
             "user": [f"u{user}" for user in users],
             "query": names,
-            "url": [f"http://A.com/{query % 7}" for query in queries],
+            "url": [f"http://A.com/{row if query % 5 == 3 else query % 7}" for row, query in enumerate(queries)],
         }
     )
     for part in range(parts):
@@ -91,6 +93,23 @@ MANY = Parameters(opt_in_records="many", epsilon=8, delta=1e-3, size=None)
 )
 def test_the_same_seed_and_noise_give_the_same_release(log: Path, parameters: Parameters) -> None:
     assert the_same(log, parameters) > 5
+
+
+def test_queries_are_counted_by_the_records_that_are(log: Path) -> None:
+    """Of two records each; those that have several addresses, too."""
+    counted, kept = (
+        source.bound(2, 9, reproducible=True) for source in (ReferenceLog(open_log(log)), open_spark_log(str(log), ANY))
+    )
+    one, other = counted.grouped(400, 300), kept.grouped(400, 300)
+    records = one.record_counts(2)
+    np.testing.assert_equal(records, other.record_counts(2))
+    values, sizes = one.query_counts()
+    np.testing.assert_equal((values, sizes), other.query_counts())
+    everywhere = np.arange(sizes.sum())
+    assert one.query_texts(everywhere) == other.query_texts(everywhere)
+    assert values @ sizes == 600
+    assert sizes.sum() < records[1].sum(), "some queries have several records"
+    assert one.texts(everywhere) == other.texts(everywhere), "records keep their order"
 
 
 def test_all_records_of_people_give_the_same_release(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:

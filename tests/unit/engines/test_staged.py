@@ -97,6 +97,13 @@ def test_against_plain_python(
         ]
         assert mine
 
+    of_record = drawn.queries(drawn.records)
+    names = [[query for query, _ in drawn.texts(row)] for row in drawn.records]
+    first: dict[str, int] = {}
+    for record, (query, _) in zip(drawn.records.flat, drawn.texts(drawn.records), strict=True):
+        first[query] = min(int(record), first.get(query, int(record)))
+    assert of_record.tolist() == [[first[query] for query in row] for row in names]
+
     again = open_rows(folder, rows).draw(per_user, key, reproducible=True)
     distinct = drawn.texts(np.arange(drawn.distinct_records))
     head_list = HeadList.of_records(distinct[::2])

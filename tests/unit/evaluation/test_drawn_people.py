@@ -102,6 +102,9 @@ class Resampled:
     def texts(self, ids: Ids) -> list[Record]:
         return self.law.texts(ids)
 
+    def queries(self, ids: Ids) -> Ids:
+        return np.where(ids >= 0, np.searchsorted(self.law.truth.query_id, self.law.queries(ids)), -1)
+
     def locate(self, head_list: HeadList) -> Ids:
         return self.law.locate(head_list)
 

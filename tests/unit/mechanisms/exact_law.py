@@ -32,6 +32,7 @@ ANCHORS = (
 
 _WORD = Fraction(1, 1 << 64)
 _NEGLIGIBLE = 16 * _WORD
+_SOON = 8
 
 
 class MoreWordsError(Exception):
@@ -39,10 +40,10 @@ class MoreWordsError(Exception):
 
 
 class GivenWords(Random):
-    """Gives these words and no others."""
+    """Gives these words and no others; or after them the last word, so many times."""
 
-    def __init__(self, given: tuple[int, ...]) -> None:
-        self.given = given
+    def __init__(self, given: tuple[int, ...], more: int = 0) -> None:
+        self.given = given + (LAST,) * more
         self.asked = 0
 
     def words(self, count: int) -> NDArray[np.uint64]:
@@ -71,6 +72,11 @@ class LawOfDraw:
     """
 
     draw: Callable[[Random], Hashable]
+    foreseeing: bool = False
+    """Draws that go on do the same if they ask for as many words; where noise of different steps is added up, only if
+    they also end alike when the last word follows, which brings the least noise.
+    """
+
     probability: dict[Hashable, Fraction] = field(default_factory=lambda: defaultdict(Fraction))
     undecided: Fraction = Fraction(0)
 
@@ -89,12 +95,19 @@ class LawOfDraw:
                 self._follow((*path, (first + last) // 2), weight * _WORD * (last - first + 1))
 
     def _result(self, path: tuple[int, ...]) -> tuple[bool, Hashable]:
-        """Whether the draw ends after these words, and its outcome or how many words it has asked for."""
+        """Whether the draw ends after these words, and its outcome; or how many it asks for, and how it would end."""
         source = GivenWords(path)
         try:
             return True, self.draw(source)
         except MoreWordsError:
-            return False, source.asked
+            return False, (source.asked, self._ending(path) if self.foreseeing else None)
+
+    def _ending(self, path: tuple[int, ...]) -> Hashable:
+        """How the draw ends if the last word follows; None if it does not end soon."""
+        try:
+            return self.draw(GivenWords(path, _SOON))
+        except MoreWordsError:
+            return None
 
     def _runs(self, path: tuple[int, ...]) -> list[tuple[int, int]]:
         """Stretches of the next word that do the same."""

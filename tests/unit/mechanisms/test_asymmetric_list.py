@@ -6,6 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import reduce
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ from blendp.mechanisms.asymmetric_list.shares import best_shares
 from blendp.privacy import Budget
 from blendp.randomness import Random, ReleaseRandom, SimulationRandom
 from tests.support import KnownKey, Script, goodness
-from tests.unit.mechanisms.exact_law import CountingRandom
+from tests.unit.mechanisms.exact_law import CountingRandom, LawOfDraw
 
 Counts = NDArray[np.int64]
 """A row for every database, a column for every record."""
@@ -46,12 +47,17 @@ def product_law(factors: list[NDArray[np.float64]]) -> NDArray[np.float64]:
     return reduce(lambda law, factor: (law[:, :, None] * factor[:, None, :]).reshape(len(law), -1), factors)
 
 
+def total_probability(mechanism: AsymmetricList, counts: Counts | int, totals: Counts | int) -> Any:
+    """P(listed with this total) = P(X' = t - N) P(V <= t - T), for t >= T."""
+    counts, beyond = np.asarray(counts), np.asarray(totals) - mechanism.min_total
+    slow, fast = mechanism.list_noise.rising, mechanism.noise.rising
+    kept = 1 - GeometricGap(slow, fast).at_least(beyond + 1) if slow < fast else 1.0
+    return np.where((counts > 0) & (beyond >= 0), mechanism.noise.probability(totals - counts) * kept, 0)
+
+
 def totals_of_records(mechanism: AsymmetricList, counts: Counts, width: int) -> NDArray[np.float64]:
     """P(unlisted), P(listed with total T), ..., T + width - 1, and P(listed with more), a row for every count."""
-    t = mechanism.min_total + np.arange(width)
-    slow, fast = mechanism.list_noise.rising, mechanism.noise.rising
-    kept = 1 - GeometricGap(slow, fast).at_least(t - mechanism.min_total + 1) if slow < fast else np.ones(width)
-    inner = np.where(counts[:, None] > 0, mechanism.noise.probability(t - counts[:, None]) * kept, 0)
+    inner = total_probability(mechanism, counts[:, None], mechanism.min_total + np.arange(width))
     listed = mechanism.listing_probability(counts)
     return np.column_stack([1 - listed, inner, listed - inner.sum(axis=1)])
 
@@ -61,9 +67,9 @@ def totals_of_queries(mechanism: AsymmetricList, rests: Counts, width: int) -> N
     noise, least = mechanism.wildcard_noise, mechanism.min_rest
     assert noise is not None
     assert least is not None
-    held = rests[:, None] > 0
-    inner = np.where(held, noise.probability(least + np.arange(width) - rests[:, None]), 0)
-    more = np.where(held, noise.at_least(least + width - rests[:, None]), 0)
+    occurs = rests[:, None] > 0
+    inner = np.where(occurs, noise.probability(least + np.arange(width) - rests[:, None]), 0)
+    more = np.where(occurs, noise.at_least(least + width - rests[:, None]), 0)
     return np.column_stack([1 - inner.sum(axis=1) - more[:, 0], inner, more])
 
 
@@ -98,11 +104,13 @@ def divergences(
                     factors.append(of_record[:, 1:])
                 else:
                     factors.append(1 - of_record[:, :1] if is_listed else of_record[:, :1])
-            for query in sorted(set(queries)) if mechanism.wildcard_noise is not None else []:
+            rest_noise = mechanism.wildcard_noise
+            for query in sorted(set(queries)) if rest_noise is not None else []:
+                assert rest_noise is not None
                 own = [i for i, q in enumerate(queries) if q == query and (in_rest_all_the_same or not listed[i])]
                 rests = [database[:, own].sum(axis=1) for database in (counts, first, second)]
                 if any(listed[i] for i, q in enumerate(queries) if q == query):
-                    factors.append(on_window(mechanism.wildcard_noise, rests[0], np.minimum(*rests[1:]) - 1, 4))
+                    factors.append(on_window(rest_noise, rests[0], np.minimum(*rests[1:]) - 1, 4))
                     continue
                 of_query = totals_of_queries(mechanism, rests[0], width)
                 differ = (rests[1] != rests[2]).any()
@@ -141,10 +149,10 @@ def worst_delta(mechanism: AsymmetricList, epsilon: float, *, in_rest_all_the_sa
         before[:, 0] += 1
         if into is not None:
             after[:, into] += 1
-        found = divergences(
+        deltas = divergences(
             mechanism, queries, before, after, epsilon, never=never, in_rest_all_the_same=in_rest_all_the_same
         )
-        worst = max(worst, float(found.max()))
+        worst = max(worst, float(deltas.max()))
     return worst
 
 
@@ -274,26 +282,78 @@ def test_it_lists_more_than_half_of_the_budget_on_either_side_would() -> None:
         assert n**-2.2 @ ours > 1.2 * (n**-2.2 @ even)
 
 
+def scaled(mechanism: AsymmetricList, falling: float = 1, rising: float = 1, listing: float = 1) -> AsymmetricList:
+    """The same with other rates: e_+, that of the totals below 0, and that of listing below 0."""
+    changed, fall = replace(mechanism), mechanism.noise.falling * Fraction(falling)
+    for name, factor in (("noise", rising), ("list_noise", listing)):
+        noise = AsymmetricLaplace(fall, getattr(mechanism, name).rising * Fraction(factor))
+        object.__setattr__(changed, name, noise)
+    return changed
+
+
 @pytest.mark.statistical
 @pytest.mark.parametrize("source", [KnownKey, SimulationRandom])
 @pytest.mark.parametrize("missing", [4, 1, 0, -2])
 def test_a_drawn_record_has_the_law_of_its_noisy_total(source: Callable[[int], Random], missing: int) -> None:
-    mechanism = AsymmetricList(Budget(1, 1e-2))
-    count, size, reach = mechanism.min_total - missing, 100_000, 30
+    """Whether it is listed and with which total, together; and no law of another scale, or of another gap."""
+    mechanism = AsymmetricList(Budget(1, 1e-2), falling_share=0.5, wildcard_share=0.38)
+    count, size, reach = mechanism.min_total - missing, 2_000_000 if missing > 0 else 400_000, 30
     assert count > 0
     indices, totals = mechanism.draw(np.full(size, count), source(7))
     assert (np.diff(indices) > 0).all()
     cells = np.bincount(np.minimum(totals - mechanism.min_total, reach) + 1, minlength=reach + 2)
     cells[0] = size - len(indices)
-    row = np.array([count])
-    assert goodness(cells, totals_of_records(mechanism, row, reach)[0]) > 1e-4
+
+    def fit(law: AsymmetricList) -> float:
+        return goodness(cells, np.maximum(totals_of_records(law, np.array([count]), reach)[0], 0))
+
+    assert fit(mechanism) > 1e-4
     for wrong in (0.7, 1.3):
-        for name in ("noise", "list_noise"):
-            other = replace(mechanism)
-            right = getattr(mechanism, name)
-            object.__setattr__(other, name, AsymmetricLaplace(right.falling * Fraction(wrong), right.rising))
-            if name == "noise" or missing >= 0:
-                assert goodness(cells, np.maximum(totals_of_records(other, row, reach)[0], 0)) < 1e-12
+        for rate in ("falling", "rising", "listing"):
+            assert fit(scaled(mechanism, **{rate: wrong})) < 1e-9
+    without_gap = replace(mechanism)
+    object.__setattr__(without_gap, "noise", mechanism.list_noise)
+    assert fit(without_gap) < 1e-9
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("missing", [3, 0])
+def test_another_gap_in_the_draw_is_seen(missing: int) -> None:
+    """V where it should be V* and the reverse, or a gap that is a third too small, do not have the law."""
+    mechanism = AsymmetricList(Budget(1, 1e-2), falling_share=0.5, wildcard_share=0.38)
+    name, other = ("gap_below", mechanism.gap) if missing else ("gap", mechanism.gap_below)
+    right = getattr(mechanism, name)
+    count, size, reach = mechanism.min_total - missing, 400_000, 30
+    law = totals_of_records(mechanism, np.array([count]), reach)[0]
+    for wrong in (None, other, GeometricGap(right.slow * Fraction(4, 3), right.fast * Fraction(4, 3))):
+        faulty = replace(mechanism)
+        faulty.__dict__[name] = wrong
+        indices, totals = faulty.draw(np.full(size, count), KnownKey(8))
+        cells = np.bincount(np.minimum(totals - mechanism.min_total, reach) + 1, minlength=reach + 2)
+        cells[0] = size - len(indices)
+        assert goodness(cells, law) < 1e-9
+
+
+@pytest.mark.parametrize("missing", [2, 1, 0, -3])
+def test_every_word_leads_to_the_law_of_a_query(missing: int) -> None:
+    """Below T', at it and above: whether a query is listed by its rest and with which total, over all words."""
+    mechanism = AsymmetricList(Budget(5.0, 1e-2), falling_share=0.5)
+    assert mechanism.wildcard_noise is not None
+    assert mechanism.min_rest is not None
+    count, least = mechanism.min_rest - missing, mechanism.min_rest
+    law = LawOfDraw(lambda random: first_total(mechanism.draw_queries(np.array([count]), random)))
+    assert law.undecided < Fraction(1, 1 << 50)
+    noise = mechanism.wildcard_noise
+    assert float(law.probability.pop(None)) == pytest.approx(1 - float(noise.at_least(least - count)), abs=1e-13)
+    for total, probability in law.probability.items():
+        assert isinstance(total, int)
+        assert total >= least
+        assert float(probability) == pytest.approx(float(noise.probability(total - count)), abs=1e-13)
+
+
+def first_total(drawn: tuple[Counts, Counts]) -> int | None:
+    """The total of the only item, if it is listed."""
+    return int(drawn[1][0]) if len(drawn[1]) else None
 
 
 @pytest.mark.statistical

@@ -217,6 +217,9 @@ class Selection(Entry):
     listed: Callable[[Any], Hashable]
     """What an output says of the only record: None if it is not listed."""
 
+    total_law: Callable[[int, int], float] | None = None
+    """P(a record of this count is listed with this total), where totals are released."""
+
     @property
     def mechanism(self) -> SelectionByTotal[Any]:
         return self.selection
@@ -234,15 +237,11 @@ class Selection(Entry):
         T = self.min_total
         for total in sorted({0, 1, T - 1, T, T + max(2, T // 4)}):
             chance = float(self.selection.listing_probability(total))
-            drawn = drawn_law(partial(self._outcome, total))
+            drawn = drawn_law(partial(self._outcome, total), foreseeing=self.total_law is not None)
             stated: Law = {True: chance, False: 1 - chance}
             yield stated, {name: sum(p for x, p in drawn.items() if (x is not None) == name) for name in stated}
-            if self.selection.records_per_user == 1 and any(x not in (None, True) for x in drawn):
-                noise = self.selection.count_noise
-                yield (
-                    {x: float(noise.probability(x - total)) if x is not None else 1 - chance for x in drawn},  # type: ignore[operator]
-                    drawn,
-                )
+            if self.total_law is not None:
+                yield {None: 1 - chance, **{x: self.total_law(total, x) for x in drawn if isinstance(x, int)}}, drawn
 
     def _outcome(self, total: int, random: Random) -> Hashable:
         return self.listed(self.selection.draw(np.array([total]), random))
@@ -308,9 +307,9 @@ class Union(Entry):
         return max(divergence(rule, each, (0,), ()) for each in others)
 
 
-def drawn_law(draw: Callable[[Random], Hashable]) -> Law:
+def drawn_law(draw: Callable[[Random], Hashable], *, foreseeing: bool = False) -> Law:
     """The law of what the code draws, but for words on an edge, which are a handful of 2^64."""
-    law = LawOfDraw(draw)
+    law = LawOfDraw(draw, foreseeing)
     assert sum(law.probability.values()) + law.undecided == 1
     assert law.undecided < Fraction(1, 1 << 50)
     return {outcome: float(p) for outcome, p in law.probability.items()}
@@ -363,6 +362,7 @@ def entries() -> list[Entry]:
             asymmetric.min_total,
             test_asymmetric_list.worst_delta,
             lambda output: int(output[1][0]) if len(output[0]) else None,
+            partial(test_asymmetric_list.total_probability, asymmetric),
         ),
         Noise(
             "discrete_laplace",

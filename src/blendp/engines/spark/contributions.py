@@ -133,24 +133,23 @@ class SparkGroups:
 
     def record_counts(self, per_user: int) -> tuple[Ids, Ids]:
         """How often records occur among so many of each list maker: every count, ascending, and how many have it."""
-        numbered = self._counted("query, url", "url", per_user)
+        numbered = NumberedRecords.of(
+            self.drawn.tables,
+            f"""
+            SELECT query, url, count(*) AS value FROM ({self._taken("head_list", per_user)})
+            WHERE query IS NOT NULL GROUP BY query, url
+            """,
+        )
         self._numbered = lambda: numbered
         return numbered.values, numbered.sizes
 
-    def query_counts(self, per_user: int) -> tuple[Ids, Ids]:
-        """The same of the queries of these records."""
-        self._queries = self._counted("query", "CAST(NULL AS STRING)", per_user)
+    def query_counts(self) -> tuple[Ids, Ids]:
+        """The same of the queries of these records, by the counts of the records: people are not looked at again."""
+        assert self._numbered is not None
+        records = self._numbered().records
+        counts = f"SELECT query, CAST(NULL AS STRING) AS url, sum(value) AS value FROM {records} GROUP BY query"
+        self._queries = NumberedRecords.of(self.drawn.tables, counts)
         return self._queries.values, self._queries.sizes
-
-    def _counted(self, by: str, url: str, per_user: int) -> NumberedRecords:
-        """How often each of what the records of list makers are grouped by occurs."""
-        return NumberedRecords.of(
-            self.drawn.tables,
-            f"""
-            SELECT query, {url} AS url, count(*) AS value FROM ({self._taken("head_list", per_user)})
-            WHERE query IS NOT NULL GROUP BY {by}
-            """,
-        )
 
     def holdings(self, key: int) -> SparkHoldings:
         """Every different record of the list makers, of which the key draws which are kept."""

@@ -186,7 +186,7 @@ class AsymmetricList:
 
     @staticmethod
     def _passing_below(
-        counts: NDArray[np.int64], least: int, noise: AsymmetricLaplace, random: Random
+        counts: NDArray[np.int64], min_total: int, noise: AsymmetricLaplace, random: Random
     ) -> NDArray[np.int64]:
         """The items that occur less often than the least total and are listed all the same.
 
@@ -194,9 +194,9 @@ class AsymmetricList:
         random bits.
         """
         passing = [np.empty(0, dtype=np.int64)]
-        sizes = np.bincount(counts[(counts > 0) & (counts < least)], minlength=1)
+        sizes = np.bincount(counts[(counts > 0) & (counts < min_total)], minlength=1)
         for count in np.flatnonzero(sizes):
-            tail = partial(noise.tail_bits, least - int(count))
+            tail = partial(noise.tail_bits, min_total - int(count))
             many = below_tail(int(sizes[count]), tail, random)
             if many:
                 passing.append(np.flatnonzero(counts == count)[random.subset(int(sizes[count]), many)])
@@ -293,7 +293,7 @@ def _least_rest(noise: AsymmetricLaplace, listing: AsymmetricLaplace, total: int
     def holds(t: int) -> bool:
         return unlisted * (one - noise.tail_bits(t - 1, bits) - 1) >= (one - units) * one
 
-    spare = max(1 - float(Fraction(one - units, unlisted)), delta * 2.0**-20)
+    spare = float(1 - Fraction(one - units, unlisted))
     rest = max(2, 1 + math.ceil((math.log(noise.upper) - math.log(spare)) / noise.falling))
     while not holds(rest):
         rest += 1

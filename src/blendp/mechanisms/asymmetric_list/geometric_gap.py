@@ -1,4 +1,4 @@
-"""What a slow geometric number has beyond a fast one: noise that decides about listing and is then taken off."""
+"""What a slow geometric number has beyond a fast one: it is taken off noise to decide what is listed. See PROOF.md."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blendp.arrays import Ids
+from blendp.errors import ParameterError
 from blendp.mechanisms.exact import WORD_BITS, ExactTail, floor_bits, geometric_edges, power_bits
 from blendp.randomness import Random
 
@@ -29,6 +30,13 @@ class GeometricGap:
 
     slow: Fraction
     fast: Fraction
+
+    def __post_init__(self) -> None:
+        """Refuse rates between which there is no gap."""
+        if not 0 < self.slow < self.fast:
+            raise ParameterError(
+                "slow rate", float(self.slow), f"above 0 and below {float(self.fast):g}", "Give the slower rate first."
+            )
 
     def at_least(self, v: NDArray[np.int64] | int) -> NDArray[np.float64]:
         """P(V >= v)."""

@@ -29,7 +29,7 @@ _FEW_STEPS = 40
 _SINGLY = 40
 
 
-class Shares(NamedTuple):
+class ListShares(NamedTuple):
     """How the promise is shared.
 
     where:
@@ -42,7 +42,7 @@ class Shares(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def best_shares(epsilon: float, delta: float, rest_share: Fraction, falling: Fraction | None = None) -> Shares:
+def best_shares(epsilon: float, delta: float, rest_share: Fraction, falling: Fraction | None = None) -> ListShares:
     """The shares of the list that can be expected to name most.
 
         maximise  sum over n >= 1 of n^-2.2 (P(X >= T - n) + P(Y >= T' - n)/2)
@@ -64,8 +64,8 @@ def best_shares(epsilon: float, delta: float, rest_share: Fraction, falling: Fra
         around = _best(epsilon, delta, float(rest_share), coarse / _STEPS)
         near = np.arange(max(1, round(around[0] * _STEPS) - 20), min(most, round(around[0] * _STEPS) + 20) + 1)
         best = _best(epsilon, delta, float(rest_share), near / _STEPS)
-        return Shares(Fraction(round(best[0] * _STEPS), _STEPS), best[1])
-    return Shares(falling, _best(epsilon, delta, float(rest_share), np.array([float(falling)]))[1])
+        return ListShares(Fraction(round(best[0] * _STEPS), _STEPS), best[1])
+    return ListShares(falling, _best(epsilon, delta, float(rest_share), np.array([float(falling)]))[1])
 
 
 def _best(epsilon: float, delta: float, rest_share: float, shares: Array) -> tuple[float, float]:
@@ -81,7 +81,7 @@ def _best(epsilon: float, delta: float, rest_share: float, shares: Array) -> tup
     if rest_share:
         rest_upper = np.expm1(-rest_rising) / np.expm1(-(falling + rest_rising))
         stray = upper * np.exp(-falling * missing)
-        left = np.maximum(1 - (1 - delta) / (1 - stray), delta * 1e-6)
+        left = np.maximum((delta - stray) / (1 - stray), delta * 1e-6)
         of_queries = np.maximum(1, np.ceil(np.log(rest_upper / left) / falling))
         named += _QUERY_WEIGHT * (_listed(n, of_queries, falling, np.full_like(falling, rest_rising)) @ weight)
     best = np.unravel_index(int(np.argmax(named)), named.shape)
