@@ -40,6 +40,11 @@ TOP = 50
 """How many items the first measure looks at where the list keeps all."""
 
 
+def top_named(size: int | None) -> str:
+    """What the first measure is called, for a list that keeps so many items, or all."""
+    return f"error on the true top {TOP if size is None else size}"
+
+
 @dataclass(frozen=True)
 class Scores:
     """How close one set of estimates is to the truth."""

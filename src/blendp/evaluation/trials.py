@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from blendp.engines import Truth
 from blendp.errors import require_count
-from blendp.evaluation.metrics import Scores, TrueHead, score, true_head
+from blendp.evaluation.metrics import Scores, TrueHead, score, top_named, true_head
 from blendp.headlist import HeadList
 from blendp.methods import Parameters, Simulation, simulate
 from blendp.methods.log import Log, OptIn
@@ -85,17 +85,21 @@ class Evaluation(Shown):
 
     def _brief(self) -> str:
         figures = self.to_dict()
-        shown = (
-            f"{name} {figures[key]:.3f}" for name, key in (("L1", "l1"), ("NDCG", "ndcg")) if figures[key] is not None
-        )
+        named = (("top error", "top_error"), ("L1", "l1"), ("NDCG", "ndcg"))
+        shown = (f"{name} {figures[key]:.3f}" for name, key in named if figures[key] is not None)
         return ", ".join(["not private", *shown, str(self.parameters.budget), counted(len(self.trials), "run")])
 
     def __str__(self) -> str:
         """The means in two lines, for people."""
         figures = self.to_dict()
         shown = ", ".join(
-            f"{name} {'unknown' if figures[key] is None else format(figures[key], '.4f')}"
-            for name, key in (("L1", "l1"), ("NDCG", "ndcg"), ("of a random order", "ndcg_random"))
+            f"{name}: {'unknown' if figures[key] is None else format(figures[key], '.4f')}"
+            for name, key in (
+                (top_named(self.parameters.size), "top_error"),
+                ("L1", "l1"),
+                ("NDCG", "ndcg"),
+                ("of a random order", "ndcg_random"),
+            )
         )
         return (
             f"{self.parameters}, {counted(len(self.trials), 'run')}: {shown}\nNot private: computed from the raw log."
