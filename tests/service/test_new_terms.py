@@ -126,6 +126,13 @@ def test_operators_are_warned_of_bounds_that_do_not_serve(given: dict[str, Any],
     assert [caution] == [one[: len(caution or "")] for one in cautions] if caution else cautions == []
 
 
+def test_the_mean_of_records_stands_in_the_terms_to_one_digit() -> None:
+    assert new_terms(fields(records_per_person=12.345)).records_per_person == 10
+    signed = replace(Terms(**fields()), records_per_person=12.345)
+    assert b"12.345" in signed.to_bytes()
+    assert "as people have 10 on average" in records_statement(signed)
+
+
 def test_signed_before_there_were_objectives_is_read_as_it_was() -> None:
     """Terms of a campaign that runs while blendp is upgraded: same bytes, same name, one record."""
     before = replace(Terms(**fields()), opt_in_records=1)

@@ -8,6 +8,7 @@ from pathlib import Path
 from blendp import evaluation
 from blendp.cli.console import results
 from blendp.cli.progress import steps
+from blendp.evaluation.metrics import top_named
 from blendp.logs import log_of_table
 from blendp.logs.synthetic import population
 from blendp.methods import Parameters
@@ -35,7 +36,12 @@ def report(name: str, users: int | None, seed: int, out: Path | None) -> None:
         bar.start("drawing the report")
         trial, figures = done.trials[0], done.to_dict()
         best = trial.blended
-        scores = {"L1": best.l1, "NDCG": best.ndcg, "NDCG, random order": best.ndcg_random}
+        scores = {
+            top_named(parameters.size).capitalize(): best.top_error,
+            "L1": best.l1,
+            "NDCG": best.ndcg,
+            "NDCG, random order": best.ndcg_random,
+        }
         truth = KnownTruth(trial.head.cells, trial.head.queries, scores)
         page = render_release(trial.outcome, title=f"blendp demo: a synthetic {name} population", truth=truth)
         with whole(target, overwrite=False, own_files=("report.html",)) as draft:

@@ -34,8 +34,9 @@ def evaluate(
 ) -> None:
     """Compare a method with the log's own truth. NOT PRIVATE: for the eyes of those who hold the log.
 
-    Runs the method several times with simulated randomness and prints L1 and NDCG as means with standard errors,
-    always beside the score of a random order. Nothing is written. If all lists are empty, it says what would list more.
+    Runs the method several times with simulated randomness and prints means with standard errors: the error on the
+    true top M, where what is missing counts as 0, with precision and recall; then L1 and NDCG, beside the score of a
+    random order. Nothing is written. If all lists are empty, it says what would list more.
 
     With --search it runs as often again without some people, who then search the list: how often it answers, and how
     much typing it saves, beside an exact list of equal length.

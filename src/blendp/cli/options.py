@@ -58,7 +58,7 @@ class Job(LogOptions):
         float | None,
         method(
             help="blendp: mean number of records a person has, if known; it decides auto (else 2 % of epsilon do, with "
-            "noise)."
+            "noise). Published, rounded to one digit: a mean taken from the log is not private."
         ),
     ] = Parameters.records_per_person
     objective: Annotated[

@@ -69,7 +69,7 @@ def plan(
     overwrite: Annotated[bool, output("--overwrite", help="Replace an earlier plan in --out.")] = False,
     as_json: Annotated[bool, output("--json", help="Print JSON for programs.")] = False,
 ) -> None:
-    """Predict list, L1, NDCG and errors of a release, and what reaches a target. No population is run.
+    """Predict the list and the errors of a release, and what reaches a target. No population is run.
 
     Everything follows from how probable records are and how many a person has: those of a population like AOL's or
     Yandex's, or of a log of yours, and then the plan is NOT PRIVATE, for the eyes of those who hold the log. Both

@@ -22,7 +22,7 @@ COMMANDS: Mapping[str, str] = {
     "run": "Release the popular records of a log.",
     "show": "Print a result again as its command did: what it is of, the promise, cautions, and the first rows.",
     "evaluate": "Compare a method with the log's own truth. NOT PRIVATE: for the eyes of those who hold the log.",
-    "plan": "Predict list, L1, NDCG and errors of a release, and what reaches a target. No population is run.",
+    "plan": "Predict the list and the errors of a release, and what reaches a target. No population is run.",
     "reproduce": "Make the figures of the paper anew, with the published method and with blendp side by side. NOT "
     "PRIVATE.",
     "tally": "Count clients' reports, each at most once, and estimate from them.",

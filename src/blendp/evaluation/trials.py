@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from blendp.engines import Truth
 from blendp.errors import require_count
-from blendp.evaluation.metrics import Scores, TrueHead, score, true_head
+from blendp.evaluation.metrics import Scores, TrueHead, score, top_named, true_head
 from blendp.headlist import HeadList
 from blendp.methods import Parameters, Simulation, simulate
 from blendp.methods.log import Log, OptIn
@@ -85,17 +85,21 @@ class Evaluation(Shown):
 
     def _brief(self) -> str:
         figures = self.to_dict()
-        shown = (
-            f"{name} {figures[key]:.3f}" for name, key in (("L1", "l1"), ("NDCG", "ndcg")) if figures[key] is not None
-        )
+        named = (("top error", "top_error"), ("L1", "l1"), ("NDCG", "ndcg"))
+        shown = (f"{name} {figures[key]:.3f}" for name, key in named if figures[key] is not None)
         return ", ".join(["not private", *shown, str(self.parameters.budget), counted(len(self.trials), "run")])
 
     def __str__(self) -> str:
         """The means in two lines, for people."""
         figures = self.to_dict()
         shown = ", ".join(
-            f"{name} {'unknown' if figures[key] is None else format(figures[key], '.4f')}"
-            for name, key in (("L1", "l1"), ("NDCG", "ndcg"), ("of a random order", "ndcg_random"))
+            f"{name}: {'unknown' if figures[key] is None else format(figures[key], '.4f')}"
+            for name, key in (
+                (top_named(self.parameters.size), "top_error"),
+                ("L1", "l1"),
+                ("NDCG", "ndcg"),
+                ("of a random order", "ndcg_random"),
+            )
         )
         return (
             f"{self.parameters}, {counted(len(self.trials), 'run')}: {shown}\nNot private: computed from the raw log."
@@ -129,9 +133,7 @@ def evaluate(
 def _trial(log: TrueLog, truth: Truth, parameters: Parameters, opt_in: OptIn, random: SimulationRandom) -> Trial:
     outcome = simulate(log, parameters, opt_in=opt_in, random=random)
     head_list = outcome.head_list
-    listed = head_list.records if parameters.trim_unit == "record" else head_list.queries
-    size = parameters.size or max(1, listed)
-    head = true_head(head_list, log.locate(head_list), truth, size, parameters.trim_unit)
+    head = true_head(head_list, log.locate(head_list), truth, parameters.size, parameters.trim_unit)
     opt_in_scores, client_scores = (
         score(head_list, group.cells.probability, group.queries.probability, head)
         for group in (outcome.opt_in, outcome.client)
@@ -149,8 +151,8 @@ def _figures(trial: Trial) -> dict[str, Any]:
         "candidate_records": trial.outcome.candidates,
         "wildcard_mass": float(trial.outcome.query_probability[-1]),
         "groups": {
-            "opt_in": {"l1": trial.opt_in.l1, "ndcg": trial.opt_in.ndcg, "ndcg_list": trial.opt_in.ndcg_list},
-            "client": {"l1": trial.client.l1, "ndcg": trial.client.ndcg, "ndcg_list": trial.client.ndcg_list},
+            name: {key: getattr(scores, key) for key in ("top_error", "l1", "ndcg", "ndcg_list")}
+            for name, scores in (("opt_in", trial.opt_in), ("client", trial.client))
         },
     }
 

@@ -33,7 +33,7 @@ from blendp.mechanisms import (
 from blendp.mechanisms.filtered_union.two_scale import SHARE_GRID
 from blendp.methods.groups import GroupSizes
 from blendp.methods.objectives import sharpest
-from blendp.methods.parameters import AUTO, Parameters
+from blendp.methods.parameters import AUTO, MANY, Parameters, one_digit
 from blendp.methods.query_share import best_oracle, best_query_share
 from blendp.reports import ListScheme, Question, TwoStageScheme, frequency_oracles, report_scheme
 
@@ -309,10 +309,16 @@ class Listed:
 def _of_format_before(value: Mapping[str, Any]) -> dict[str, Any]:
     """What the formats before said, in this one."""
     value = _of_one_record(value) if value["format"] == _FORMATS_BEFORE[0] else value
-    released = dict(value["released"])
-    if value["parameters"]["method"] == "blendp":
+    parameters, released = dict(value["parameters"]), dict(value["released"])
+    if parameters["method"] == "blendp":
         released |= {"list_noise": None, "rest_noise": None, "queries_above": None}
-    return {**value, "format": FORMAT, "released": released}
+    said = parameters["records_per_person"]
+    if said is not None and said != one_digit(said):
+        # what was decided by the mean as it was said is kept, though the mean is rounded now
+        parameters |= {"records_per_person": one_digit(said)}
+        if parameters["opt_in_records"] == AUTO:
+            parameters["opt_in_records"] = 1 if released["prediction"] is None else MANY
+    return {**value, "format": FORMAT, "parameters": parameters, "released": released}
 
 
 def _of_one_record(value: Mapping[str, Any]) -> dict[str, Any]:

@@ -35,6 +35,11 @@ _ONLY_PUBLISHED = ("variance", "wildcard")
 _ONLY_BLENDP = ("randomiser", "prior", "influence_cap", "records_per_person", "objective")
 
 
+def one_digit(number: float) -> float:
+    """The number, rounded to one significant digit."""
+    return float(f"{number:.0e}")
+
+
 @dataclass(frozen=True)
 class Parameters:
     """What a method is told besides the people. What is None is chosen by the method."""
@@ -61,8 +66,9 @@ class Parameters:
     whichever lists more, which the mean number of records a person decides. published: m_O, 1 if nothing is said."""
 
     records_per_person: float | None = None
-    """How many records a person has on average, if that is known (blendp method). If it is not and is needed, 2 % of
-    epsilon are spent on the noisy mean number of different records in the opt-in group."""
+    """How many records a person has on average, if that is known (blendp method); it is published, and rounded to one
+    digit before anything is done with it. A mean taken from the log is not private. If it is not known and is needed,
+    2 % of epsilon are spent on the noisy mean number of different records in the opt-in group."""
 
     objective: str = "balanced"
     """What is to be best (blendp method): balanced, long-list or trends (the most frequent queries)."""
@@ -117,6 +123,7 @@ class Parameters:
                 legal="a number above 0",
                 remedy="It is the mean; leave it out if it is not known.",
             )
+            object.__setattr__(self, "records_per_person", one_digit(self.records_per_person))
         require_count("client_records", self.client_records, min_value=1, remedy="1 is the published choice.")
         require_choice("variance", self.variance, VARIANCES)
         require_choice("wildcard", self.wildcard, WILDCARDS)

@@ -21,6 +21,7 @@ def new_terms(fields: Mapping[str, Any]) -> Terms:
     """The terms that these fields give; refuses those for which nothing is proved.
 
     How many records a device sends at most is chosen if it is left out: one, if one of each person is all that is used.
+    The mean number of records a person is rounded to one digit, as terms are public and the method does so.
     """
     unknown = sorted(set(fields) - set(Terms.__dataclass_fields__))
     if unknown:
@@ -30,6 +31,7 @@ def new_terms(fields: Mapping[str, Any]) -> Terms:
     except TypeError as error:
         raise ParameterError("terms", sorted(fields), "complete", f"{error}.".replace("Terms.__init__()", "")) from None
     parameters = parameters_of(terms)
+    terms = replace(terms, records_per_person=parameters.records_per_person)
     if "opt_in_records" not in fields and (terms.method == "published" or parameters.many_records is False):
         terms = replace(terms, opt_in_records=1)
         parameters = parameters_of(terms)

@@ -174,8 +174,9 @@ class Terms:
                 gt=0,
                 le=_MAX_PEOPLE,
                 description="How many records a person has on average, if that is known: it decides whether the list "
-                "is made of one record of each person or of many. If it is null, 2 % of epsilon are spent on a noisy "
-                "mean (blendp method).",
+                "is made of one record of each person or of many. It is rounded to one digit and public: a mean "
+                "taken from a log is not private. If it is null, 2 % of epsilon are spent on a noisy mean (blendp "
+                "method).",
             ),
         ]
         | None

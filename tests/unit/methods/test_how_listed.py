@@ -52,7 +52,7 @@ def test_a_noisy_mean_is_told() -> None:
         ({"opt_in_records": 1}, "one record of each opt-in person. The objective was balanced."),
         (
             {"records_per_person": 1.5, "objective": "trends"},
-            "one record of each opt-in person, since they were said to have 1.5 on average. The objective was trends.",
+            "one record of each opt-in person, since they were said to have 2 on average. The objective was trends.",
         ),
         ({"method": "published"}, "one record of each opt-in person."),
         ({"method": "published", "opt_in_records": 3}, "3 records of each opt-in person."),
@@ -150,6 +150,21 @@ def test_lists_from_before_are_read(settings: dict[str, Any]) -> None:
         expected["released"] |= {"list_noise": None, "rest_noise": None, "queries_above": None}
         expected["sha256"] = _digest({key: value for key, value in expected.items() if key != "sha256"})
     assert read.to_bytes() == canonical_json(expected)
+
+
+@pytest.mark.parametrize(("said", "way"), [(7.4, "many"), (6.8, 1)])
+def test_a_list_stays_what_it_was_though_its_mean_is_rounded_now(said: float, way: int | str) -> None:
+    """7.4 was enough for many records and 7 is not; 6.8 was not, and 7 is not either."""
+    listed = make_list(small_log(), Parameters(opt_in_records=way), opt_in=0.3, random=KnownKey(1))
+    value = json.loads(listed.to_bytes())
+    del value["sha256"]
+    for name in ("list_noise", "rest_noise", "queries_above"):
+        del value["released"][name]
+    value["parameters"] |= {"opt_in_records": "auto", "records_per_person": said}
+    value["format"] = "blendp/listed/2"
+    read = Listed.from_bytes(canonical_json({**value, "sha256": _digest(value)}))
+    assert read.parameters == replace(listed.parameters, records_per_person=7.0)
+    assert read.head_list == listed.head_list
 
 
 def test_lists_of_several_records_from_before_are_refused() -> None:

@@ -214,6 +214,16 @@ def test_a_delta_that_is_not_said_fits_the_people(people: int) -> None:
     assert fitted.fitted(10 * people) is fitted
 
 
+@pytest.mark.parametrize(
+    ("said", "rounded", "many"), [(7.4, 7.0, False), (7.6, 8.0, True), (12.345, 10.0, True), (0.0371, 0.04, False)]
+)
+def test_a_mean_that_is_said_counts_as_it_is_published(said: float, rounded: float, many: bool) -> None:
+    """Parameters are published; 7.1 records are enough for many, and 7.4 that are said to be 7 are not."""
+    parameters = Parameters(records_per_person=said)
+    assert parameters.records_per_person == parameters.to_dict()["records_per_person"] == rounded
+    assert parameters.many_records is many
+
+
 def test_a_delta_that_was_said_is_kept_and_none_is_not_taken_for_a_number() -> None:
     assert Parameters(delta=0.01).fitted(10**9).delta == 0.01
     with pytest.raises(ParameterError, match=r"Parameters\.fitted"):

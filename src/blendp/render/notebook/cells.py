@@ -7,6 +7,7 @@ from functools import singledispatch
 from hashlib import sha256
 
 from blendp.evaluation import Evaluation
+from blendp.evaluation.metrics import top_named
 from blendp.evaluation.planner import Overview
 from blendp.evaluation.surveys import SurveyPlan, SurveyTrial
 from blendp.methods import Outcome, Simulation
@@ -158,6 +159,9 @@ def _(evaluation: Evaluation) -> Cell:
             *(_mean(groups[group].get(key), errors["groups"][group].get(key)) for group in ("opt_in", "client")),
         )
         for key, name in (
+            ("top_error", top_named(evaluation.parameters.size).capitalize()),
+            ("precision", "… precision"),
+            ("recall", "… recall"),
             ("l1", "L1 (0 is perfect)"),
             ("ndcg", "NDCG (1 is perfect)"),
             ("ndcg_random", "NDCG in random order"),

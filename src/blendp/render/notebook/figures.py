@@ -17,6 +17,7 @@ from matplotlib.text import Text
 from matplotlib.ticker import MaxNLocator
 
 from blendp.evaluation import Evaluation
+from blendp.evaluation.metrics import top_named
 from blendp.evaluation.planner import Overview
 from blendp.evaluation.surveys import PlannedMethod, SurveyPlan, SurveyTrial
 from blendp.methods import Outcome
@@ -198,7 +199,8 @@ def _(evaluation: Evaluation, name: str) -> Plotted | None:
     runs = evaluation.runs()
     with house_style():
         figure = HouseFigure(figsize=(WIDTH / 72, 300 / 72), dpi=72, facecolor="none")
-        for bottom, key, said in ((0.58, "l1", "L1 (0 is perfect)"), (0.09, "ndcg", "NDCG (1 is perfect)")):
+        first = top_named(evaluation.parameters.size).capitalize()
+        for bottom, key, said in ((0.58, "top_error", first), (0.09, "l1", "L1 of the listed queries")):
             axes = figure.add_axes((100 / WIDTH, bottom, (WIDTH - 130) / WIDTH, 0.31))
             _rows_of_runs(
                 axes, [[run[key] for run in runs], *([run["groups"][g][key] for run in runs] for g in _ALONE)]

@@ -11,6 +11,7 @@ from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
+from blendp.evaluation.metrics import top_named
 from blendp.evaluation.planner import Overview, Plan
 from blendp.render.plan.text import share
 from blendp.render.svg import COLOURS, DrawingTexts, DrawnFigure, HouseFigure, house_style, inline_svg
@@ -58,8 +59,8 @@ def _by_share(
     ]
 
 
-def _l1(view: Overview) -> list[_Line]:
-    return _by_share(view, lambda one: one.scores.l1, 3, "L1")
+def _top_error(view: Overview) -> list[_Line]:
+    return _by_share(view, lambda one: one.scores.top_error, 3, "top error")
 
 
 def _records(view: Overview) -> list[_Line]:
@@ -72,24 +73,24 @@ def _rates(view: Overview) -> list[float]:
 
 
 def plan_drawing(view: Overview, name: str) -> DrawnFigure:
-    """The length of the list and L1, by opt-in share."""
+    """The length of the list and the error on the true top, by opt-in share."""
     rates = _rates(view)
     with house_style():
         figure = HouseFigure(figsize=(WIDTH / 72, 2 * HEIGHT / 72), dpi=72, facecolor="none")
         length, error = (figure.add_axes(_box(number, 2), facecolor="none") for number in range(2))
         _draw_lines(length, _records(view), "records on the list (dotted: that pass)", _opt_in_axis(rates), log=True)
-        _draw_lines(error, _l1(view), "L1 of trends (0 is perfect)", _opt_in_axis(rates))
+        _draw_lines(error, _top_error(view), top_named(view.first.parameters.size), _opt_in_axis(rates))
     said = "; ".join(f"{method} lists {plan.records:,.0f} records" for method, plan in view.plans.items())
     return DrawnFigure(figure, DrawingTexts(name, "A plan by opt-in share", f"{said}.", {}, {}))
 
 
 def by_opt_in(view: Overview) -> dict[str, Markup]:
-    """L1, NDCG and the length of the list, by opt-in share."""
-    l1, records, rates = _l1(view), _records(view), _rates(view)
+    """The error on the true top, NDCG and the length of the list, by opt-in share."""
+    top, records, rates = _top_error(view), _records(view), _rates(view)
     ndcg = _by_share(view, lambda one: one.scores.ndcg, 3, "NDCG")
     ndcg += _by_share(view, lambda one: one.scores.ndcg_random, 3, "NDCG in random order", faint=True)
     return {
-        "l1": _draw(l1, "plan-l1", "L1 by opt-in share", "L1", _opt_in_axis(rates), top=None),
+        "top": _draw(top, "plan-top", "Top error by opt-in share", "top error", _opt_in_axis(rates), top=1.0),
         "ndcg": _draw(ndcg, "plan-ndcg", "NDCG by opt-in share", "NDCG", _opt_in_axis(rates), top=1.0),
         "records": _draw(
             records, "plan-records", "Length of the list by opt-in share", "records", _opt_in_axis(rates), log=True

@@ -6,7 +6,7 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from blendp.evaluation.planner import Overview
+from blendp.evaluation.planner import Overview, Plan
 from blendp.render.plan.text import NOT_PRIVATE, advice, cautions, figures, filtered, heading, reaches, share
 from blendp.render.terminal_table import FigureTable
 from blendp.render.text import visible
@@ -44,11 +44,17 @@ def _sweep(view: Overview) -> FigureTable:
     table.add_column("opt-in", justify="right")
     table.add_column("people", justify="right")
     for name in view.sweeps:
-        for title in (f"{name}: records", "L1", "NDCG"):
+        for title in (f"{name}: records", "top error", "L1", "NDCG"):
             table.add_column(title, justify="right")
     for row in zip(*view.sweeps.values(), strict=True):
         first = row[0]
-        values = [v for p in row for v in (f"{p.records:,.1f}", f"{p.scores.l1:.3f}", f"{p.scores.ndcg:.3f}")]
+        values = [value for made in row for value in _shown(made)]
         style = "bold" if first.opt_in == view.first.opt_in else None
         table.add_row(share(first.opt_in), f"{first.groups.opt_in:,}", *values, style=style)
     return table
+
+
+def _shown(made: Plan) -> list[str]:
+    """What one method gives at one opt-in share."""
+    scores = made.scores
+    return [f"{made.records:,.1f}", *(f"{value:.3f}" for value in (scores.top_error, scores.l1, scores.ndcg))]

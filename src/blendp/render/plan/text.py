@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from blendp.evaluation.metrics import top_named
 from blendp.evaluation.planner import Overview, Plan, Reach, SearchResult
 from blendp.methods.filtered import rows_that_count
 from blendp.privacy.delta import delta_beside_people
@@ -63,6 +63,9 @@ def figures(view: Overview) -> list[FigureLine]:
         line("pass the threshold", [f"{plan.candidates:,.1f} records" for plan in plans]),
         line("on the list", [f"{plan.records:,.1f} records" for plan in plans]),
         line("of so many queries", [f"{plan.queries:,.1f}" for plan in plans], under=True),
+        line(top_named(view.first.parameters.size), [f"{plan.scores.top_error:.3f}" for plan in plans]),
+        line("precision", [f"{plan.scores.precision:.3f}" for plan in plans], under=True),
+        line("recall", [f"{plan.scores.recall:.3f}" for plan in plans], under=True),
         line("L1 of trends (0: perfect)", [f"{plan.scores.l1:.3f}" for plan in plans]),
         line("NDCG (1: perfect)", [f"{plan.scores.ndcg:.3f}" for plan in plans]),
         line("in random order", [f"{plan.scores.ndcg_random:.3f}" for plan in plans], under=True),
@@ -140,11 +143,11 @@ def cautions(view: Overview) -> list[str]:
 
 def advice(view: Overview) -> list[str]:
     """What to do next."""
-    best = max(view.plans.values(), key=lambda one: (_steps(one.records), -one.scores.l1))
+    best = min(view.plans.values(), key=lambda one: one.scores.top_error)
     chosen = best.parameters
     said = []
     if len(view.plans) > 1 and best.records >= 0.5:
-        said.append(f"Take method {chosen.method}: {_why(view, best)}.")
+        said.append(f"Take method {chosen.method}: its {top_named(chosen.size)} is smaller.")
     if view.other is not None:
         said.append(_ways(view.plans["blendp"], view.other))
     if best.records < 0.5:
@@ -175,17 +178,6 @@ def _ways(chosen: Plan, other: Plan) -> str:
     if better is chosen or better.candidates < 1.05 * chosen.candidates:
         return f"Leave --opt-in-records at {chosen.parameters.opt_in_records}: {lengths}."
     return f"Say --opt-in-records {better.parameters.opt_in_records}: {lengths}."
-
-
-def _steps(records: float) -> int:
-    """Lengths of lists that differ by less than about a hundredth are the same to people."""
-    return round(100 * math.log(max(records, 0.01)))
-
-
-def _why(view: Overview, best: Plan) -> str:
-    """What speaks for this method."""
-    longer = all(best.records > 1.01 * plan.records for plan in view.plans.values() if plan is not best)
-    return "its list is longer" if longer else "its list is as long and its L1 smaller"
 
 
 def share(value: float) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from blendp.evaluation.metrics import top_named
 from blendp.headlist import HeadList
 from blendp.methods import Outcome, Simulation
 from blendp.render.about import About
@@ -92,6 +93,9 @@ def scores_table(figures: dict[str, Any]) -> RenderableType:
     columns: Sequence[tuple[dict[str, Any], dict[str, Any]]] = [(figures, figures["std_error"])]
     columns = [*columns, *((figures["groups"][g], figures["std_error"]["groups"][g]) for g in ("opt_in", "client"))]
     labels = {
+        "top_error": top_named(figures["parameters"]["size"]),
+        "precision": "  precision",
+        "recall": "  recall",
         "l1": "L1 (0 is perfect)",
         "ndcg": "NDCG (1 is perfect)",
         "ndcg_random": "  in random order",

@@ -55,7 +55,7 @@ def _cautions_of_records(terms: Terms) -> list[str]:
         return [
             f"records_per_person is not given: with {terms.min_opt_in} opt-in people the noisy mean that stands for "
             f"it is known to ± {deviation:.2g} alone, so one record of each is taken unless it is far above. Give it, "
-            f"if you know it."
+            f"if it is public."
         ]
     return [] if parameters.better_otherwise is None else [parameters.better_otherwise]
 
@@ -98,7 +98,8 @@ def statements_of_terms(terms: Terms) -> list[str]:
 def records_statement(terms: Terms) -> str:
     """How many records an opt-in person's device sends, and how the list is made of them."""
     sent = records_asked(terms, "their")
-    parameters, mean = parameters_of(terms), terms.records_per_person
+    parameters = parameters_of(terms)
+    mean = parameters.records_per_person
     if terms.method == "published":
         return f"An opt-in person's device sends {sent}; all of them make the list."
     if parameters.many_records is None:
