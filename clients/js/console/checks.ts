@@ -97,7 +97,7 @@ const pointsOf = (cell: Cell): Child => (typeof cell === "number" ? `+${+(100 * 
 
 export const liarsSheet = (campaign: string, influence: readonly Influence[]): Sheet => ({
   name: `${campaign}-liars`,
-  caption: "By how many percentage points lying clients could raise one query, at most",
+  caption: "By how many percentage points lying clients could raise one record or query",
   columns: [
     { name: "share", label: "Liars", shown: (cell) => `${+(100 * (cell as number)).toPrecision(2)} %` },
     { name: "clients", label: "Clients alone", shown: pointsOf },

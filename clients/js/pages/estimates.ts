@@ -158,7 +158,7 @@ export function crossCheck(release: Release, list: HeadList): HTMLElement {
       ? element(
           "p",
           {},
-          "If clients lie together, and all name one query, they raise its share by at most this many percentage points: " +
+          "Clients who lie together, and choose what they answer, could raise a record or query of this result by so many percentage points: " +
             influence
               .map((one: any) => `${points(one.capped)} (${+(100 * one.share).toFixed(2)} % of the clients)`)
               .join(", ") +

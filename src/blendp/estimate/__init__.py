@@ -7,7 +7,8 @@ if TYPE_CHECKING:
     from blendp.estimate.blending import CONFIDENCE, Blend, blend
     from blendp.estimate.client import client_estimate
     from blendp.estimate.group import GroupEstimate, Level
-    from blendp.estimate.hybrid import Influence, InfluenceGuard, hybrid_blend, influence
+    from blendp.estimate.hybrid import InfluenceGuard, hybrid_blend
+    from blendp.estimate.liars import Influence, influence
     from blendp.estimate.opt_in import counts_estimate, opt_in_estimate
     from blendp.estimate.posterior import Posterior, opt_in_posterior
     from blendp.estimate.simplex import project_on_simplex
@@ -44,7 +45,8 @@ _HOMES = {
     "blendp.estimate.blending": ("CONFIDENCE", "Blend", "blend"),
     "blendp.estimate.client": ("client_estimate",),
     "blendp.estimate.group": ("GroupEstimate", "Level"),
-    "blendp.estimate.hybrid": ("Influence", "InfluenceGuard", "hybrid_blend", "influence"),
+    "blendp.estimate.hybrid": ("InfluenceGuard", "hybrid_blend"),
+    "blendp.estimate.liars": ("Influence", "influence"),
     "blendp.estimate.opt_in": ("counts_estimate", "opt_in_estimate"),
     "blendp.estimate.posterior": ("Posterior", "opt_in_posterior"),
     "blendp.estimate.simplex": ("project_on_simplex",),

@@ -21,7 +21,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from blendp.arrays import Array
+from blendp.arrays import Array, Bools, distinct
 from blendp.estimate.blending import CONFIDENCE, Blend
 from blendp.estimate.posterior import Posterior
 from blendp.estimate.split import Split, reconcile
@@ -41,11 +41,20 @@ class InfluenceGuard:
 
 
 @dataclass(frozen=True, eq=False)
-class _Parts:
-    """The pieces of the blend: the opt-in posterior, what the clients say, and how they are weighed."""
+class Parts:
+    """The pieces of the blend: the opt-in posterior, what the clients say, and how they are weighed.
+
+    where:
+        rows     is the query of every cell,
+        own      is the posterior, flattened by what is between the groups,
+        between  is the clients' part of that, of every cell,
+        x, v     is what the clients who report records say, and its variance,
+        y, v_y   is the same of those who report queries.
+    """
 
     rows: NDArray[np.int64]
     own: Posterior
+    between: Array
     x: Array
     v: Array
     y: Array
@@ -60,31 +69,33 @@ class _Parts:
         own = posterior
         if guard.kappa > 0:
             own = posterior.flattened(posterior.variance / (posterior.variance + (1 - share_opt_in) * between))
-        x, v = split.cells.observe(own.mean)
-        y, v_y = split.queries.observe(_sums(own.mean, rows))
-        return cls(rows, own, x, v + share_opt_in * between, y, v_y + share_opt_in * _sums(between, rows))
+        return cls(rows, own, share_opt_in * between, *_observed(split, own, rows, share_opt_in * between))
+
+    def beside(self, split: Split) -> Self:
+        """The same opt-in people beside these clients."""
+        return type(self)(self.rows, self.own, self.between, *_observed(split, self.own, self.rows, self.between))
+
+    def only(self, cells: Bools) -> Self:
+        """Of these cells alone, which are all those of some queries."""
+        queries, own = distinct(self.rows[cells]), self.own
+        own = Posterior(own.users, own.grid[cells], own.log_weight[cells])
+        by_cell, by_query = (self.between, self.x, self.v), (self.y, self.v_y)
+        return type(self)(
+            renumbered(self.rows[cells]), own, *(each[cells] for each in by_cell), *(each[queries] for each in by_query)
+        )
 
     def cells(self, x: Array, cap: float | None) -> Posterior:
         """Every cell's posterior with what the clients who report records say."""
         return self.own.times_normal(capped(x, self.own.mean, self.own.variance + self.v, cap), self.v)
 
-    def rise(self, dx: float, dy: float, cap: float | None) -> float:
-        """How far a record or its query rises, at most, when the clients' estimates of both rise so far above what
-        the opt-in group says, and those of all others do not.
-        """
-        rows, v_y = self.rows, self.v_y[self.rows]
-        usual, raised = (self.cells(self.own.mean + gain, cap) for gain in (0.0, dx))
-        sums, spreads = _sums(usual.mean, rows)[rows], _sums(usual.variance, rows)[rows]
-        y = _sums(self.own.mean, rows)[rows]
 
-        def put_together(cells: Posterior, y: Array) -> tuple[Array, Array]:
-            """Every cell and its query, when this cell is as told and the others of its query as usual."""
-            total, spread = sums - usual.mean + cells.mean, spreads - usual.variance + cells.variance
-            gap = spread / (spread + v_y) * (capped(y, total, spread + v_y, cap) - total)
-            return cells.mean + cells.variance / spread * gap, total + gap
-
-        before, after = put_together(usual, y), put_together(raised, y + dy)
-        return max(float((new - old).max()) for old, new in zip(before, after, strict=True))
+def _observed(
+    split: Split, own: Posterior, rows: NDArray[np.int64], between: Array
+) -> tuple[Array, Array, Array, Array]:
+    """What the clients say of cells and queries, each with its variance."""
+    x, v = split.cells.observe(own.mean)
+    y, v_y = split.queries.observe(_sums(own.mean, rows))
+    return x, v + between, y, v_y + _sums(between, rows)
 
 
 def hybrid_blend(posterior: Posterior, split: Split, guard: InfluenceGuard) -> tuple[Blend, Blend]:
@@ -102,7 +113,7 @@ def hybrid_blend(posterior: Posterior, split: Split, guard: InfluenceGuard) -> t
     if len(split.query_of_cell) == 1:
         certain = Blend.normal(np.ones(1), np.zeros(1), np.zeros(1))
         return certain, certain
-    parts = _Parts.of(posterior, split, guard)
+    parts = Parts.of(posterior, split, guard)
     rows, cells = parts.rows, parts.cells(parts.x, guard.cap)
     y = capped(parts.y, _sums(cells.mean, rows), _sums(cells.variance, rows) + parts.v_y, guard.cap)
     p, variance, p_q, v_q = reconcile(cells.mean, cells.variance, y, parts.v_y, rows)
@@ -121,44 +132,14 @@ def hybrid_blend(posterior: Posterior, split: Split, guard: InfluenceGuard) -> t
     )
 
 
-@dataclass(frozen=True)
-class Influence:
-    """How far a share of lying clients who work together can raise a listed query, at most.
-
-    where:
-        share    is beta, the share of the clients who lie,
-        clients  is how far the clients' own estimate of a query rises when all of them name it,
-        blended  is how far the blend then rises without the cap, and
-        capped   with it: the most over all listed records and their queries.
-    """
-
-    share: float
-    clients: float
-    blended: float
-    capped: float
-
-
-def influence(posterior: Posterior, split: Split, guard: InfluenceGuard, share: float) -> Influence:
-    """The maximal gain of a targeted attack (Cao, Jia and Gong, 2021): every liar names one record and its query.
-
-    client gain = beta (g - f),     f about 0
-
-    where:
-        g  is what one report adds to n times the estimate of an item that it names (``gain`` of the oracle),
-        f  is the item's frequency.
-
-    The blend is computed twice, with clients who say what the opt-in group says, and with the gain added to that.
-    """
-    if len(split.query_of_cell) == 1 or not split.users:
-        return Influence(share, 0.0, 0.0, 0.0)
-    parts = _Parts.of(posterior, split, guard)
-    dx, dy = (share * arm.randomiser.gain if arm.users else 0.0 for arm in (split.cells, split.queries))
-    return Influence(share, float(max(dx, dy)), parts.rise(dx, dy, None), parts.rise(dx, dy, guard.cap))
-
-
 def _sums(values: Array, rows: NDArray[np.int64]) -> Array:
     """The sum of the values of every query's cells."""
     return np.bincount(rows, weights=values).astype(np.float64)
+
+
+def renumbered(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Ascending rows as 0, 1, 2 ..."""
+    return np.cumsum(np.diff(rows, prepend=rows[:1]) > 0)
 
 
 def capped(estimate: Array, centre: Array, variance: Array, cap: float | None) -> Array:

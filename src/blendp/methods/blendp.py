@@ -102,6 +102,7 @@ def _conclude_split(kind: type[Kind], listed: Listed, split: Split, query_share:
         cells=cells,
         queries=queries,
         query_reporters=query_share,
+        query_reports=split.queries.users,
         check=check,
         influence=tuple(influence(posterior, split, guard, liars) for liars in LIARS),
         mean_records=listed.mean_records,

@@ -19,6 +19,7 @@ from blendp.methods.filtered import rows_that_count
 from blendp.methods.groups import GroupSizes
 from blendp.methods.guarantee import Guarantee
 from blendp.methods.parameters import AUTO, MANY, Parameters
+from blendp.methods.query_share import MISFIT, fits
 from blendp.privacy.delta import delta_beside_people
 from blendp.shown import Shown
 from blendp.texts import printable
@@ -57,13 +58,16 @@ class Outcome(Shown):
     queries: Blend
 
     query_reporters: float | None = None
-    """The share of the clients who reported the query; the others reported the record. None with other randomisers."""
+    """The share of the clients who were to report the query; the others the record. None with other randomisers."""
+
+    query_reports: int | None = None
+    """How many clients did report the query, where that share is known."""
 
     check: CrossCheck | None = None
     """Whether the two groups tell the same story (blendp method)."""
 
     influence: tuple[Influence, ...] = ()
-    """How far lying clients could move a result (blendp method)."""
+    """How far lying clients could raise a record or query of it (blendp method)."""
 
     mean_records: float | None = None
     """The noisy mean number of records an opt-in person has, where it decided how the list was made."""
@@ -136,6 +140,13 @@ class Outcome(Shown):
         return float(np.abs(sums - self.client.queries.probability).max())
 
     @property
+    def arms_fit(self) -> bool:
+        """Whether as many clients reported the query as their coins let expect: none seem to choose their question."""
+        if self.query_reporters is None or self.query_reports is None:
+            return True
+        return fits(self.query_reporters, self.query_reports, self.client.users)
+
+    @property
     def cautions(self) -> list[str]:
         """What a reader of this outcome should be warned of; from public numbers alone."""
         parameters = self.parameters
@@ -158,6 +169,12 @@ class Outcome(Shown):
             warnings.append(
                 f"opt_in_records is many, though people seem to have few records each (dispersion "
                 f"{self.dispersion:.2f}, where 1 is one record): auto may list more."
+            )
+        if not self.arms_fit:
+            warnings.append(
+                f"{self.query_reports:,} of {self.client.users:,} clients reported the query, where a share of "
+                f"{self.query_reporters:g} was to: chance does that in fewer than one of {1 / MISFIT:,.0f} releases. "
+                f"Some clients may choose their question, as liars would."
             )
         if not self.head_list.records:
             why = "the list is empty" if self.groups.opt_in else "nobody opted in"

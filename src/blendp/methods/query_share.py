@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -14,14 +15,21 @@ from blendp.mechanisms import FrequencyOracle
 from blendp.mechanisms.wildcard_apart import MIN_EPSILON
 from blendp.reports import frequency_oracles
 
-SHARES = tuple(round(0.05 * i, 2) for i in range(20))
-"""The shares that are compared."""
+SHARES = tuple(round(0.05 * i, 2) for i in range(17))
+"""The shares that are compared: a fifth of the clients at least report the record.
+
+Nothing makes a client answer the question that its coin says. Liars who all report the record are 20 times their share
+of all clients among those who do, if a twentieth does: their reach grows more than the errors shrink.
+"""
 
 CLIENTS_PER_OPT_IN = 20
 """How many clients are taken to come for every opt-in person when it is chosen how they report."""
 
 WORTHWHILE = 0.99
-"""Longer reports must make the errors smaller by this factor."""
+"""Longer reports, or a question that fewer clients answer, must make the errors smaller by this factor."""
+
+MISFIT = 1e-4
+"""How often chance alone may let it seem that clients have chosen their question."""
 
 SHARPEST = ("both", "queries", "records")
 """Whose errors count when the share is chosen."""
@@ -40,14 +48,17 @@ def best_query_share(
     sharpest: str = "both",
     no_worse_than: Oracles | None = None,
 ) -> float:
-    """The share of clients reporting queries for which the predicted errors are smallest.
+    """The share of clients reporting queries for which the predicted errors are smallest, up to 1 %.
 
-        minimise  sum over queries of sd(query)  +  sum over records of sd(record)
+        sum over queries of sd(query)  +  sum over records of sd(record)
 
     where:
         sd        is the standard error that the blend will have, from the opt-in group's posterior and the clients'
                   numbers,
         sharpest  says which of the two sums counts: ``both``, or only that of ``queries`` or of ``records``.
+
+    Of the shares for which this is at most 1 % above its least (:data:`WORTHWHILE`), it is the one nearest to 1/2: the
+    smaller half of the clients is what liars join who choose their question.
 
     With ``no_worse_than``, and both sums, shares are left out with which either sum is larger than with those oracles
     at their best share, unless all are. It depends on released counts alone. In a one-level list queries are the
@@ -63,7 +74,34 @@ def best_query_share(
         most_of_queries, most_of_records = predicted_errors([known], posterior, *no_worse_than, head_list, clients)
         no_worse = (of_queries <= most_of_queries) & (of_records <= most_of_records)
         able = no_worse if no_worse.any() else able
-    return SHARES[np.where(able, _weighed(of_queries, of_records, sharpest), np.inf).argmin()]
+    return SHARES[sturdiest(np.where(able, _weighed(of_queries, of_records, sharpest), np.inf))]
+
+
+def sturdiest(errors: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Which of :data:`SHARES`, along the first axis, is nearest to 1/2, of those with about the least error."""
+    good = WORTHWHILE * errors <= errors.min(axis=0)
+    away = np.abs(np.subtract(SHARES, 0.5)).reshape(-1, *np.ones(errors.ndim - 1, dtype=int))
+    return np.asarray(np.where(good, away, np.inf).argmin(axis=0))
+
+
+def fits(share: float, of_query: int, clients: int) -> bool:
+    """Whether so many of the clients can have been asked for the query by coins of this share.
+
+        P(as far from n f, on this side)  <=  exp(-n [a ln(a/f) + (1 - a) ln((1 - a)/(1 - f))])
+
+    where:
+        f, a  are the share that was said and the one that came, of n clients (Chernoff's bound).
+
+    False at most once in 10,000 releases (:data:`MISFIT`) if all clients follow their coin.
+    """
+    if not clients:
+        return True
+    came = of_query / clients
+    distance = 0.0
+    for one, other in ((came, share), (1 - came, 1 - share)):
+        if one > 0:
+            distance += one * math.log(one / other) if other > 0 else math.inf
+    return clients * distance <= math.log(2 / MISFIT)
 
 
 def best_oracle(posterior: Posterior, epsilon: float, head_list: HeadList, sharpest: str = "both") -> str:

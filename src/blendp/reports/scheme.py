@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -102,17 +103,21 @@ class ReportScheme(ABC, Generic[Holding]):
         """How many bytes the largest report takes."""
         return max(question.report_bytes for question in self.questions.values())
 
+    @cached_property
+    def _asked(self) -> frozenset[str]:
+        return frozenset(name for name in self.questions if self.chance(name))
+
     def possible(self, question: str, data: bytes) -> bool:
-        """Whether these bytes answer this question; how often it is asked, :meth:`chance` says, and it may be never."""
-        known = self.questions.get(question)
-        return known is not None and known.possible(data)
+        """Whether a device can have made these bytes, in answer to this question: one that is asked at all."""
+        return question in self._asked and self.questions[question].possible(data)
 
     def expectation(self, question: str, data: bytes) -> str:
         """What a possible answer to a question looks like, beside what these bytes are: for whoever writes a client."""
-        known = self.questions.get(question)
-        if known is None:
-            return f"Reports of this campaign answer {' or '.join(self.questions)}, not {question}."
-        return f"{known.expectation}. These are {len(data)} bytes: {data[:_SHOWN].hex()}{'...' * (len(data) > _SHOWN)}."
+        if question not in self._asked:
+            asked = " or ".join(name for name in self.questions if name in self._asked)
+            return f"Reports of this campaign answer {asked}, not {question}."
+        expected = self.questions[question].expectation
+        return f"{expected}. These are {len(data)} bytes: {data[:_SHOWN].hex()}{'...' * (len(data) > _SHOWN)}."
 
     def require(self, report: Report) -> None:
         """Raise unless this is a possible report about this very list, to a question that is asked."""

@@ -32,7 +32,7 @@ class Agreement(Message):
 
 
 class InfluenceLine(Message):
-    """How far a share of lying clients could raise a listed query, in the clients' estimate and in the blend."""
+    """How far a share of lying clients could raise a record or query: the clients' estimate, and the blend."""
 
     share: float
     clients: float

@@ -83,6 +83,7 @@ def test_run_writes_nothing_that_is_not_protected(folder: Path) -> None:
         "cautions",
         "identity_gap",
         "query_reporters",
+        "query_reports",
         "cross_check",
         "influence",
     }

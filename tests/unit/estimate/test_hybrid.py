@@ -1,4 +1,4 @@
-"""The blend of the opt-in posterior and the clients' two answers, and what guards it against liars and other people."""
+"""The blend of the opt-in posterior and the clients' two answers, and what guards it against other people."""
 
 import numpy as np
 import pytest
@@ -8,21 +8,10 @@ from numpy.typing import NDArray
 
 from blendp.arrays import Array
 from blendp.curator import OptInCounts
-from blendp.estimate import (
-    Arm,
-    Blend,
-    Influence,
-    InfluenceGuard,
-    Posterior,
-    Split,
-    hybrid_blend,
-    influence,
-    opt_in_posterior,
-)
+from blendp.estimate import Arm, Blend, InfluenceGuard, Posterior, Split, hybrid_blend, opt_in_posterior
 from blendp.estimate.hybrid import capped
 from blendp.headlist import HeadList
 from blendp.mechanisms import SubsetSelection
-from blendp.reports import frequency_oracle
 
 LIST = HeadList.of_records([("a", "1"), ("a", "2"), ("b", "1"), ("c", "1"), ("c", "2"), ("c", "3")])
 ROWS = LIST.query_of_cell
@@ -50,23 +39,13 @@ def clients_of(
     share: float = 0.5,
     epsilon: float = 4.0,
     rows: NDArray[np.int64] = ROWS,
-    liars: float = 0.0,
-    target: int = 0,
 ) -> Split:
-    """The reports of clients, of whom a share names one record, or its query, in every report."""
     arms = []
     asked = round(share * users)
-    for items, number, law, named in (
-        (int(rows[-1]) + 1, asked, np.bincount(rows, weights=p), int(rows[target])),
-        (len(rows), users - asked, p, target),
-    ):
+    for items, number, law in ((int(rows[-1]) + 1, asked, np.bincount(rows, weights=p)), (len(rows), users - asked, p)):
         randomiser = SubsetSelection(epsilon, items)
-        lying = round(liars * number)
-        supports = randomiser.supports_of_counts(generator.multinomial(number - lying, law), generator)
-        # a liar's report holds the target for sure, and others as it likes: here as chance has it
-        forged = generator.binomial(lying, (randomiser.size - 1) / max(items - 1, 1), items)
-        forged[named] = lying
-        arms.append(Arm(randomiser, number, supports + forged))
+        supports = randomiser.supports_of_counts(generator.multinomial(number, law), generator)
+        arms.append(Arm(randomiser, number, supports))
     return Split(arms[0], arms[1], rows)
 
 
@@ -178,9 +157,6 @@ def test_without_clients_the_opt_in_group_stands_alone() -> None:
     assert queries.weight_opt_in == pytest.approx(np.ones(4), rel=1e-12)
     for ends, level in ((cells.low, 0.025), (cells.high, 0.975)):
         assert ends[:-1] == pytest.approx(posterior.quantile(np.full(9, level)), rel=1e-12)
-    assert influence(posterior, clients_of(P, 0, np.random.default_rng(1)), InfluenceGuard(), 0.1) == Influence(
-        0.1, 0, 0, 0
-    )
 
 
 def test_an_empty_list_is_certain() -> None:
@@ -189,7 +165,6 @@ def test_an_empty_list_is_certain() -> None:
     split = clients_of(np.ones(1), 50, np.random.default_rng(1), rows=empty.query_of_cell)
     for level in hybrid_blend(posterior, split, InfluenceGuard(3.0)):
         assert (level.probability.tolist(), level.variance.tolist()) == ([1], [0])
-    assert influence(posterior, split, InfluenceGuard(), 0.1) == Influence(0.1, 0, 0, 0)
 
 
 @pytest.mark.statistical
@@ -221,53 +196,6 @@ def test_the_cap_moves_what_is_farther_than_it_allows() -> None:
     estimate, centre, variance = np.array([1.0, 5.0, -9.0]), np.zeros(3), np.array([4.0, 4.0, 1.0])
     assert capped(estimate, centre, variance, 2.0).tolist() == [1, 4, -2]
     assert capped(estimate, centre, variance, None) is estimate
-
-
-ATTACKS = [(0.001, 20_000, 400_000), (0.01, 20_000, 400_000), (0.05, 20_000, 400_000), (0.05, 2_000, 40_000)]
-
-
-@pytest.mark.statistical
-@pytest.mark.parametrize(("liars", "opt_in", "clients"), ATTACKS)
-@pytest.mark.parametrize("cap", [None, 3.0])
-def test_liars_move_the_blend_by_no_more_than_is_stated(
-    liars: float, opt_in: int, clients: int, cap: float | None
-) -> None:
-    """The most that a target or its query rises; and the statement is no empty one: somebody comes near it."""
-    generator, guard = np.random.default_rng(5), InfluenceGuard(cap)
-    rises: list[list[float]] = []
-    stated = []
-    for _ in range(12):
-        posterior = posterior_of(people_of(P, opt_in, generator), opt_in)
-        honest = clients_of(P, clients, generator)
-        said = influence(posterior, honest, guard, liars)
-        stated.append(said.blended if cap is None else said.capped)
-        cells, queries = hybrid_blend(posterior, honest, guard)
-        rises.append([])
-        for target in range(LIST.cells - 1):
-            attacked = clients_of(P, clients, generator, liars=liars, target=target)
-            new_cells, new_queries = hybrid_blend(posterior, attacked, guard)
-            of_query = (new_queries.probability - queries.probability)[ROWS[target]]
-            rises[-1].append(max((new_cells.probability - cells.probability)[target], of_query))
-        # by how much the honest blend may lie below what the opt-in group says
-        noise = np.sqrt(np.bincount(ROWS[:-1], weights=posterior.variance).max())
-        assert max(rises[-1]) < stated[-1] + 3 * noise
-        assert said.capped <= said.blended <= said.clients
-        assert said.share == liars
-    usual, error = np.mean(rises, axis=0), np.std(rises, axis=0) / 12**0.5
-    assert (usual - 3 * error).max() < np.mean(stated)
-    assert (usual + 3 * error).max() > 0.7 * np.mean(stated)
-
-
-def test_the_cap_bounds_what_any_number_of_liars_can_do() -> None:
-    posterior, split = posterior_of(P[:-1] * 20_000, 20_000), exact(P, 400_000, 0.5)
-    few, many, half = (influence(posterior, split, InfluenceGuard(3.0), share) for share in (0.01, 0.1, 0.5))
-    assert few.blended < many.blended < half.blended
-    assert half.capped == pytest.approx(many.capped, rel=1e-6)
-    deviation = np.sqrt(np.bincount(ROWS[:-1], weights=posterior.variance)).max()
-    assert half.capped < 2 * 3 * deviation
-    assert half.blended > 20 * half.capped
-    free = influence(posterior, split, InfluenceGuard(), 0.1)
-    assert free.capped == free.blended == many.blended
 
 
 def test_a_conflict_does_not_lead_a_weight_out_of_its_range() -> None:
@@ -317,23 +245,3 @@ def test_groups_that_differ_much_are_still_weighed() -> None:
     cells, _ = hybrid_blend(posterior, split, InfluenceGuard(3.0, 0.5))
     assert cells.probability[:-1] == pytest.approx(theirs[:-1], rel=0.05)
     assert (cells.weight_opt_in[:-1] < 0.1).all()
-
-
-def test_liars_reach_less_far_where_the_wildcard_is_apart() -> None:
-    """A long list, which few hold."""
-    long = HeadList.of_records((f"q{i:02}", "u") for i in range(88))
-    p = np.append(np.full(long.cells - 1, 0.1 / (long.cells - 1)), 0.9)
-    counts = OptInCounts(long, 20_000, p * 20_000, np.full(long.cells, 2.0))
-    posterior = opt_in_posterior(counts, counts, "none")
-    share, users, generator = 0.01, 400_000, np.random.default_rng(6)
-    rises = {}
-    for oracle in ("split", "apart"):
-        randomiser = frequency_oracle(oracle, 4.0, long.cells)
-        nobody = frequency_oracle(oracle, 4.0, long.queries + 1)
-        supports = randomiser.supports_of_counts(np.rint(p * users).astype(np.int64), generator)
-        none_asked = Arm(nobody, 0, np.zeros(nobody.items, dtype=np.int64))
-        split = Split(none_asked, Arm(randomiser, users, supports), long.query_of_cell)
-        rises[oracle] = influence(posterior, split, InfluenceGuard(), share)
-        assert rises[oracle].clients == pytest.approx(share * randomiser.gain)
-    assert rises["apart"].clients < 0.7 * rises["split"].clients
-    assert rises["apart"].blended < 1.1 * rises["split"].blended  # the blend believes sharper clients more

@@ -104,6 +104,8 @@ def test_each_group_reaches_its_own_mechanism_with_the_whole_budget(seen: dict[s
         np.sort(release.head_list.query_of_cell[located]),
     )
     assert release.query_reporters == 0.4
+    assert release.query_reports == len(rows)
+    assert release.arms_fit
     assert release.guarantee.client_epsilon_exact <= 2
     assert release.guarantee.client_epsilon_exact == pytest.approx(2, rel=1e-9)
     assert release.guarantee.client_delta == 0

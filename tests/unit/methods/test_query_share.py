@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from blendp.curator import OptInCounts
 from blendp.errors import ParameterError
 from blendp.estimate import Arm, InfluenceGuard, Posterior, Split, hybrid_blend, opt_in_posterior
 from blendp.headlist import HeadList
 from blendp.mechanisms import SubsetSelection
-from blendp.methods.query_share import SHARES, best_oracle, best_query_share, predicted_error
+from blendp.methods.query_share import SHARES, best_oracle, best_query_share, fits, predicted_error, sturdiest
 
 MANY_URLS = HeadList.of_records((f"q{i}", f"u{j:02}") for i in range(4) for j in range(12))
 ONE_URL = HeadList.of_records((f"q{i:02}", "u") for i in range(30))
@@ -28,16 +29,52 @@ def randomisers(head_list: HeadList, epsilon: float) -> tuple[SubsetSelection, S
 @pytest.mark.parametrize("head_list", [MANY_URLS, ONE_URL], ids=["many URLs", "one URL"])
 @pytest.mark.parametrize("epsilon", [0.5, 4.0])
 @pytest.mark.parametrize("users", [300, 50_000])
-def test_the_share_has_the_least_predicted_error(head_list: HeadList, epsilon: float, users: int) -> None:
+def test_the_share_is_the_most_even_of_those_with_about_the_least_predicted_error(
+    head_list: HeadList, epsilon: float, users: int
+) -> None:
     posterior, (queries, cells) = posterior_of(head_list, users), randomisers(head_list, epsilon)
     chosen = best_query_share(posterior, queries, cells, head_list, 100_000)
     errors = {share: predicted_error(share, posterior, queries, cells, head_list, 100_000) for share in SHARES}
-    assert chosen in SHARES
-    assert errors[chosen] == min(errors.values())
-    assert max(errors.values()) > errors[chosen]
+    good = [share for share, error in errors.items() if 0.99 * error <= min(errors.values())]
+    assert chosen in good
+    assert abs(chosen - 0.5) == min(abs(share - 0.5) for share in good)
     assert all(np.isfinite(list(errors.values())))
     assert min(SHARES) == 0
-    assert max(SHARES) < 1  # somebody must be asked for the record
+    assert max(SHARES) == 0.8  # where few answer, liars who choose to are many
+
+
+def test_draws_are_chosen_for_one_by_one() -> None:
+    """Of the shares with at most 1 % more error than the least, the one nearest to 1/2; never one that is left out."""
+    errors = np.full((len(SHARES), 3), 2.0)
+    errors[:, 0] = np.linspace(1.0, 1.5, len(SHARES))
+    errors[[3, 14], 1] = 1.0
+    errors[14, 2], errors[15, 2] = 1.009, 1.0
+    assert np.array(SHARES)[sturdiest(errors)].tolist() == [0.0, 0.7, 0.7]
+    errors[:, 1] = np.inf
+    errors[2, 1] = 9.0
+    assert SHARES[sturdiest(errors)[1]] == 0.1
+
+
+@pytest.mark.parametrize("share", [0.0, 0.003, 0.3, 0.5, 0.95])
+@pytest.mark.parametrize("clients", [1, 30, 5_000, 400_000])
+def test_clients_who_follow_their_coins_are_hardly_ever_suspected(share: float, clients: int) -> None:
+    """By the exact law of how many report the query: at most once in 10,000 releases."""
+    every = np.arange(clients + 1)
+    near = every[np.abs(every - share * clients) <= 12 * np.sqrt(share * (1 - share) * clients) + 30]
+    misfits = [number for number in near.tolist() if not fits(share, number, clients)]
+    assert binom.pmf(misfits, clients, share).sum() <= 1e-4
+    assert binom.pmf(near, clients, share).sum() > 1 - 1e-9
+
+
+def test_clients_who_choose_their_question_are_noticed() -> None:
+    """One in a hundred, who all give the answer that fewer give; and one who answers what nobody is asked."""
+    for share in (0.5, 0.8, 0.95):
+        assert fits(share, round(share * 400_000), 400_000)
+        assert not fits(share, round(0.99 * share * 400_000), 400_000)
+        assert not fits(1 - share, 400_000 - round(0.99 * share * 400_000), 400_000)
+    assert not fits(0.0, 1, 400_000)
+    assert fits(0.0, 0, 400_000)
+    assert fits(0.4, 0, 0)
 
 
 @pytest.mark.statistical
@@ -131,7 +168,7 @@ def test_the_share_can_serve_queries_or_records_alone() -> None:
         sharpest: best_query_share(posterior, queries, cells, MANY_URLS, 100_000, sharpest)
         for sharpest in ("queries", "both", "records")
     }
-    assert chosen["queries"] == max(SHARES) > chosen["both"] > chosen["records"]
+    assert chosen["queries"] > chosen["both"] > chosen["records"]
 
     def error(share: float, sharpest: str) -> float:
         return predicted_error(share, posterior, queries, cells, MANY_URLS, 100_000, sharpest)
@@ -139,7 +176,7 @@ def test_the_share_can_serve_queries_or_records_alone() -> None:
     for share in (0.0, 0.4):
         assert error(share, "queries") + error(share, "records") == pytest.approx(error(share, "both"))
     for sharpest, share in chosen.items():
-        assert error(share, sharpest) == min(error(one, sharpest) for one in SHARES)
+        assert 0.99 * error(share, sharpest) <= min(error(one, sharpest) for one in SHARES)
     with pytest.raises(ParameterError, match="sharpest"):
         error(0.0, "neither")
 

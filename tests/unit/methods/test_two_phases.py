@@ -127,6 +127,9 @@ def test_a_log_of_opt_in_users_alone_and_clients_elsewhere() -> None:
     assert (release.groups.opt_in, release.groups.client) == (1_200, 2_000)
     assert release.client.cells.probability[0] == pytest.approx(1, abs=0.2)
     assert release.query_reporters == 0.5
+    assert release.query_reports == 900
+    (caution,) = [one for one in release.cautions if "choose their question" in one]
+    assert caution.startswith("900 of 2,000 clients reported the query, where a share of 0.5 was to:")
 
 
 def test_nobody_has_reported() -> None:

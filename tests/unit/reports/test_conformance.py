@@ -185,7 +185,8 @@ def test_only_what_the_scheme_can_make_is_possible(case: Case) -> None:
     for name, question in case.scheme.questions.items():
         width = case.scheme.questions[name].report_bytes
         right = bytes(width)
-        assert case.scheme.possible(name, right)
+        assert case.scheme.possible(name, right) is (case.scheme.chance(name) > 0)
+        assert ("not " + name in case.scheme.expectation(name, b"")) is (case.scheme.chance(name) == 0)
         for wrong in (b"", right + b"\0", b"\0" + right, right[1:]):
             assert not case.scheme.possible(name, wrong)
         start = 0

@@ -21,7 +21,7 @@ export const liars: Panel = {
       element(
         "p",
         {},
-        "If clients lie together, and all name one query, they raise its share by at most this many percentage points:",
+        "Clients who lie together, and choose what they answer, could raise a record or query of this result by so many percentage points:",
       ),
       figure({
         id: "liars",

@@ -103,7 +103,7 @@ def _flagged(one: FlaggedRecord) -> str:
 
 def _liars(line: InfluenceLine) -> str:
     share, own, capped = (f"{100 * value:.2g}" for value in (line.share, line.clients, line.capped))
-    return f"{share} % of the clients, lying together, could raise a query by {capped} points ({own} by clients alone)"
+    return f"{share} % of the clients, lying together, could raise a record by {capped} points ({own} by clients alone)"
 
 
 def _percent(value: float | None) -> str:

@@ -28,7 +28,7 @@ from blendp.evaluation.planner.lists import RECORD, REST, WILD, Lists
 from blendp.headlist import HeadList
 from blendp.mechanisms import AsymmetricLaplace, AsymmetricList, FrequencyOracle, TwoStage
 from blendp.methods import GroupSizes, Parameters
-from blendp.methods.query_share import SHARES, WORTHWHILE
+from blendp.methods.query_share import SHARES, WORTHWHILE, sturdiest
 from blendp.reports import ORACLES, frequency_oracle, two_stage_randomiser
 
 _SMALL = 128
@@ -235,7 +235,7 @@ def _best_shares(errors: Array, limits: Array | None = None) -> tuple[Array, Arr
     if limits is not None:
         able = (errors <= limits[:, None]).all(axis=0)
         total = np.where(able | ~able.any(axis=0), total, np.inf)
-    best = np.argmin(total, axis=0)
+    best = sturdiest(total)
     draws = np.arange(errors.shape[2])
     return np.asarray(SHARES)[best], total[best, draws], errors[:, best, draws]
 

@@ -69,6 +69,7 @@ def release_card(
         "cautions": all_cautions(outcome),
         "identity_gap": outcome.identity_gap,
         "query_reporters": outcome.query_reporters,
+        "query_reports": outcome.query_reports,
         "cross_check": None if outcome.check is None else outcome.check.to_dict(),
         "influence": [asdict(line) for line in outcome.influence],
     }
@@ -156,6 +157,7 @@ def _read(document: Mapping[str, Any], head_list: HeadList) -> Release:
         cells=_blend(document["estimates"], cells, parameters.project),
         queries=_blend(document["trends"], [queries[row["query"]] for row in document["trends"]], parameters.project),
         query_reporters=card["query_reporters"],
+        query_reports=card.get("query_reports"),
         check=None if check is None else _check(check),
         influence=tuple(Influence(**line) for line in card["influence"]),
         mean_records=card["head_list"].get("mean_records"),
