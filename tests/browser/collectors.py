@@ -46,6 +46,9 @@ PEOPLE_OF: dict[Record, int] = {
 }
 """How many opt-in people have each record; enough for every one to be listed. The last is hostile."""
 
+RARE: dict[Record, int] = {("opening hours", f"https://branch-{i}.example/hours"): 1 for i in range(24)}
+"""A query that many have, each with another URL: it is listed without any."""
+
 OPT_IN = sum(PEOPLE_OF.values())
 TITLE = "Popular searches of the city library"
 
@@ -104,11 +107,11 @@ def take_part(
 def publish(collector: CollectorService, name: str, **more: Any) -> None:
     """A campaign whose list is public."""
     collector.lifecycle.create(library_terms(name, **more))
-    take_part(collector, name, PEOPLE_OF)
+    take_part(collector, name, PEOPLE_OF | RARE)
     collector.lifecycle.publish(name)
 
 
-def report(collector: CollectorService, name: str, people: Mapping[Record, int] = PEOPLE_OF, times: int = 4) -> int:
+def report(collector: CollectorService, name: str, people: Mapping[Record, int], times: int = 4) -> int:
     """Clients report, so many for each opt-in person; how many there are."""
     reporting, random = collector.book.reporting(name), ReleaseRandom()
     rows: list[Row] = []
@@ -125,7 +128,7 @@ def report(collector: CollectorService, name: str, people: Mapping[Record, int] 
 
 def release(collector: CollectorService, name: str, times: int = 4) -> None:
     """Clients report, so many for each opt-in person, and the result is made of that."""
-    report(collector, name, times=times)
+    report(collector, name, PEOPLE_OF | RARE, times)
     collector.lifecycle.release(name)
 
 

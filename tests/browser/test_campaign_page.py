@@ -78,8 +78,11 @@ def test_a_released_campaign(windows: Windows, library: Library) -> None:
         for part in ("City Library", "works offline", "privacy@library.example", "terms, manifest, list and result"):
             assert part in text
         rows = page.get_by_role("region", name="The most popular records").locator("tbody tr")
-        assert rows.count() == len(PEOPLE_OF)
+        assert rows.count() == len(PEOPLE_OF) + 1
         expect(rows.first).to_contain_text("weather")
+        expect(rows.filter(has_text="opening hours")).to_contain_text("✱ (any address)")
+        expect(rows.filter(has_text="✱")).to_have_count(1)
+        expect(page.get_by_role("region", name="The most popular queries")).not_to_contain_text("any address")
         assert re.search(r"\d+\.\d ± \d+\.\d %", rows.first.inner_text())
         assert page.locator("tbody .bar .range").count() == page.locator("tbody .bar .dot").count() > len(PEOPLE_OF)
         expect(page.locator("#agreement ~ p").first).to_contain_text("Opt-in users and clients")
@@ -89,6 +92,8 @@ def test_a_released_campaign(windows: Windows, library: Library) -> None:
         expect(page.locator("#about ~ p").first).to_contain_text("It never sees your records")
         page.get_by_role("searchbox", name="Search the result").fill("weathr")
         expect(page.locator(".results a").first).to_contain_text("weather")
+        page.get_by_role("searchbox", name="Search the result").fill("openi")
+        expect(page.locator(".results button")).to_have_text("opening hours")
         with page.expect_download() as download:
             page.get_by_role("link", name="release.json").click()
         signed = Envelope.from_bytes(download.value.path().read_bytes())
@@ -127,11 +132,11 @@ def test_an_invented_report_is_drawn_here_and_sent_nowhere(windows: Windows, lib
                 digits = report.locator("pre").inner_text()
                 assert re.fullmatch(r"[0-9a-f]{2}", digits)
                 expect(report.locator("blockquote")).to_contain_text("it never proves anything")
-                said = "It names 1 of (11|22) (queries|records)|It says that the person searched for nothing"
+                said = "It names 1 of (12|23) (queries|records)|It says that the person searched for nothing"
                 expect(report).to_contain_text(re.compile(said))
                 seen.add((choice, digits))
         assert len(seen) > 3
-        expect(report.locator(".dots")).to_contain_text(re.compile("about (72|85) of 100"))
+        expect(report.locator(".dots")).to_contain_text(re.compile("about (71|83) of 100"))
         assert library.wire.requests[before:] == []
         require_looks(page)
 

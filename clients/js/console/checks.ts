@@ -1,5 +1,5 @@
 /** The checks of a result: whether the groups agree, and what lying clients could have done. */
-import type { HeadList, Label } from "../src/list.ts";
+import type { HeadList } from "../src/list.ts";
 import type { Release } from "../src/release.ts";
 import { type Child, element } from "../ui/elements.ts";
 import { count, percent, visible } from "../ui/texts.ts";
@@ -13,10 +13,9 @@ const MAX_FLAGGED = 20;
 /** The checks of a result that is released, from the signed document. */
 export function checksOf({ card, groups }: Release, list: HeadList): Checks {
   const check = card.cross_check;
-  const labels = cellLabels(list);
   const number = (value: unknown): number | null => (typeof value === "number" ? value : null);
   const flagged = (check?.flagged_cells ?? []).slice(0, MAX_FLAGGED).map((cell: number): FlaggedRecord => {
-    const [query, url] = labels[cell] ?? [null, null];
+    const [query, url] = list.labels[cell] ?? [null, null];
     return {
       query,
       url,
@@ -34,12 +33,6 @@ export function checksOf({ card, groups }: Release, list: HeadList): Checks {
     cautions: card.cautions,
   };
 }
-
-/** The label of every cell, in their order. */
-const cellLabels = ({ queries }: HeadList): Label[] => [
-  ...queries.flatMap(({ query, urls }): Label[] => [...urls.map((url): Label => [query, url]), [query, null]]),
-  [null, null],
-];
 
 const share = (cell: Cell): Child => (typeof cell === "number" ? `${percent(cell, 2)} %` : "nothing");
 

@@ -1,6 +1,6 @@
 /** Rows and columns: what a table shows, and what a file of exactly that holds. */
 import { type Child, element } from "../ui/elements.ts";
-import { count, visible, WILDCARD } from "../ui/texts.ts";
+import { ANY_ADDRESS, count, visible, WILDCARD } from "../ui/texts.ts";
 
 export type Cell = string | number | null;
 
@@ -14,12 +14,13 @@ export interface Column {
   shown?(cell: Cell, row: readonly Cell[]): Child;
 }
 
-/** A column of queries or addresses. */
+/** A column of queries or addresses; a listed query, in the first column, without an address is about any. */
 export const labelColumn = (name: string, label: string): Column => ({
   name,
   label,
   isLabel: true,
-  shown: (cell) => element("bdi", {}, cell === null ? WILDCARD : visible(String(cell))),
+  shown: (cell, [query]) =>
+    element("bdi", {}, cell !== null ? visible(String(cell)) : query === null ? WILDCARD : ANY_ADDRESS),
 });
 
 export interface Sheet {

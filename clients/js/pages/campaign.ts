@@ -7,7 +7,7 @@ import { searchBox } from "../ui/search_box.ts";
 import { count, visible } from "../ui/texts.ts";
 import { browsed } from "./browse.ts";
 import { BASE, campaignOfAddress, publicCampaign, type PublicCampaign, stateOf, today } from "./collector.ts";
-import { crossCheck, recordName, results, trends } from "./estimates.ts";
+import { crossCheck, listedName, results, trends } from "./estimates.ts";
 import { failure } from "./outcome.ts";
 import { promise } from "./promise.ts";
 import { rehearsal } from "./rehearsal.ts";
@@ -166,7 +166,7 @@ function listed(list: HeadList): HTMLElement {
               "tr",
               {},
               element("td", { class: "number rank" }, count(number)),
-              element("th", { scope: "row" }, recordName(label)),
+              element("th", { scope: "row" }, listedName(label, list.levels === 2)),
             ),
           first: 20,
         })

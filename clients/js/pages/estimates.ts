@@ -2,7 +2,7 @@
 import type { HeadList, Label } from "../src/list.ts";
 import type { Release } from "../src/release.ts";
 import { type Child, drawing, element } from "../ui/elements.ts";
-import { decimals, percent, visible, WILDCARD, withError } from "../ui/texts.ts";
+import { ANY_ADDRESS, decimals, percent, visible, WILDCARD, withError } from "../ui/texts.ts";
 import { browsed } from "./browse.ts";
 
 const FIRST = 20;
@@ -27,23 +27,25 @@ const estimate = ({ query, url, ...numbers }: any): Estimate => ({
   high: numbers.high ?? NaN,
 });
 
-/** A record as people read it, each part isolated from the other's direction of writing. */
-export const recordName = ([query, url]: Label): Child[] => [
+/** A record as people read it, each part isolated from the other's direction of writing; `rest` stands for no address. */
+export const recordName = ([query, url]: Label, rest = ""): Child[] => [
   element("bdi", { class: "query" }, query === null ? WILDCARD : visible(query)),
-  url !== null && element("bdi", { class: "url" }, visible(url)),
+  url !== null ? element("bdi", { class: "url" }, visible(url)) : query !== null && rest && element("span", { class: "url" }, rest),
 ];
+
+/** A listed record; in a list of queries with addresses one without is about any. */
+export const listedName = (label: Label, isPair: boolean): Child[] => recordName(label, isPair ? ANY_ADDRESS : "");
 
 /** What reports can be about: listed records, every query with any other address, and everything else. */
 export const cellNames = ({ queries, levels }: HeadList): Child[][] => [
   ...queries.flatMap(({ query, urls }) => [
     ...urls.map((url) => recordName([query, url])),
-    [...recordName([query, null]), levels === 2 && element("span", { class: "url" }, "(any other address)")],
+    urls.length ? recordName([query, null], "✱ (any other address)") : listedName([query, null], levels === 2),
   ]),
   recordName([null, null]),
 ];
 
 export function results(release: Release, list: HeadList): HTMLElement {
-  const isListed = ({ query, url }: Estimate): boolean => (list.levels === 2 ? url : query) !== null;
   const rows = release.estimates.map(estimate);
   const noun = list.levels === 2 ? "records" : "queries";
   const confidence = Math.round(100 * release.card.confidence);
@@ -58,7 +60,7 @@ export function results(release: Release, list: HeadList): HTMLElement {
       `Share of all searches, estimated from randomised reports, with its standard error. The line is the range that holds the ` +
         `true share in about ${confidence} of 100 cases.`,
     ),
-    table(rows.filter(isListed), noun, `The most popular ${noun}`, rows.at(-1)),
+    table(rows.slice(0, list.records), noun, `The most popular ${noun}`, rows.at(-1)),
   );
 }
 
@@ -91,7 +93,7 @@ function table(rows: readonly Estimate[], noun: string, caption: string, rest: E
       "tr",
       {},
       element("td", { class: "number rank" }, number),
-      element("th", { scope: "row" }, recordName([row.query, row.url])),
+      element("th", { scope: "row" }, listedName([row.query, row.url], noun === "records")),
       element("td", { class: "share" }, withError(row.probability, row.std_error, digits), number !== null && bar(row, scale)),
     );
   return browsed({

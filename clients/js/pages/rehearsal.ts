@@ -9,22 +9,24 @@ import { itemOf, schemeOf } from "../src/scheme.ts";
 import { dots } from "../ui/dots.ts";
 import { type Child, element, fill } from "../ui/elements.ts";
 import { hundred } from "../ui/odds.ts";
-import { count, visible, WILDCARD } from "../ui/texts.ts";
+import { ANY_ADDRESS, count, visible, WILDCARD } from "../ui/texts.ts";
 import { cellNames, recordName } from "./estimates.ts";
 
 const OFFERED = 20;
 const NAMED = 12;
 const RARE: Label = ["something that is not on the list", null];
 
-const plainName = ([query, url]: Label): string =>
-  query === null ? WILDCARD : `${visible(query)}${url === null ? "" : ` · ${visible(url)}`}`;
+const plainName = ([query, url]: Label, isPair: boolean): string => {
+  if (query === null) return WILDCARD;
+  return url === null && !isPair ? visible(query) : `${visible(query)} · ${url === null ? ANY_ADDRESS : visible(url)}`;
+};
 
 export function rehearsal(manifest: Manifest, list: HeadList): HTMLElement {
   const offered = list.listed.slice(0, OFFERED);
   const choice = element(
     "select",
     { id: "invented", onchange: draw },
-    offered.map((label, i) => element("option", { value: i }, plainName(label))),
+    offered.map((label, i) => element("option", { value: i }, plainName(label, list.levels === 2))),
     element("option", { value: -1 }, "something that is not on the list"),
   );
   const report = element("div", { class: "card", "aria-live": "polite" });

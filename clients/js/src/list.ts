@@ -1,6 +1,6 @@
 /**
  * The head list. Its cells are, in this order, <q_1,u_1> ... <q_1,*> <q_2,u_1> ... <q_2,*> ... <*,*>. The wildcard is a
- * position, never a text.
+ * position, never a text. A query may be listed without a URL: then <q,*> is its only cell, and a listed record.
  */
 import { isBefore } from "./bytes.ts";
 import { checked, type Fields, readDocument } from "./canonical.ts";
@@ -17,7 +17,8 @@ export interface HeadList {
   /** How many cells there are, and how many records are listed. */
   readonly cells: number;
   readonly records: number;
-  /** The labels of the listed records. */
+  /** The labels of all cells, and of the listed records. */
+  readonly labels: readonly Label[];
   readonly listed: readonly Label[];
   /** The row of the query of every cell; the wildcard's comes last. */
   readonly rows: readonly number[];
@@ -28,28 +29,35 @@ export interface HeadList {
 const FIELDS: Fields = {
   levels: (_, value) => whole(1, 2)("list", value),
   queries: (_, entries, { levels }) => {
-    const fields: Fields = { query: (_, value) => value, urls: (_, urls) => requireSorted(urls, levels < 2) };
+    const fields: Fields = {
+      query: (_, value) => value,
+      urls: (_, urls) => requireSorted(levels < 2 && urls?.length ? 0 : urls),
+    };
     requireSorted(Array.isArray(entries) && entries.map((entry) => checked(entry, "list", fields).query));
     return entries;
   },
 };
 
 export async function readList(bytes: Uint8Array): Promise<HeadList> {
-  const { levels, queries, sha256 } = await readDocument(bytes, "list", { "blendp/head-list/1": FIELDS });
-  const labels: Label[] = [];
+  const document = await readDocument(bytes, "list", { "blendp/head-list/1": FIELDS });
   const rows: number[] = [];
+  const labels: Label[] = [];
+  const listed: Label[] = [];
   const starts = new Map<string | null, number>();
-  [...queries, { query: null, urls: [] }].forEach(({ query, urls }, row) => {
+  [...document.queries, { query: null, urls: [] }].forEach(({ query, urls }, row) => {
     starts.set(query, labels.length);
-    for (const url of [...urls, null]) rows[labels.push([query, url]) - 1] = row;
+    for (const url of [...urls, null]) {
+      const label: Label = [query, url];
+      rows.push(row);
+      labels.push(label);
+      if ((urls.length ? url : query) !== null) listed.push(label);
+    }
   });
-  const listed = labels.filter((label) => label[levels - 1] !== null);
   return {
-    levels,
-    queries,
-    sha256,
+    ...document,
     cells: labels.length,
     records: listed.length,
+    labels,
     listed,
     rows,
     cellOf(query, url) {
@@ -60,11 +68,9 @@ export async function readList(bytes: Uint8Array): Promise<HeadList> {
   };
 }
 
-/** Throws unless these are distinct texts in the order of code points; none, or some, if it is said which. */
-function requireSorted(texts: unknown, isEmpty?: boolean): void {
+/** Throws unless these are distinct texts in the order of code points. */
+function requireSorted(texts: unknown): void {
   const isSorted = (one: unknown, i: number, all: string[]): boolean =>
     typeof one === "string" && (!i || isBefore(all[i - 1]!, one));
-  if (!Array.isArray(texts) || !texts.every(isSorted) || texts.length > 0 === isEmpty) {
-    throw new ParameterError("list", "order", "sorted");
-  }
+  if (!Array.isArray(texts) || !texts.every(isSorted)) throw new ParameterError("list", "order", "sorted");
 }

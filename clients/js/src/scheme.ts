@@ -64,8 +64,9 @@ export function schemeOf({ sha256, terms, records, list_sha256, query_share, ran
       text += urls;
       const chooser = wordChooser(splitMix(BigInt(`0x${sha256.slice(0, 16)}`)));
       for (let probe = 0; probe < 8; probe++) {
-        const [query, url] = listed[probe < 6 ? Math.floor((probe * records) / 6) : 0] ?? [];
-        const { question, data } = randomise(query == null || probe > 6 ? [] : [[query, probe < 6 ? url! : null]], chooser);
+        // six people with a listed record, one with the query of the first alone, one without records
+        const [query, url] = listed[Math.floor(((probe % 6) * records) / 6)] ?? [];
+        const { question, data } = randomise(records && probe < 7 ? [[query!, probe < 6 ? url! : null]] : [], chooser);
         text += `${question} ${hex(data)}\n`;
       }
       return (await sha256Of(utf8(text))).slice(0, 16);

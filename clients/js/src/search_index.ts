@@ -61,7 +61,7 @@ export async function buildIndex(release: Bytes): Promise<Bytes> {
       queries,
       released,
       release_sha256: hash,
-      urls: rows[0]?.url == null ? [] : urls,
+      urls: urls.some((some) => some.length) ? urls : [],
       shares: rows.map(({ share }) => share),
       errors: rows.map(({ error }) => error),
     }),
@@ -77,9 +77,9 @@ function kept(estimates: readonly any[], refuse: (legal: string) => never): Row[
     const isFine = Object(row) === row && isText(row.query) && isText(row.url);
     if (!isFine || !isNumber(row.probability) || !isNumber(row.std_error)) refuse("with queries, URLs and numbers");
   }
-  const hasUrls = estimates.some(({ query, url }) => query !== null && url !== null);
+  const haveUrls = new Set(estimates.map(({ query, url }) => url !== null && query));
   const rows = estimates
-    .filter(({ query, url }) => query !== null && (url !== null || !hasUrls))
+    .filter(({ query, url }) => query !== null && (url !== null || !haveUrls.has(query)))
     .filter(({ probability, std_error }) => probability !== null && std_error !== null)
     .map(({ query, url, probability, std_error }) => {
       const [share, error] = [units(probability), units(std_error)];
@@ -129,9 +129,9 @@ function parsed(index: Bytes): any {
       unhex(release_sha256, "", 32) &&
       isSorted(queries) &&
       Array.isArray(urls) &&
-      (!urls.length || (urls.length === queries.length && urls.every((some: any) => some.length && isSorted(some)))) &&
+      (!urls.length || (urls.length === queries.length && urls.every(isSorted) && urls.some((some: any) => some.length))) &&
       !(source.includes("\\ud") && LONE.test(queries.join() + urls.join())) &&
-      shares.length === (urls.length ? urls.reduce((sum: number, some: any) => sum + some.length, 0) : queries.length) &&
+      shares.length === (urls.length ? urls.reduce((sum: number, some: any) => sum + (some.length || 1), 0) : queries.length) &&
       shares.length === errors.length &&
       shares.length <= MAX_RECORDS &&
       [shares, errors].every((column) => column.every(Number.isSafeInteger));

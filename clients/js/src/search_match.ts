@@ -25,7 +25,7 @@ export interface Answer {
 /** The records of an index in their order; shares and errors are counted in parts of the unit. */
 export interface Columns {
   readonly queries: readonly string[];
-  /** Those of each query; empty where records are queries alone. */
+  /** Those of each query, of which a query that is a record by itself has none; empty where all are. */
   readonly urls: readonly (readonly string[])[];
   readonly shares: readonly number[];
   readonly errors: readonly number[];
@@ -95,7 +95,7 @@ export function matcher({ queries, urls, shares, errors, unit }: Columns): (text
   let record = 0;
   queries.forEach((_, number) => {
     firsts[number] = record;
-    queryOf.fill(number, record, (record += urls[number]?.length ?? 1));
+    queryOf.fill(number, record, (record += urls[number]?.length || 1));
   });
 
   /** The best records of these entries, by share, then in their order. */

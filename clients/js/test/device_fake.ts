@@ -154,7 +154,7 @@ export class FakeCollector {
   static async new(terms: Fields = {}, list: Fields = LIST, manifest: Fields = {}): Promise<FakeCollector> {
     const levels = list["levels"] as number;
     const queries = list["queries"] as { urls: string[] }[];
-    const records = levels === 1 ? queries.length : queries.reduce((sum, { urls }) => sum + urls.length, 0);
+    const records = queries.reduce((sum, { urls }) => sum + (urls.length || 1), 0);
     const fake = new FakeCollector(await SigningKey.new(), { ...TERMS, levels, ...terms }, list, {
       list_sha256: await sha256(utf8(canonical(list))),
       records,

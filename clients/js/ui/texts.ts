@@ -1,6 +1,8 @@
 /** Texts and numbers as people read them: as src/blendp/render/text.py writes them. */
 
 export const WILDCARD = "✱ (everything else)";
+/** What stands for the address of a query that is listed without any. */
+export const ANY_ADDRESS = "✱ (any address)";
 const UNKNOWN = "unknown";
 
 /** The text with what cannot be seen made visible, so that no control or mark of direction acts on the page. */

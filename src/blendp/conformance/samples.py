@@ -27,6 +27,15 @@ LIST = HeadList.of_records([(f"query {number}", SITES[number % 3]) for number in
 QUERIES = HeadList.of_records([(f"word {number}", None) for number in range(11)], levels=1)
 """A list of one level."""
 
+MIXED = HeadList.of_records(
+    [(f"query {number}", SITES[number % 3]) for number in range(1, 9)]
+    + [("query 3", SITES[1]), *((f"query {number}", None) for number in (0, 35, 9))]
+)
+"""12 records of 11 queries, of which the first, the last and one between are listed without any URL."""
+
+ALONE = HeadList.of_records([(f"word {number}", None) for number in range(11)])
+"""A list of two levels in which no query has a URL."""
+
 LONG = HeadList.of_records([(f"{number:03}", SITES[extra]) for number in range(120) for extra in range(1 + number % 3)])
 """Long enough for ranks of more than 64 bits."""
 

@@ -4,10 +4,11 @@
 
     prior(L) = L^-alpha                             for listed records
              = mass at 0, and a log-normal density  for the <q,*> (:mod:`~blendp.estimate.rests`)
-    P(z | L) = sum_N Poisson(N; L) P(X = z - N)     small counts of one record a person; N >= 1 for listed records
+    P(z | L) = sum_N P(N | L) P(X = z - N)          small counts of one record a person
              = Normal(z; L, phi L + s^2)            all others
 
 where:
+    N      is the number of people, Poisson of mean L; at least 1 for listed records (see :func:`_numbers` for rests),
     L      is the expected number of opt-in people behind the cell (n_O times its probability),
     z      is the released number, X its noise, s^2 the variance of the noise, phi the dispersion,
     alpha  is the exponent of the power law that the listed counts follow (:func:`prior_exponent`).
@@ -20,7 +21,7 @@ trimmed record is part of the rest of its query; the rest is then the sum of wha
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -38,6 +39,7 @@ WILDCARD_EXPONENT = 0.5
 _POINTS = 240
 _MIN_PEOPLE = 0.02
 _MIN_REST = 1e-3
+_SINGLE = 0.25
 _EXACT_UP_TO = 80
 _ELSEWHERE = 1.0
 _REACH = 9.0  # standard deviations on either side of a grid
@@ -216,8 +218,10 @@ def _likelihoods(counts: OptInCounts, listed: NDArray[np.bool_], prior: str) -> 
     variance = sampling + noise[:, None]
     log_likelihood = -((people[:, None] - expected) ** 2) / (2 * variance) - np.log(variance) / 2 + log_prior
     log_at_zero = -(people**2) / (2 * noise) - np.log(noise) / 2
+    unlisted = _unlisted(counts)
     for same, total, law in _exact(counts, listed):
-        log_likelihood[same] = np.log(_likelihood(total, grid[same[0]], law, least=int(listed[same[0]])))
+        n, numbers = _numbers(grid[same[0]], None if listed[same[0]] else unlisted)
+        log_likelihood[same] = np.log(numbers @ law.probability(total - n))
         log_at_zero[same] = np.log(law.probability(total))
     return grid, log_likelihood, log_at_zero
 
@@ -334,10 +338,31 @@ def _geometric(low: Array, high: Array, points: int) -> Array:
     return np.asarray(low[:, None] * (high / low)[:, None] ** np.linspace(0, 1, points))
 
 
-def _likelihood(total: int, expected: Array, noise: AsymmetricLaplace, least: int) -> Array:
-    """P(z = total | L) on a grid of L: N people, Poisson and at least so many, and their noise."""
-    max_people = int(expected[-1] + 12 * math.sqrt(expected[-1])) + 12
-    n = np.arange(least, max_people + 1)
+def _unlisted(counts: OptInCounts) -> Callable[[Ids], Array]:
+    """The probability that a record of n people is not listed, for every n >= 0."""
+    law, total = counts.list_noise, counts.selected_above
+    if law is None or total is None or counts.record_noise is None:
+        return lambda n: np.ones(len(n))
+    least = round(total + counts.record_noise.mean)
+    return lambda n: np.where(n > 0, 1 - law.at_least(least - n), 1.0)
+
+
+def _numbers(expected: Array, unlisted: Callable[[Ids], Array] | None) -> tuple[Ids, Array]:
+    """Numbers N of people, and P(N | L) for a grid of L.
+
+        listed record   Poisson(N; L),  N >= 1
+        rest            (1 - w) Poisson(N; L) + w Poisson(N; L) U(N)/sum_n Poisson(n; L) U(n)
+
+    where:
+        U(n)  is the probability that a record of n people is not listed. A rest that is one record is a rest only
+              because few people had it, or noise hid them, so its number is smaller than L on average,
+        w     is the share of rests taken to be one record: the others are many records too rare for that to matter.
+    """
+    n = np.arange(0 if unlisted else 1, int(expected[-1] + 12 * math.sqrt(expected[-1])) + 13)
     log_factorial = np.cumsum(np.log(np.maximum(n, 1)))
     poisson = np.exp(n * np.log(expected)[:, None] - expected[:, None] - log_factorial)
-    return np.asarray(poisson @ noise.probability(total - n))
+    if unlisted is None:
+        return n, poisson
+    single = poisson * unlisted(n)
+    single /= np.maximum(single.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+    return n, (1 - _SINGLE) * poisson + _SINGLE * single

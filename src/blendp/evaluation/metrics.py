@@ -21,7 +21,8 @@ where:
     rel_i   is the true probability of the item at place i, rescaled so that the ideal items' sum to 1,
     NDCG^i  is the NDCG of the URLs of the query at place i.
 
-Wildcards are left out before rescaling.
+Wildcards are left out before rescaling. A query that is listed without any URL has named none of the head's records:
+its NDCG^i is 0 (in a head of queries 1, as such a head has no more URLs of it than the list).
 """
 
 from __future__ import annotations
@@ -110,7 +111,9 @@ class TrueHead:
     """The true probabilities of the head's queries, falling."""
 
     ideal_urls: tuple[Array, ...]
-    """For every listed query the true probabilities of its URLs in the head, or of its best one, falling."""
+    """For every listed query the true probabilities of its URLs in the head, or of its best one, falling; none where
+    there is nothing to order: in a log without URLs, and where a head of queries has no URL of it.
+    """
 
 
 def true_head(
@@ -142,13 +145,13 @@ def true_head(
     worth, ideal_urls = queries[:-1].copy(), []
     for row, (start, stop) in enumerate(pairwise(edges)):
         own = listed[start:stop]
-        wanted = int(np.count_nonzero(in_head[own]))
-        if not wanted and unit == "record":
-            first, urls = head_list.first_cell[row], max(1, len(head_list.entries[row].urls))
-            worth[row] = cells[first : first + urls].max()
-        if unit == "query":
-            wanted = len(head_list.entries[row].urls)
-        ideal_urls.append(np.sort(records[own])[::-1][: max(1, wanted)])
+        first, wanted = head_list.first_cell[row], len(head_list.entries[row].urls)
+        if unit == "record":
+            in_both = int(np.count_nonzero(in_head[own]))
+            if not in_both:
+                worth[row] = cells[first : first + max(1, wanted)].max()
+            wanted = max(1, in_both)
+        ideal_urls.append(np.sort(records[own])[::-1][: wanted if head_list.levels == 2 else 0])
     return TrueHead(top, cells, queries, worth, np.sort(truth.query[head_ids])[::-1], tuple(ideal_urls))
 
 
@@ -217,13 +220,14 @@ def l1(estimates: Array, truth: Array) -> float:
 def _ndcg(true: Array, ideal: Array, quality: Array | float = 1.0) -> tuple[float, float]:
     """The NDCG of items with these true probabilities in this order, and its mean over all orders.
 
-    ``quality`` multiplies each item's gain (the NDCG of its URLs). Items without URLs (a one-level list) score 1.
+    ``quality`` multiplies each item's gain (the NDCG of its URLs). Where nothing is wanted any items score 1, and no
+    items 0 where something is.
     """
-    if not len(true):
-        return 1.0, 1.0
     total = ideal.sum()
     if total <= 0:
         return 1.0, 1.0
+    if not len(true):
+        return 0.0, 0.0
     discounts = 1 / np.log2(np.arange(2, len(ideal) + 2))
     best = float(((np.exp2(ideal / total) - 1) * discounts).sum())
     gains = (np.exp2(true / total) - 1) * quality

@@ -11,7 +11,7 @@ Each run's list is then searched, as an index on a device would be, for all that
 Results are those of :mod:`blendp.search`, worked out for all prefixes of all listed queries at once: first the records
 whose query is the typed text, then those whose query begins with it, each by falling share, then by code points. Others
 come after these, so they cannot matter to somebody who types the query. A space at the end of what is typed changes
-nothing.
+nothing. A query that is listed without any URL takes its place among the results, and answers nobody.
 
 Every figure is a ratio of sums over searches, pooled over the runs, and its error has two parts:
 
@@ -28,7 +28,7 @@ The people who were asked are taken as they are.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -182,7 +182,7 @@ def search_value(
     for run in range(repeat):
         progress(f"search: run {run + 1} of {repeat}")
         outcome = _run_without(log, not_asked, parameters, opt_in, random.spawn())
-        lists.append(RankedList.of(log, _listed(log, outcome)))
+        lists.append(RankedList.of_outcome(log, outcome))
     progress("searching the lists")
     exact = RankedList.of(log, most_frequent(max(map(len, lists)), asked))
     rows = []
@@ -219,18 +219,6 @@ def _run_without(
     return simulate_people(replace(everybody, groups=Groups(*asked)), parameters, random)
 
 
-def _listed(log: EmbeddedLog, outcome: Simulation) -> Ids:
-    """The records that an index has, by falling share as it counts shares, then by code points: the order of ids."""
-    head_list = outcome.head_list
-    is_record = np.zeros(head_list.cells, dtype=bool)
-    is_record[head_list.record_cells] = True
-    is_record &= np.isfinite(outcome.cell_probability) & np.isfinite(outcome.cells.std_error)
-    cells = log.locate(head_list)[:-1]
-    listed = np.flatnonzero(is_record[cells])
-    shares = np.rint(UNIT * outcome.cell_probability[cells[listed]])
-    return listed[falling_order(shares)][:MAX_RECORDS]
-
-
 def most_frequent(size: int, truth: Truth) -> Ids:
     """The records of an exact list: at most so many, all of them held by somebody."""
     head = truth.head(size)
@@ -249,12 +237,27 @@ class RankedList:
     """The records of a list, the best first, and their queries as an index compares them."""
 
     record: Ids
+    """The log's number of each; -1 for a query that is listed without any URL, which no search chooses."""
+
     query: pa.Array
 
     @classmethod
     def of(cls, log: EmbeddedLog, records: Ids) -> RankedList:
         """With what the log says of these records."""
-        return cls(records, pa.array([normalise_query(query) for query, _ in log.texts(records)], pa.string()))
+        return cls(records, _compared(query for query, _ in log.texts(records)))
+
+    @classmethod
+    def of_outcome(cls, log: EmbeddedLog, outcome: Simulation) -> RankedList:
+        """The records that an index of this outcome has: by falling share as it counts shares, then by code points."""
+        head_list = outcome.head_list
+        is_known = np.isfinite(outcome.cell_probability) & np.isfinite(outcome.cells.std_error)
+        cells = head_list.record_cells[is_known[head_list.record_cells]]
+        cells = cells[falling_order(np.rint(UNIT * outcome.cell_probability[cells]))][:MAX_RECORDS]
+        record_of = np.full(head_list.cells, -1, dtype=np.int64)
+        located = log.locate(head_list)[:-1]
+        record_of[located] = np.arange(len(located))
+        record_of[head_list.bare_cells] = -1
+        return cls(record_of[cells], _compared(head_list.labels[cell][0] or "" for cell in cells))
 
     def __len__(self) -> int:
         return len(self.record)
@@ -262,6 +265,10 @@ class RankedList:
     def first(self, size: int | None) -> RankedList:
         """The best so many; None for all."""
         return RankedList(self.record[:size], self.query[:size])
+
+
+def _compared(queries: Iterable[str]) -> pa.Array:
+    return pa.array([normalise_query(query) for query in queries], pa.string())
 
 
 @dataclass(frozen=True, eq=False)

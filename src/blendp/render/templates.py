@@ -52,7 +52,8 @@ def _read(name: str, filters: Mapping[str, Callable[..., Any]]) -> Template:
         lstrip_blocks=True,
     )
     environment.filters |= {"visible": text.visible, "number": text.number, **filters}
-    environment.globals |= {"wildcard": text.WILDCARD, "empty": text.EMPTY, "unknown": text.UNKNOWN}
+    environment.globals |= {"wildcard": text.WILDCARD, "any_url": text.ANY_URL}
+    environment.globals |= {"empty": text.EMPTY, "unknown": text.UNKNOWN}
     environment.globals |= {"script": Markup(_script()), "policy": _policy()}
     return environment.get_template(name)
 

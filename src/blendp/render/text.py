@@ -9,6 +9,9 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 WILDCARD = "✱ (everything else)"
+ANY_URL = "✱ (any URL)"
+"""What stands for the URL of a query that is listed without any."""
+
 EMPTY = "(empty)"
 UNKNOWN = "unknown"
 

@@ -44,7 +44,8 @@ class SearchIndex:
     """The listed records of a release, to be searched.
 
     where:
-        urls    has the URLs of each query, in order; it is empty where records are queries alone,
+        urls    has the URLs of each query, in order, none for a query that is a record by itself; it is empty where all
+                are,
         shares  and ``errors`` are of the records, in the order of queries and URLs, in units of 1e-9.
     """
 
@@ -65,11 +66,13 @@ class SearchIndex:
         if self.campaign != "":
             require_campaign_id(self.campaign)
         require_day("released", self.released)
-        counts = [len(urls) for urls in self.urls] if self.urls else [1] * len(self.queries)
+        counts = self._counts
         fits = {
             "release_sha256": is_sha256(self.release_sha256),
             "queries": _is_sorted(self.queries),
-            "urls": len(counts) == len(self.queries) and all(map(_is_sorted, self.urls)) and all(counts),
+            "urls": len(counts) == len(self.queries)
+            and all(map(_is_sorted, self.urls))
+            and any(self.urls) == bool(self.urls),
             "shares": len(self.shares) == sum(counts) <= MAX_RECORDS and all(map(_is_whole, self.shares)),
             "errors": len(self.errors) == len(self.shares) and all(map(_is_whole, self.errors)),
         }
@@ -145,16 +148,19 @@ class SearchIndex:
         return Matcher(self.queries)
 
     @cached_property
+    def _counts(self) -> list[int]:
+        """How many records each query has."""
+        return [len(urls) or 1 for urls in self.urls] if self.urls else [1] * len(self.queries)
+
+    @cached_property
     def _firsts(self) -> list[int]:
         """The number of each query's first record, and at the end how many records there are."""
-        counts = map(len, self.urls) if self.urls else (1 for _ in self.queries)
-        return list(accumulate(counts, initial=0))
+        return list(accumulate(self._counts, initial=0))
 
     @cached_property
     def _labels(self) -> list[tuple[str, str | None]]:
-        if not self.urls:
-            return [(query, None) for query in self.queries]
-        return [(query, url) for query, urls in zip(self.queries, self.urls, strict=True) for url in urls]
+        of_queries = self.urls or ((),) * len(self.queries)
+        return [(query, url) for query, urls in zip(self.queries, of_queries, strict=True) for url in urls or (None,)]
 
     def _records_of(self, number: int) -> range:
         return range(self._firsts[number], self._firsts[number + 1])
@@ -172,14 +178,16 @@ def build_index(release_payload: bytes) -> bytes:
 
 
 def _rows(estimates: Any) -> list[_Row]:
-    """The listed records in order: those with a URL, or with a query where nothing has a URL; none without numbers."""
+    """The listed records in order: those with a URL, and queries of which no URL is listed; none without numbers."""
     rows = [tuple(row[name] for name in ("query", "url", "probability", "std_error")) for row in _column(estimates)]
     for query, url, share, error in rows:
         if not all(map(_is_text, (query, url))) or not all(map(_is_number, (share, error))):
             raise TypeError("a row of another form")
-    has_urls = any(query is not None and url is not None for query, url, _, _ in rows)
+    have_urls = {query for query, url, _, _ in rows if url is not None}
     listed = [
-        row for row in rows if row[0] is not None and (row[1] is not None or not has_urls) and None not in row[2:]
+        row
+        for row in rows
+        if row[0] is not None and (row[1] is not None or row[0] not in have_urls) and None not in row[2:]
     ]
     return sorted(
         ((query, url, _units(share), _units(error)) for query, url, share, error in listed),

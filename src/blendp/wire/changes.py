@@ -11,7 +11,7 @@ MAX_CHANGES = 2_000
 
 
 class ListedRecord(Message):
-    """A record of a list; ``url`` is null in a campaign of one level."""
+    """A record of a list; ``url`` is null where a query is listed without any, as in a campaign of one level."""
 
     query: str | None
     url: str | None

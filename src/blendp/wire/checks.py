@@ -10,7 +10,9 @@ from blendp.wire.messages import Count, Hash, Message
 
 
 class FlaggedRecord(Message):
-    """A record about which the groups differ; unknown numbers are null."""
+    """A record about which the groups differ; ``url`` is null for all URLs of a query that are not listed, and unknown
+    numbers are null.
+    """
 
     query: str | None
     url: str | None

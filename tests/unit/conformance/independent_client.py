@@ -233,8 +233,9 @@ MEMBERS["index-descriptor"] |= dict.fromkeys(("release_sha256", "sha256"), like(
 FORMATS = {"list": "head-list", "index": "search-index", "index-descriptor": "search-index-descriptor"}
 NAMES = {"key": "key statement", "index-descriptor": "index descriptor"}
 WAYS = ("exact", "prefix", "word", "typo", "nearest")
-columns_fine = lambda v: all(rising(urls) and urls for urls in v)
-labels = lambda d: [(q, u) for q, us in zip(d.queries, d.urls or [[None]] * len(d.queries), strict=True) for u in us]
+columns_fine = lambda v: all(map(rising, v)) and any(v) == bool(v)
+urls_of = lambda d: d.urls or [[]] * len(d.queries)
+labels = lambda d: [(q, u) for q, us in zip(d.queries, urls_of(d), strict=True) for u in us or [None]]
 index_fine = lambda d: len(d.shares) == len(d.errors) == len(labels(d)) <= 20000
 edits = lambda n: (n > 2) + (n > 5)
 leads = lambda t, b: distances(t, b)[-1] <= edits(len(t))
@@ -245,7 +246,7 @@ by_words = lambda t, f, fits: split(t) and all(any(fits(a, b) for b in split(f)[
 ACROSS = {"terms": ("reports_until", in_order), "key": ("replaced_until", lambda d: d.since <= d.replaced_until)}
 ACROSS["manifest"] = ("opt_in_people", lambda d: d.opt_in_people >= d.terms.min_opt_in)
 ACROSS["index"] = ("index", index_fine)
-ACROSS["list"] = ("list", lambda d: all(bool(q.urls) == (d.levels == 2) for q in d.queries))
+ACROSS["list"] = ("list", lambda d: all(d.levels == 2 or not q.urls for q in d.queries))
 
 
 def check(kind, doc):
@@ -295,14 +296,16 @@ def index(data):
     """The index of a release (I2)."""
     release = document("release", data)
     records = need(attempt(lambda: [[record(estimate) for estimate in release.estimates]]), "release")[0]
-    has_url = any(query is not None and url is not None for query, url, *_ in records)
-    rows = [r for r in records if r[0] is not None and (r[1] is not None or not has_url) and None not in r[2:]]
+    have_urls = {query for query, url, *_ in records if url is not None}
+    is_listed = lambda query, url: query is not None and (url is not None or query not in have_urls)
+    rows = [r for r in records if is_listed(*r[:2]) and None not in r[2:]]
     rows = need(attempt(lambda: [[(q, u, round(p * 1e9), round(s * 1e9)) for q, u, p, s in rows]]), "release")[0]
     rows = sorted(rows, key=lambda r: (-r[2], r[0], r[1] or ""))[:20000]
     rows.sort(key=lambda r: (r[0], r[1] or ""))
     queries = sorted({query for query, *_ in rows})
     doc = Doc(campaign=release.campaign, released=release.released, release_sha256=sha(data), queries=queries)
-    doc.urls = [[url for query, url, *_ in rows if query == one] for one in queries] if has_url else []
+    doc.urls = [[url for query, url, *_ in rows if query == one and url is not None] for one in queries]
+    doc.urls = doc.urls if any(doc.urls) else []
     doc.shares, doc.errors = [share for *_, share, _ in rows], [error for *_, error in rows]
     need(attempt(check, "index", doc), "release")
     text = canon(doc | {"format": "blendp/search-index/1"})

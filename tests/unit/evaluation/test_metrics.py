@@ -59,6 +59,19 @@ def test_a_missing_record_costs_in_ndcg_only() -> None:
     assert scored.ndcg == pytest.approx(dcg([gain(12 / 23) * first_url_only, gain(6 / 23), gain(5 / 23)]) / ideal)
 
 
+def test_a_query_without_any_url_has_found_no_record_of_the_head() -> None:
+    """Its place among the queries counts, and L1 knows it; among the head's records it is worth nothing."""
+    head_list = HeadList.of_records([("a", "1"), ("a", "2"), ("b", None), ("c", "1")])
+    scored = scores(head_list, [8, 4, 0, 6, 5, 0, 1], [12, 6, 5, 1], size=4)
+    ideal = dcg([gain(12 / 23), gain(6 / 23), gain(5 / 23)])
+    assert scored.ndcg == pytest.approx(dcg([gain(12 / 23), 0, gain(5 / 23)]) / ideal)
+    assert scored.ndcg_list == pytest.approx(1)  # it has no URLs that could be in a wrong order
+    assert scored.l1 == pytest.approx(0)
+    head = true_head(head_list, the_log().locate(head_list), the_log().truth(), 3, "query")
+    by_query = score(head_list, np.array([8, 4, 0, 6, 5, 0, 1.0]), np.array([12, 6, 5, 1.0]), head)
+    assert by_query.ndcg == pytest.approx(1)  # a head of queries has as many URLs of each as the list
+
+
 def test_a_wrong_order_costs_as_the_formula_says() -> None:
     head_list = HeadList.of_records([("a", "1"), ("a", "2"), ("b", "1")])
     scored = scores(head_list, [1, 2, 0, 9, 0, 1], [3, 9, 1], size=3)
@@ -243,14 +256,24 @@ def test_that_truth_is_a_log_s() -> None:
     assert mine.query == pytest.approx(theirs.query)
 
 
-@given(records=some_records, size=st.integers(1, 8), seed=st.integers(0, 99), unit=st.sampled_from(["record", "query"]))
+@given(
+    records=some_records,
+    size=st.integers(1, 8),
+    seed=st.integers(0, 99),
+    unit=st.sampled_from(["record", "query"]),
+    bare=st.sampled_from(["", "a", "bc"]),
+)
 def test_no_list_scores_above_one_and_the_true_head_scores_one(
-    records: list[tuple[str, str]], size: int, seed: int, unit: str
+    records: list[tuple[str, str]], size: int, seed: int, unit: str, bare: str
 ) -> None:
+    """Also where some queries are listed without any URL."""
     distinct, truth = sorted(set(records)), truth_of(records)
 
     def of(ids: NDArray[np.int64], generator: np.random.Generator | None = None) -> Scores:
-        head_list = HeadList.of_records([distinct[i] for i in ids])
+        without_url = bare if generator is not None else ""
+        head_list = HeadList.of_records(
+            [(q, None if q in without_url else url) for q, url in map(distinct.__getitem__, ids)]
+        )
         located = np.array([*(head_list.cell_of(*record) for record in distinct), head_list.cells - 1])
         head = true_head(head_list, located, truth, size, unit)
         if generator is None:

@@ -17,7 +17,6 @@ from blendp.evaluation.search import (
     ClusteredRatio,
     HeldOutSearches,
     RankedList,
-    _listed,
     _run_without,
     _sizes,
     keystrokes_saved,
@@ -41,7 +40,7 @@ def log_of_rows(rows: Rows, levels: int = 2) -> EmbeddedLog:
 
 
 def rows_of_people(people: int, seed: int) -> Rows:
-    """Several records a person, of a few popular queries that begin alike and have up to seven URLs."""
+    """Several records a person, of a few popular queries that begin alike; seven URLs each, one has a URL a person."""
     generator = random.Random(seed)
     queries = ["a", "ab", "abc", "ab c", "ab cd", "b", "ba", "abcde", "ab cde"]
     weights = [2.0**-i for i in range(len(queries))]
@@ -49,7 +48,8 @@ def rows_of_people(people: int, seed: int) -> Rows:
     for person in range(people):
         for _ in range(generator.randint(1, 4)):
             query = generator.choices(queries, weights)[0]
-            rows.append((f"u{person:05}", query, f"http://{generator.choices('pqrstuv', [64, 32, 16, 8, 4, 2, 1])[0]}"))
+            url = generator.choices("pqrstuv", [64, 32, 16, 8, 4, 2, 1])[0]
+            rows.append((f"u{person:05}", query, f"http://{person if query == 'abc' else url}"))
     return rows
 
 
@@ -89,6 +89,14 @@ def test_ranks_and_keystrokes_are_those_of_searching_one_by_one(queries: list[st
     assert keystrokes_saved(column).tolist() == [index.saved(i) for i in records]
 
 
+def labels_of(log: EmbeddedLog, ranked: RankedList) -> list[tuple[str, str | None]]:
+    """What the index has of these records: a query without any URL where the log has no record for it."""
+    queries = ranked.query.to_pylist()
+    return [
+        (queries[i], None) if record < 0 else log.texts(np.array([record]))[0] for i, record in enumerate(ranked.record)
+    ]
+
+
 @pytest.mark.parametrize("levels", [1, 2])
 def test_ranks_and_keystrokes_are_those_of_the_index(levels: int) -> None:
     """Every prefix of every listed query is searched in the index of the release."""
@@ -104,9 +112,10 @@ def test_ranks_and_keystrokes_are_those_of_the_index(levels: int) -> None:
         "groups": {},
     }
     index = SearchIndex.of_release(write_release(estimates=estimates, **release))
-    listed = _listed(log, outcome)
-    labels, column = log.texts(listed), RankedList.of(log, listed).query
+    ranked = RankedList.of_outcome(log, outcome)
+    labels, column = labels_of(log, ranked), ranked.query
     assert len(labels) == index.records > (15 if levels == 2 else 5)
+    assert any(url is None for _, url in labels)  # also queries that are listed without any URL
     ranks, saved = rank_of_whole_query(column), keystrokes_saved(column)
     for (query, url), rank, less in zip(labels, ranks, saved, strict=True):
         ranks_by_typed = {
@@ -138,8 +147,8 @@ def test_figures_are_those_of_searching_one_by_one(log: EmbeddedLog) -> None:
     value = search_value(log, PARAMETERS, opt_in=0.3, seed=5)
     stream = SimulationRandom(5)
     not_asked = people_not_asked(log.users, 0.2, stream.spawn())
-    listed = _listed(log, _run_without(log, not_asked, PARAMETERS, 0.3, stream.spawn()))
-    labels = log.texts(listed)
+    ranked = RankedList.of_outcome(log, _run_without(log, not_asked, PARAMETERS, 0.3, stream.spawn()))
+    labels = labels_of(log, ranked)
     index = PlainIndex([query for query, _ in labels])
     names = sorted({user for user, _, _ in rows_of_people(2_000, seed=3)})
     out = {names[i] for i in not_asked}

@@ -16,13 +16,14 @@ from blendp.headlist import HeadList
 from blendp.logs import log_of_table
 from blendp.methods import Parameters, Release, Simulation, run
 from blendp.render.about import About
-from blendp.render.release.document import rows_for_json
+from blendp.render.release.document import list_of_document, release_of_document, rows_for_json
 from blendp.render.release.files import write_release
 from blendp.render.release.names import FILES
 from blendp.render.tables import wildcard_text
 from blendp.wire.releases import read_release
 from blendp.wire.text_forms import require_day
 from tests.support import KnownKey
+from tests.unit.render.samples import make_outcome, plain_records
 
 
 @pytest.fixture(scope="module")
@@ -84,6 +85,17 @@ def test_the_wildcard_and_data_that_looks_like_it_are_told_apart(release: Releas
     assert len(cells) == release.head_list.cells
     listed = [row for row in rows_for_json(release.records()) if row["query"] is None]
     assert [row["url"] for row in listed] == [None]
+
+
+def test_a_query_that_is_listed_without_a_url_is_read_back(tmp_path: Path) -> None:
+    outcome, _ = make_outcome([*plain_records(6), ("bare", None)])
+    assert isinstance(outcome, Release)
+    write_release(outcome, tmp_path / "out")
+    listed = rows_of(tmp_path / "out/estimates.csv")[:7]
+    assert [row["query"] for row in listed if row["url"] == "*"] == ["bare"]
+    document = read_release((tmp_path / "out/release_document.json").read_bytes())
+    assert list_of_document(document) == outcome.head_list
+    assert release_of_document(document, outcome.head_list).records() == outcome.records()
 
 
 @given(st.lists(st.text("\\*ab", max_size=6), min_size=2, max_size=20, unique=True))

@@ -181,6 +181,13 @@ def test_a_cell_shows_so_many_rows_and_says_where_the_others_are(results: dict[s
     assert "10 more: to_pandas()" in html
 
 
+def test_a_query_that_is_listed_without_a_url_is_shown_with_any() -> None:
+    outcome, _ = make_outcome([*plain_records(4), ("bare", None)])
+    cell = str(outcome._repr_html_())
+    assert cell.count("✱ (any URL)") == 1
+    assert re.search(r"<bdi>bare</bdi></td>\s*<td>✱ \(any URL\)</td>", cell)
+
+
 def test_cautions_stand_in_the_cell() -> None:
     outcome, _ = make_outcome(plain_records(3), parameters=Parameters(method="published", delta=0.01))
     assert outcome.cautions

@@ -226,6 +226,19 @@ def test_one_record() -> None:
     assert "1 of 1 listed record." in page
 
 
+def test_a_query_that_is_listed_without_a_url_is_shown_with_any() -> None:
+    """Among the listed records; what is left of other queries and of everything is named as before."""
+    outcome, truth = make_outcome([*plain_records(6), ("bare", None), ("too", None)])
+    page = render_release(outcome, title="t", truth=truth)
+    rows = body_rows(page, "records")
+    any_url = [row for row in rows if '<span class="wild">✱ (any URL)</span>' in row]
+    assert [re.sub("<.*?>", "", row.split("</th>")[0]) for row in any_url] in (["bare", "too"], ["too", "bare"])
+    assert set(any_url) < set(rows[:8])
+    assert all("✱ (everything else)" in row for row in rows[8:])
+    assert "✱ (any URL)" not in "".join(body_rows(page, "queries"))
+    assert "8 of 8 listed records." in page
+
+
 def test_one_level_list_has_no_urls() -> None:
     outcome, truth = make_outcome([(f"query {i}", None) for i in range(30)], levels=1)
     page = render_release(outcome, title="t", truth=truth)

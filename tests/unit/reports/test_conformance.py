@@ -25,6 +25,7 @@ from blendp.survey.scheme import SurveyScheme
 from tests.support import KnownKey, branches
 
 SMALL = HeadList.of_records([("a", "1"), ("a", "2"), ("b", "1"), ("c", "1")])
+MIXED = HeadList.of_records([("a", None), ("b", "1"), ("b", "2"), ("c", None)])
 FLAT = HeadList.of_records([("a", None), ("b", None)], levels=1)
 EMPTY = HeadList(())
 LONG = HeadList.of_records([(f"{i:03}", f"{j}") for i in range(90) for j in range(3)])
@@ -49,7 +50,12 @@ def holdings_of(head_list: HeadList) -> list[list[tuple[str, str | None]]]:
 
 
 def list_cases() -> Iterator[tuple[str, Case]]:
-    for name, head_list in {"two levels": SMALL, "one level": FLAT, "empty": EMPTY}.items():
+    for name, head_list in {
+        "two levels": SMALL,
+        "queries without URLs": MIXED,
+        "one level": FLAT,
+        "empty": EMPTY,
+    }.items():
         own = holdings_of(head_list)
         for share, epsilon in ((0.3, 1.0), (0.0, 4.0), (1.0, 0.1)):
             for oracle in ORACLES:

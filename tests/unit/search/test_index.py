@@ -53,6 +53,25 @@ def test_queries_alone() -> None:
     assert (index.queries, index.urls, index.shares) == (("a", "b"), (), (250_000_000, 500_000_000))
 
 
+def test_queries_of_which_no_url_is_listed_stand_alone_among_the_others() -> None:
+    """What is known of the other URLs of a query with a listed one is no record."""
+    index = index_of([*ROWS, ("dogs", None, 0.2, 0.01), ("ants", None, 0.1, 0.02), ("zebras", None, None, 0.1)])
+    assert index.queries == ("ants", "cats", "dogs", "weather")
+    assert index.urls == ((), ("http://a",), (), ("http://a", "http://b"))
+    assert index.shares == (100_000_000, 2, 200_000_000, -500_000_000, 250_000_000)
+    assert index.records == 5
+    (result,) = index.search("dog").results
+    assert (result.query, result.url, result.share, result.error) == ("dogs", None, 0.2, 0.01)
+    popular = [(result.query, result.url) for result in index.search("").results]
+    assert popular == [
+        ("weather", "http://b"),
+        ("dogs", None),
+        ("ants", None),
+        ("cats", "http://a"),
+        ("weather", "http://a"),
+    ]
+
+
 def test_a_release_of_no_campaign() -> None:
     assert index_of([], campaign="").campaign == ""
 
@@ -118,7 +137,9 @@ def changed(change: Callable[[dict[str, Any]], object]) -> bytes:
         lambda value: value.update(queries="ab"),
         lambda value: value["queries"].append("x"),
         lambda value: value["urls"][1].reverse(),
-        lambda value: value["urls"][0].clear(),
+        lambda value: [urls.clear() for urls in value["urls"]],
+        lambda value: value.update(urls=[[], []], shares=[1, 2], errors=[1, 2]),
+        lambda value: value["urls"][1].clear(),
         lambda value: value["urls"].pop(),
         lambda value: value.update(urls=["ab", ["a", "b"]]),
         lambda value: value.update(urls=[]),

@@ -1,7 +1,7 @@
 /** The released estimates: each share with its error bar, and how much of it comes from each group. */
 import type { HeadList } from "../../src/list.ts";
 import type { Release } from "../../src/release.ts";
-import { recordName } from "../../pages/estimates.ts";
+import { listedName } from "../../pages/estimates.ts";
 import { type Child, drawing, element } from "../../ui/elements.ts";
 import { count, decimals, percent, withError } from "../../ui/texts.ts";
 import { figure } from "../figure.ts";
@@ -46,8 +46,7 @@ const numbers = (one: any): (number | null)[] =>
 
 /** Listed records, the most popular first, and everything else at the end. */
 function rowsOf({ estimates, groups }: Release, list: HeadList): Row[] {
-  const isShown = ({ query, url }: any): boolean => query === null || (list.levels === 2 ? url : query) !== null;
-  return estimates.filter(isShown).map((one) => {
+  return [...estimates.slice(0, list.records), ...estimates.slice(-1)].map((one) => {
     const cell = list.cellOf(one.query, one.url);
     return [one.query, one.url, ...numbers(one), known(groups.opt_in.cells[cell]), known(groups.client.cells[cell])];
   });
@@ -81,7 +80,7 @@ function shares(name: string, noun: string, rows: readonly Row[], isPair: boolea
     columns,
     rows: shownRows,
   };
-  return figure({ id: noun, sheet, plot: forest(rows.slice(0, MAX_DRAWN), digits, noun), note: noteOn(rows.length) });
+  return figure({ id: noun, sheet, plot: forest(rows.slice(0, MAX_DRAWN), digits, noun, isPair), note: noteOn(rows.length) });
 }
 
 const weight = (cell: Cell): Child => (typeof cell === "number" ? `${(100 * cell).toFixed(0)} %` : "unknown");
@@ -97,7 +96,7 @@ function noteOn(length: number): Child {
 }
 
 /** A line for every row: its name, its range, its number. */
-function forest(rows: readonly Row[], digits: number, noun: string): HTMLElement {
+function forest(rows: readonly Row[], digits: number, noun: string, isPair: boolean): HTMLElement {
   const listed = rows.filter(([query]) => query !== null);
   const scale = Math.max(...(listed.length ? listed : rows).map((row) => row[5] ?? row[2] ?? 0), 0) || 1;
   const at = (value: number): string => percentOf(Math.min(Math.max(value, 0), scale) / scale);
@@ -122,7 +121,7 @@ function forest(rows: readonly Row[], digits: number, noun: string): HTMLElement
       element(
         "li",
         {},
-        element("span", { class: "name" }, recordName([row[0], row[1]])),
+        element("span", { class: "name" }, listedName([row[0], row[1]], isPair)),
         bar(row),
         element(
           "span",

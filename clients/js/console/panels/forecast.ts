@@ -59,9 +59,7 @@ function listFacts({ list }: Plan, status: Status): HTMLElement {
 /** The standard errors of the listed records by rank: forecast, and as released. */
 function errors({ errors }: Plan, { campaign }: Status, release: Release | null): Child {
   if (!errors.length) return null;
-  const actual = (release?.estimates ?? []).filter(
-    ({ query, url }) => query !== null && (url !== null || release!.card.head_list?.levels === 1),
-  );
+  const actual = (release?.estimates ?? []).slice(0, release?.card.head_list?.records);
   const real = errors.map(({ rank }): number | null => actual[rank - 1]?.std_error ?? null);
   const planned = errors.map(({ std_error }) => std_error);
   const max = roundUp(100 * Math.max(...planned, ...real.map((one) => one ?? 0))) / 100;

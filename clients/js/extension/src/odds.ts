@@ -1,7 +1,6 @@
 /** What a report names, and what that tells of 100 people. */
 import type { DrawnReport } from "../../src/explanation.ts";
 import { namedItems, reportNumber } from "../../src/likelihood.ts";
-import type { HeadList, Label } from "../../src/list.ts";
 import { schemeOf } from "../../src/scheme.ts";
 import type { DotGroup } from "../../ui/dots.ts";
 import { hundred as hundredOf } from "../../ui/odds.ts";
@@ -12,20 +11,21 @@ export function hundred(report: DrawnReport): DotGroup[] {
   return hundredOf(manifest, list, question, itemsOf(report)[0]!);
 }
 
-/** The labels of all cells, in their order. */
-const labels = ({ queries }: HeadList): Label[] => [
-  ...queries.flatMap(({ query, urls }) => [...urls, null].map((url): Label => [query, url])),
-  [null, null],
-];
-
 function itemsOf({ manifest, list, question, data }: DrawnReport): number[] {
   const randomiser = schemeOf(manifest, list).asked.get(question)![1];
   return namedItems(randomiser, reportNumber(data, randomiser.count));
 }
 
+/** A query, or a query and an address; `isRest` if it is a query with whatever address is not listed beside those that are. */
+export type Named = readonly [query: string | null, url: string | null, isRest: boolean];
+
 /** What the report names: queries, or records. */
-export function named(report: DrawnReport): Label[] {
+export function named(report: DrawnReport): Named[] {
   const { list, question } = report;
-  const all = question === "query" ? [...list.queries.map(({ query }): Label => [query, null]), [null, null] as Label] : labels(list);
-  return itemsOf(report).map((item) => all[item]!);
+  const listed = new Set(list.listed);
+  return itemsOf(report).map((item): Named => {
+    if (question === "query") return [list.queries[item]?.query ?? null, null, false];
+    const label = list.labels[item]!;
+    return [...label, label[0] !== null && !listed.has(label)];
+  });
 }

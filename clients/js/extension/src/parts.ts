@@ -1,7 +1,7 @@
 /** Pieces that several parts of our pages are made of. */
 import { type Child, element } from "../../ui/elements.ts";
 import { visible } from "../../ui/texts.ts";
-import type { Label } from "../../src/list.ts";
+import type { Named } from "./odds.ts";
 
 /** What a part of the page can do to the rest of it. */
 export interface Page {
@@ -67,14 +67,11 @@ export function field(label: string, input: HTMLInputElement | HTMLTextAreaEleme
 
 let fields = 0;
 
-/** A query, or a query and an address; what is null is all that is not listed. */
-export const labelOf = ([query, url]: Label, isQuery: boolean): Child[] => [
+/** What a report names, as people read it. */
+export const labelOf = ([query, url, isRest]: Named): Child[] => [
   query === null ? "everything that is not on the list" : element("bdi", {}, visible(query)),
-  !isQuery &&
-    query !== null && [
-      " – ",
-      url === null ? "an address that is not on the list" : element("bdi", { class: "quiet" }, visible(url)),
-    ],
+  isRest && " – an address that is not on the list",
+  url !== null && [" – ", element("bdi", { class: "quiet" }, visible(url))],
 ];
 
 /** A file for the person, made on the spot. */

@@ -23,7 +23,7 @@ export function reportParts({ question, sentences, groups, named, namedCount }: 
           element(
             "ul",
             {},
-            named.map((label) => element("li", {}, labelOf(label, isQuery))),
+            named.map((label) => element("li", {}, labelOf(label))),
             rest > 0 && element("li", { class: "quiet" }, `and ${count(rest)} more`),
           ),
         ],

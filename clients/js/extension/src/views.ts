@@ -5,12 +5,12 @@ import { type Fraction, nearest, power } from "../../src/exact.ts";
 import { type DrawnReport, explain, oddsSentence, optInSentence, promiseSentence } from "../../src/explanation.ts";
 import type { Entry, Ledger } from "../../src/ledger.ts";
 import { largestRatio } from "../../src/likelihood.ts";
-import { type Label, readList } from "../../src/list.ts";
+import { readList } from "../../src/list.ts";
 import { readManifest } from "../../src/manifest.ts";
 import type { Item, SeenCampaign, Store } from "../../src/store.ts";
 import { readTerms, type TermsFields } from "../../src/terms.ts";
 import type { DotGroup } from "../../ui/dots.ts";
-import { hundred, named } from "./odds.ts";
+import { hundred, type Named, named } from "./odds.ts";
 import type { Plan } from "./state.ts";
 
 /** How many of the things that a report names are shown. */
@@ -75,7 +75,7 @@ export interface ReportView {
   readonly data: string;
   readonly sentences: readonly string[];
   readonly groups: readonly DotGroup[];
-  readonly named: readonly Label[];
+  readonly named: readonly Named[];
   readonly namedCount: number;
 }
 

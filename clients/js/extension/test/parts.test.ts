@@ -265,4 +265,19 @@ describe("of 100 people", () => {
     }
     expect(seen).toEqual(new Set([2, 3]));
   });
+
+  test("what is left of a query is told from a query that is listed without an address", async () => {
+    const bare = { query: "an answer", urls: [] };
+    const fake = await FakeCollector.new({ method: "published", epsilon: new Float("1.0") }, { ...LIST, queries: [bare, ...(LIST["queries"] as [])] });
+    const seen = new Set<string>();
+    for (let seed = 1n; seed < 60n; seed++) {
+      const device = await fake.device(new Clock(), { chooser: seeded(seed) });
+      await device.takePart("trends", seed % 2n ? [["an answer", "http://any.org"]] : [["query 3", "http://other.org"]]);
+      const [[query, url, isRest]] = named(await device.report("trends")) as [[string | null, string | null, boolean]];
+      if (url === null) seen.add(query === null ? `everything ${isRest}` : query === "an answer" ? `bare ${isRest}` : `rest ${isRest}`);
+      else expect(isRest).toBe(false);
+      device.close();
+    }
+    expect([...seen].sort()).toEqual(["bare false", "everything false", "rest true"]);
+  });
 });

@@ -5,7 +5,7 @@ from __future__ import annotations
 from blendp.cli.client.options import FOLDER, AsJson, CampaignName, DeviceFolder, opened
 from blendp.cli.client.sentences import tell
 from blendp.cli.console import print_json
-from blendp.headlist.head_list import Label
+from blendp.headlist import HeadList
 
 EXAMPLES = """Examples:
 
@@ -41,8 +41,14 @@ def explain(name: CampaignName, device: DeviceFolder = FOLDER, as_json: AsJson =
         tell(sentence)
     if explanation.named:
         more = f" and {len(explanation.named) - _SHOWN} more" if len(explanation.named) > _SHOWN else ""
-        tell(f"Named: {', '.join(map(_label, explanation.named[:_SHOWN]))}{more}.")
+        cells = explanation.likelihoods[0].cells[:_SHOWN].tolist()
+        tell(f"Named: {', '.join(_name(explanation.head_list, cell) for cell in cells)}{more}.")
 
 
-def _label(label: Label) -> str:
-    return "anything else" if label[0] is None else f"<{label[0]}, {'another URL' if label[1] is None else label[1]}>"
+def _name(head_list: HeadList, cell: int) -> str:
+    query, url = head_list.labels[cell]
+    if query is None:
+        return "anything else"
+    if head_list.levels == 1:
+        return f"<{query}>"
+    return f"<{query}, {url if url is not None else 'any URL' if cell in head_list.bare_cells else 'another URL'}>"

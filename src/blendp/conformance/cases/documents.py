@@ -10,7 +10,7 @@ from typing import Any
 
 from blendp.canonical import canonical_json
 from blendp.conformance.cases.case import bad, good, later
-from blendp.conformance.samples import LIST, LONG, QUERIES, TERMS, manifest_of, signing_key
+from blendp.conformance.samples import ALONE, LIST, LONG, MIXED, QUERIES, TERMS, manifest_of, signing_key
 from blendp.conformance.vectors import VectorFile
 from blendp.headlist import HeadList
 from blendp.headlist.head_list import FORMAT as LIST_FORMAT
@@ -295,6 +295,8 @@ _LISTS: Mapping[str, HeadList] = {
     "long": LONG,
     "empty": HeadList(()),
     "one record": HeadList.of_records([("*", "*")]),
+    "queries without URLs among others": MIXED,
+    "only queries without URLs": ALONE,
     "order by code points": HeadList.of_records(
         [("\U0001f600", "u"), ("\uff21", "u"), ("z", "u"), ("é", "u"), ("Z", "u")]
     ),
@@ -314,7 +316,9 @@ def _bad_lists() -> dict[str, bytes]:
         "urls out of order": _list(2, ("a", ["v", "u"])),
         "order by 16-bit units": _list(2, ("\U0001f600", ["u"]), ("\uff21", ["u"])),
         "a url twice": _list(2, ("a", ["u", "u"])),
-        "no urls": _list(2, ("a", [])),
+        "null for no urls": _list(2, ("a", None)),
+        "a text for urls": _list(2, ("a", "u")),
+        "an object for no urls": _list(2, ("a", {})),
         "urls in one level": _list(1, ("a", ["u"])),
         "three levels": _list(3, ("a", ["u"])),
         "levels in a text": _list("2", ("a", ["u"])),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from blendp.conformance.cases.case import bad, good, some_bytes, tape
-from blendp.conformance.samples import LIST, LONG, QUERIES, SITES, TERMS, manifest_of
+from blendp.conformance.samples import ALONE, LIST, LONG, MIXED, QUERIES, SITES, TERMS, manifest_of
 from blendp.conformance.vectors import VectorFile
 from blendp.headlist import HeadList
 from blendp.wire import Manifest
@@ -22,7 +22,10 @@ _CAMPAIGNS: dict[str, tuple[Manifest, HeadList]] = {
     "blendp, only queries": (manifest_of(LIST, 1.0), LIST),
     "blendp, only records": (manifest_of(LIST, 0.0), LIST),
     "blendp, no records": (manifest_of(HeadList(())), HeadList(())),
+    "blendp, queries without URLs": (manifest_of(MIXED), MIXED),
+    "blendp, only queries without URLs": (manifest_of(ALONE, 0.25), ALONE),
     "apart": (manifest_of(LIST, randomiser="apart"), LIST),
+    "apart, queries without URLs": (manifest_of(MIXED, randomiser="apart"), MIXED),
     "apart, one level": (manifest_of(QUERIES, 0.25, "apart"), QUERIES),
     "apart, epsilon 1, long": (manifest_of(LONG, 0.3, "apart", epsilon=1.0), LONG),
     "apart, only records": (manifest_of(LIST, 0.0, "apart", epsilon=0.5), LIST),
@@ -30,6 +33,8 @@ _CAMPAIGNS: dict[str, tuple[Manifest, HeadList]] = {
     "published": (manifest_of(LIST, 0.85, method="published"), LIST),
     "published, no delta": (manifest_of(LONG, 0.5, method="published", delta=0.0, epsilon=1.0), LONG),
     "published, one level": (manifest_of(QUERIES, 0.85, method="published"), QUERIES),
+    "published, queries without URLs": (manifest_of(MIXED, 0.85, method="published"), MIXED),
+    "published, only queries without URLs": (manifest_of(ALONE, 0.85, method="published"), ALONE),
     "published, no records": (manifest_of(HeadList(()), 0.85, method="published"), HeadList(())),
 }
 
@@ -58,6 +63,16 @@ def _reports() -> Iterator[tuple[str, Any]]:
         long = 140 if "long" in name else 24
         yield f"{name}: some records", case(name, _OWN, tape(f"report {name}", long))
         yield f"{name}: no records", case(name, [], tape(f"nothing {name}", long))
+    bare = [["query 0", "http://elsewhere.example"], ["Query 35", "http://anywhere.example/"]]
+    for way in ("blendp", "apart", "published"):
+        for number in range(3):
+            drawn = tape(f"bare {way} {number}")
+            yield (
+                f"queries that are listed without URLs {number}, {way}",
+                case(f"{way}, queries without URLs", bare, drawn),
+            )
+    turned = tape("bare turned", w2=_HIT, w3=_MISS)
+    yield "no other URL to turn to, published", case("published, queries without URLs", bare[1:], turned)
     for number in range(6):
         yield f"other words {number}, apart", case("apart", _OWN, tape(f"apart {number}"))
     for number in range(6):
@@ -129,6 +144,16 @@ def _explanations() -> Iterator[tuple[str, Any]]:
         ("published, no delta", "cell", "0100"),
         ("published, one level", "cell", "02"),
         ("published, no records", "cell", "00"),
+        ("blendp, queries without URLs", "query", "03"),
+        ("blendp, queries without URLs", "record", "00"),
+        ("blendp, only queries without URLs", "record", "0b"),
+        ("apart, queries without URLs", "query", "00"),
+        ("apart, queries without URLs", "record", "07"),
+        ("published, queries without URLs", "cell", "00"),
+        ("published, queries without URLs", "cell", "01"),
+        ("published, queries without URLs", "cell", "02"),
+        ("published, queries without URLs", "cell", "14"),
+        ("published, only queries without URLs", "cell", "00"),
     ):
         yield f"{name}, {question} {data}", {**_texts(*_CAMPAIGNS[name]), "question": question, "data": data}
     for way in ("blendp", "apart"):

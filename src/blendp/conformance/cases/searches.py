@@ -42,6 +42,20 @@ _POPULAR: Sequence[_Row] = (
 )
 
 
+_PARTLY: Sequence[_Row] = (
+    ("answers", None, 0.09, 0.002),
+    ("weather", SITES[0], 0.05, 0.003),
+    ("weather", SITES[1], 0.01, 0.001),
+    ("weather", None, 0.2, 0.003),
+    ("weather map", None, 0.04, 0.003),
+    ("west", SITES[2], 0.04, 0.001),
+    ("west", None, 0.3, 0.001),
+    ("zoo", None, 0.01, 0.001),
+    (None, None, 0.2, 0.1),
+)
+"""Some queries are listed without any URL; the numbers of others' other URLs are in no index."""
+
+
 def vector_files() -> Iterator[VectorFile]:
     """Of indices and of the search."""
     releases = {name: {"release": text} for name, text in _releases().items()}
@@ -68,6 +82,10 @@ def _releases() -> dict[str, str]:
         "no estimates": _release([]),
         "of no campaign": _release(_POPULAR[:2], campaign=""),
         "queries alone": _release([("b", None, 0.5, 0.1), ("a", None, 0.25, 0.1), (None, None, 0.25, 0.1)]),
+        "queries without URLs among others": _release(_PARTLY),
+        "a query whose URLs have no numbers": _release(
+            [("a", "u", None, 0.1), ("a", None, 0.1, 0.1), ("b", None, 0.1, 0.1), ("c", "u", 0.1, 0.1)]
+        ),
         "order of code points": _release(
             [(query, url, 0.1, 0.1) for query in ("\U0001f600", "\uffff", "é", "z", "", "A") for url in ("b", "a", "")]
         ),
@@ -102,6 +120,7 @@ def _bad_releases() -> Iterator[tuple[str, str]]:
     yield "not canonical", _release([]) + "\n"
     yield "a record twice", _release([("a", "u", 0.1, 0.1), ("b", "u", 0.1, 0.1), ("a", "u", 0.2, 0.1)])
     yield "a query twice", _release([("a", None, 0.1, 0.1), ("a", None, 0.1, 0.1)])
+    yield "a query without URLs twice", _release([("a", None, 0.1, 0.1), ("b", "u", 0.1, 0.1), ("a", None, 0.1, 0.1)])
     yield "a name that no campaign has", _release([], campaign="Trends")
     yield "no name", _release([], campaign=None)
     yield "no day", _release([], released="2026-12-32")
@@ -211,6 +230,10 @@ def _searches() -> Iterator[tuple[str, Any]]:
     queries = _index([("weather", None, 0.1, 0.1), ("whether", None, 0.2, 0.1), ("the weather", None, 0.1, 0.1)])
     for text in ("weather", "whe", "x", "weaher"):
         yield f"queries alone: {text}", {"index": queries, "text": text, "limit": 10}
+    partly = _index(_PARTLY)
+    for text in ("weather", "weather map", "we", "answres", "zo", ""):
+        yield f"queries without URLs among others: {text}", {"index": partly, "text": text, "limit": 10}
+    yield "queries without URLs among others, at most 2", {"index": partly, "text": "we", "limit": 2}
     ties = _index([(query, url, 0.25, 0.1) for query in ("ab", "a\U0001f600", "a\uffff", "a") for url in ("v", "u")])
     for text in ("a", "ab", "b"):
         yield f"equal shares: {text}", {"index": ties, "text": text, "limit": 5}
@@ -267,7 +290,9 @@ def _bad_searches() -> Iterator[tuple[str, tuple[str, Any]]]:
         "a query too many": changed(queries=["b", "c", "d"]),
         "URLs out of order": changed(urls=[["v", "u"], ["u"]]),
         "a URL that is none": changed(urls=[["u", None], ["u"]]),
-        "a query without URLs": changed(urls=[["u", "v"], []]),
+        "a query without URLs, and no share of it": changed(urls=[["u", "v"], []], shares=[1, 2], errors=[1, 2]),
+        "URLs of no query": changed(urls=[[], []], shares=[1, 2], errors=[1, 2]),
+        "null for no URLs of a query": changed(urls=[["u", "v"], None]),
         "URLs that are a text": changed(urls=["uv", ["u"]]),
         "URLs that are none": changed(urls={}),
         "URLs that are none, of queries alone": changed(urls={}, shares=[1, 2], errors=[1, 2]),

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from blendp.conformance.cases.case import good
-from blendp.conformance.samples import LIST, QUERIES, SITES
+from blendp.conformance.samples import LIST, MIXED, QUERIES, SITES
 from blendp.conformance.vectors import VectorFile
 
 LATER = [
@@ -153,6 +153,18 @@ def _cells() -> Iterator[tuple[str, Any]]:
         ("nothing", None, None),
     ):
         yield name, {"list": text, "query": query, "url": url}
+    mixed = MIXED.to_bytes().decode()
+    for name, query, url in (
+        ("the first query, listed without URLs", "query 0", SITES[0]),
+        ("a query listed without URLs, between others", "query 35", SITES[1]),
+        ("a query listed without URLs, and no URL", "query 35", None),
+        ("the last query, listed without URLs", "query 9", "*"),
+        ("a record after a query without URLs", "query 4", SITES[1]),
+        ("another URL, beside queries without URLs", "query 4", SITES[0]),
+        ("another query, beside queries without URLs", "query 99", None),
+        ("nothing, beside queries without URLs", None, None),
+    ):
+        yield name, {"list": mixed, "query": query, "url": url}
     for name, query in (
         ("one level: a query", "word 10"),
         ("one level: another query", "word"),

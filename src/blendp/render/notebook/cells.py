@@ -37,7 +37,7 @@ class Cell:
 
     where:
         texts    is how many columns, from the left, hold texts; the others hold numbers,
-        rows     are those that are shown, of ``total``; None is the wildcard.
+        rows     are those that are shown, of ``total``; None stands for any URL.
     """
 
     title: str

@@ -129,7 +129,7 @@ def list_of_document(document: Mapping[str, Any]) -> HeadList:
     try:
         levels, name = document["card"]["head_list"]["levels"], document["card"]["head_list"]["sha256"]
         labels = [(row["query"], row["url"]) for row in document["estimates"]]
-        listed = HeadList.of_records([label for label in labels if label[levels - 1] is not None], levels)
+        listed = HeadList.of_records([label for label in labels if label[0] is not None], levels)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         raise ParameterError("release", sorted(document), "a complete release document", _REMEDY) from error
     if listed.sha256 != name:

@@ -161,10 +161,12 @@ def _agreement(outcome: Outcome, digits: int) -> dict[str, Any] | None:
         return None
     labels, two = outcome.head_list.labels, outcome.head_list.levels == 2
     groups = [group.cells.probability for group in (outcome.opt_in, outcome.client)]
+    unlisted = _unlisted_urls(outcome)
     flagged = []
     for i in check.flagged[:TOP]:
         opt_in, client = (text.percent(float(group[i]), digits) for group in groups)
-        line = {"query": labels[i][0], "url": labels[i][1], "two": two, "opt_in": opt_in, "client": client}
+        line = {"query": labels[i][0], "url": labels[i][1], "unlisted": unlisted[i], "two": two}
+        line |= {"opt_in": opt_in, "client": client}
         flagged.append({**line, "z": f"{check.z[i]:+.1f}".replace("-", "−")})
     liars = [
         {
@@ -232,13 +234,14 @@ def _table(
     """The rows with their numbers as text; the last one, for everything else, is always kept."""
     kept = [*rows[: min(MAX_ROWS, len(rows) - 1)], rows[-1]]
     true = None if truth is None else truth.queries if by_query else truth.cells
+    unlisted = _unlisted_urls(outcome)
     lines = []
     for row, i in zip(kept, _places(outcome, kept, by_query), strict=True):
         numbers = [text.percent(x, digits) for x in (row.probability, row.std_error, row.low, row.high)]
         numbers.append(text.percent(row.weight_opt_in, 0))
         if true is not None:
             numbers.append(text.percent(float(true[i]), digits))
-        lines.append({"query": row.query, "url": row.url, "numbers": numbers})
+        lines.append({"query": row.query, "url": row.url, "unlisted": unlisted[i], "numbers": numbers})
     return {
         "lines": lines,
         "left_out": len(rows) - len(kept),
@@ -246,6 +249,13 @@ def _table(
         "with_truth": truth is not None,
         "rest": text.with_error(rows[-1].probability, rows[-1].std_error, digits),
     }
+
+
+def _unlisted_urls(outcome: Outcome) -> list[str]:
+    """What stands for the URL of every cell without one: all URLs of a query, or all but those that are listed."""
+    names = np.full(outcome.head_list.cells, text.WILDCARD, dtype=object)
+    names[outcome.head_list.bare_cells] = text.ANY_URL
+    return list(names)
 
 
 def _plain(name: str, value: object) -> str:

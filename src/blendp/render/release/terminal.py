@@ -16,7 +16,7 @@ from blendp.render.about import About
 from blendp.render.release.advice import CHANGE, EXPECTED, AdviceText
 from blendp.render.release.cautions import all_cautions
 from blendp.render.terminal_table import FigureTable, names
-from blendp.render.text import UNKNOWN, decimals, percent
+from blendp.render.text import ANY_URL, UNKNOWN, decimals, percent
 from blendp.spelling import counted
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def records_table(outcome: Outcome, truth: TrueHead | None = None, top: int = 15
     rows = outcome.records()[: min(top, outcome.head_list.records)]
     digits = decimals([row.std_error for row in rows], [row.probability for row in rows])
     for row in rows:
-        texts = [row.query, row.url] if two_levels else [row.query]
+        texts = [row.query, ANY_URL if row.url is None else row.url] if two_levels else [row.query]
         figures = [_percent(row.probability, digits), _percent(row.std_error, digits)]
         figures += [_percent(row.weight_opt_in, 0), _percent(1 - row.weight_opt_in, 0)]
         if truth is not None:
@@ -130,7 +130,7 @@ def clients_table(rows: list[ClientRow], head_list: HeadList, *, about_records: 
     shown = rows[: min(top, head_list.records if about_records else head_list.queries)]
     digits = decimals([row.std_error for row in shown], [row.probability for row in shown])
     for row in shown:
-        texts = [row.query, row.url] if two_levels else [row.query]
+        texts = [row.query, ANY_URL if row.url is None else row.url] if two_levels else [row.query]
         figures = [_percent(row.probability, digits), _percent(row.std_error, digits)]
         known = math.isfinite(row.low) and math.isfinite(row.high)
         figures.append(f"{percent(row.low, digits)} to {_percent(row.high, digits)}" if known else UNKNOWN)
