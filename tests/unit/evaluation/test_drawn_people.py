@@ -102,6 +102,11 @@ class Resampled:
     def texts(self, ids: Ids) -> list[Record]:
         return self.law.texts(ids)
 
+    def queries(self, ids: Ids) -> Ids:
+        """The first record of each one's query."""
+        queries = self.law.queries(ids)
+        return np.where(queries >= 0, np.searchsorted(self.law.truth.query_id, queries), -1)
+
     def locate(self, head_list: HeadList) -> Ids:
         return self.law.locate(head_list)
 
