@@ -119,6 +119,9 @@ def test_json_has_everything_and_can_be_repeated() -> None:
         "candidate_records",
         "head_list_records",
         "head_list_queries",
+        "top_error",
+        "precision",
+        "recall",
         "l1",
         "ndcg",
         "ndcg_list",
@@ -166,9 +169,9 @@ def test_people_with_many_records_have_their_list_made_of_all() -> None:
     )
     assert [one["plans"]["blendp"]["many_records"] for one in (few, many, plain)] == [False, True, True]
     assert [one["other_way"]["many_records"] for one in (few, many, plain)] == [True, False, False]
-    lengths = [one["plans"]["blendp"]["candidate_records"] for one in (few, many, plain)]
-    assert lengths == sorted(lengths)
-    assert few["other_way"]["candidate_records"] < lengths[0]
+    errors = [one["plans"]["blendp"]["top_error"] for one in (few, many, plain)]
+    assert errors == sorted(errors, reverse=True)
+    assert few["other_way"]["top_error"] > errors[0]
 
 
 @pytest.mark.usefixtures("_two_shares")

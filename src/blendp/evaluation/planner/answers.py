@@ -118,16 +118,18 @@ def one_record_posterior(lists: Lists, mechanism: AsymmetricList, users: int, pr
     records = lists.kind[cells] == RECORD
     people, noise = lists.people[cells], lists.noise_variance[cells]
     beyond = np.rint(people + mechanism.noise.mean).astype(np.int64) - mechanism.min_total
-    small, large = records & (beyond < _SMALL), records & (beyond >= _SMALL)
+    bare = lists.bare[cells]
+    small = records & ~bare & (beyond < _SMALL)
     tables = [(np.flatnonzero(small), beyond[small], *_small_totals(mechanism))]
-    for wanted in (large, ~records):
+    for wanted, law in ((records & ~bare & ~small, None), (bare, mechanism.wildcard_noise), (~records, None)):
         released, which = np.unique(np.stack((people[wanted], noise[wanted])), axis=1, return_inverse=True)
-        tables.append((np.flatnonzero(wanted), which.ravel(), *_flat(released[0], released[1])))
+        tables.append((np.flatnonzero(wanted), which.ravel(), *_flat(released[0], released[1], law)))
     grid = np.empty((len(records), tables[0][2].shape[1]))
     weight = np.empty_like(grid)
     alpha = np.zeros(lists.draws)
     if prior == "power-law":
-        alpha = np.array([_exponent(passed, mechanism) for passed in lists.candidates])
+        passed = zip(lists.candidates, lists.bare_candidates, strict=True)
+        alpha = np.array([_exponent(records, bare, mechanism) for records, bare in passed])
     for rows, which, of_people, log_weight in tables:
         grid[rows], weight[rows] = of_people[which] / users, log_weight[which]
         exponent = alpha[lists.draw[cells][rows]] if records[rows].all() else np.full(len(rows), WILDCARD_EXPONENT)
@@ -149,18 +151,32 @@ def _flat(people: Array, noise: Array, law: AsymmetricLaplace | None = None) -> 
     return flat.grid, flat.log_weight
 
 
-def _exponent(passed: Array, mechanism: AsymmetricList) -> float:
-    """The exponent of the power law that one draw's candidates tell."""
-    noise = np.full(len(passed) + 1, mechanism.noise.variance)
-    above = mechanism.min_total - mechanism.noise.mean
-    counts = OptInCounts(_plain_list(len(passed)), 1, np.append(passed, 0.0), noise, selected_above=above)
+def _exponent(passed: Array, bare: Array, mechanism: AsymmetricList) -> float:
+    """The exponent of the power law that one draw's candidates tell: records with a URL, and queries without any."""
+    rests, least_rest = mechanism.wildcard_noise, mechanism.min_rest
+    head_list = _plain_list(len(passed), len(bare), 1 if rests is None else 2)
+    people = np.zeros(head_list.cells)
+    people[head_list.record_cells] = np.concatenate((passed, bare))
+    counts = OptInCounts(
+        head_list,
+        1,
+        people,
+        np.full(head_list.cells, mechanism.noise.variance),
+        selected_above=mechanism.min_total - mechanism.noise.mean,
+        list_noise=None if rests is None else mechanism.list_noise,
+        rest_noise=rests,
+        queries_above=None if rests is None or least_rest is None else least_rest - rests.mean,
+    )
     return prior_exponent(counts)
 
 
 @lru_cache(maxsize=512)
-def _plain_list(records: int) -> HeadList:
-    """A list of so many queries without URLs: all that the estimators need to know of a list of plain numbers."""
-    return HeadList.of_records([(f"{i:07d}", None) for i in range(records)], levels=1)
+def _plain_list(records: int, bare: int = 0, levels: int = 1) -> HeadList:
+    """A list of so many queries with a URL each, and then of queries without: all that the estimators need to know of
+    a list of plain numbers. With one level no query has a URL.
+    """
+    url = None if levels == 1 else ""
+    return HeadList.of_records([(f"{i:07d}", url if i < records else None) for i in range(records + bare)], levels)
 
 
 class _Question:

@@ -137,7 +137,7 @@ class UnionCrowd:
         head = len(law.probability)
         unsure = self._unsure
         p[unsure] = self._own_chances(unsure, generator)
-        return ListingLaw(p[:head], p[head:] * law.tail_records)
+        return ListingLaw(p[:head], p[head:] * law.tail_records, np.empty(0))
 
     @cached_property
     def _unsure(self) -> Ids:

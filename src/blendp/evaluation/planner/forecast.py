@@ -105,7 +105,7 @@ def _lengths(law: HeadLaw, mechanism: ListMaker, parameters: Parameters, people:
         return np.ones(1)
     max_records = max_records if parameters.size is None else min(max_records, parameters.size)
     passing = passing_records(law, mechanism, makers * parameters.max_opt_in_records)
-    head, sure = passing.head, passing.head > _SURE
+    head, sure = passing.known, passing.known > _SURE
     often = head[(head >= _RARE) & ~sure]
     rest = float(head[head < _RARE].sum() + passing.tail.sum())
     return _cut(_sum_of(often, rest, max_records), int(sure.sum()), max_records)

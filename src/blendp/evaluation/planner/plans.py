@@ -209,7 +209,7 @@ def expected_records(passing: ListingLaw, size: int | None) -> float:
         raise ParameterError("size", size, f"at most {_MAX_RECORDS} in a plan", "Plan for a shorter list.")
     if size is None:
         return mean
-    deviation = math.sqrt(float((passing.head * (1 - passing.head)).sum() + passing.tail.sum()))
+    deviation = math.sqrt(float((passing.known * (1 - passing.known)).sum() + passing.tail.sum()))
     if deviation < 1e-9:
         return min(mean, float(size))
     z, normal = (mean - size) / deviation, NormalDist()

@@ -32,12 +32,14 @@ def mean_scores(lists: Lists, law: HeadLaw, cells: Array, queries: Array, size: 
     rows = np.flatnonzero(~lists.rest_row)
     draw, true = lists.row_draw[rows], lists.row_true[rows]
     among = np.cumsum(~lists.rest_row) - 1
-    group, url, estimate = among[lists.row[records]], lists.true[records], cells[records]
+    urls, bare = records & ~lists.bare, lists.bare
+    group, url, estimate = among[lists.row[urls]], lists.true[urls], cells[urls]
     head = max(1, size if size is not None else round(float(lists.records.mean())))
     in_head, ideal_urls, ideal_queries = _true_head(law, head, lists.row_query[rows], group, url)
 
     best_url = np.zeros(len(rows))
     np.maximum.at(best_url, group, url)
+    best_url[among[lists.row[bare]]] = lists.true[bare]
     worth = np.where(in_head, true, best_url)
     own_urls, own_queries = _own_ideal(url, group, len(rows)), _own_ideal(true, draw, lists.draws)
     of_all = ideal_queries.repeated(lists.draws)
@@ -68,7 +70,8 @@ def _top_scores(lists: Lists, law: HeadLaw, cells: Array, size: int) -> tuple[fl
     order, rank = ranks_in_groups(estimate, draw)
     largest = order[rank < size]
     published = np.maximum(np.bincount(draw[largest], minlength=lists.draws), 1)
-    right = np.bincount(draw[largest], weights=found[largest], minlength=lists.draws)
+    fine = found | (lists.bare[records] & (true >= law.probability[size - 1]))
+    right = np.bincount(draw[largest], weights=fine[largest], minlength=lists.draws)
     recall = np.count_nonzero(found) / (size * lists.draws)
     return 1 - gained / mass, float((right / published).mean()), recall
 

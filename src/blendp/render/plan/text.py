@@ -170,14 +170,13 @@ def advice(view: Overview) -> list[str]:
 def _ways(chosen: Plan, other: Plan) -> str:
     """How the two ways to make the list compare: with many records of each person, or with one."""
     many, one = (chosen, other) if chosen.many_records else (other, chosen)
-    better = many if many.candidates > one.candidates else one
-    lengths = (
-        f"with all records of each opt-in person {many.candidates:,.0f} records pass, with one of each "
-        f"{one.candidates:,.0f}"
+    errors = (
+        f"with all records of each opt-in person the {top_named(chosen.parameters.size)} is "
+        f"{many.scores.top_error:.3f}, with one of each {one.scores.top_error:.3f}"
     )
-    if better is chosen or better.candidates < 1.05 * chosen.candidates:
-        return f"Leave --opt-in-records at {chosen.parameters.opt_in_records}: {lengths}."
-    return f"Say --opt-in-records {better.parameters.opt_in_records}: {lengths}."
+    if other.scores.top_error > 0.95 * chosen.scores.top_error:
+        return f"Leave --opt-in-records at {chosen.parameters.opt_in_records}: {errors}."
+    return f"Say --opt-in-records {other.parameters.opt_in_records}: {errors}."
 
 
 def share(value: float) -> str:
