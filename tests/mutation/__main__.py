@@ -41,7 +41,8 @@ def candidates(target: str) -> Iterator[Candidate]:
     """
     name, _, line = target.partition(":")
     path = PACKAGE / name
-    for each in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
+    inside = (each for each in path.rglob("*.py") if each.name != "__init__.py")
+    for each in sorted(inside) if path.is_dir() else [path]:
         source = each.read_text(encoding="utf-8")
         for mutant in mutants_of(source):
             if not line or int(line) in mutant.lines:

@@ -205,6 +205,10 @@ def test_what_is_expected_of_the_others_leaves_the_rest(expected: list[float], r
     assert arm.rest_variance(values) == pytest.approx(float(randomiser.rest_variance(rest, 200)))
     _, variance = arm.observe(values)
     assert variance == pytest.approx(randomiser.variance(np.clip(values, 0, 1), 200, rest))
+    level = arm.level
+    *listed, last = np.clip(level.probability, 0, 1)
+    variances = [*randomiser.variance(np.array(listed), 200, last), randomiser.rest_variance(last, 200)]
+    assert level.variance == pytest.approx(variances)
 
 
 def test_one_client_and_two_arms_are_added() -> None:
