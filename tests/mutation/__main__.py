@@ -99,6 +99,8 @@ def _try_all(chosen: list[Candidate], tests: list[str] | None, quick: bool, jobs
     modules = list(dict.fromkeys(one.module for one in chosen))
     load_libraries()
     coverage = coverage_of(modules, tests or tests_of(modules), quick)
+    for test in sorted(coverage.failed):
+        print(f"{test} fails on the source as it is, and is left out")
     of_trial = {coverage.trial(one.module, one.changed, one.mutant.lines): one for one in chosen}
     outcomes: dict[str, Counter[str]] = {module: Counter() for module in modules}
     for trial, dead in tried(of_trial, jobs):

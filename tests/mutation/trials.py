@@ -57,6 +57,7 @@ class Coverage:
 
     lines: dict[str, set[tuple[str, int]]] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
+    failed: set[str] = field(default_factory=set)
 
     def trial(self, module: str, source: str, lines: range) -> Trial:
         """The trial of a module that is changed in these lines; what runs as modules are loaded concerns all tests
@@ -66,12 +67,12 @@ class Coverage:
             concerned = [test for test in self.seconds if any(name == module for name, _ in self.lines[test])]
         else:
             concerned = [test for test in self.seconds if any((module, line) in self.lines[test] for line in lines)]
-        tests = sorted(concerned, key=lambda test: self.seconds[test])
-        return Trial(module, source, tuple(tests), sum(self.seconds[test] for test in tests))
+        tests = sorted((test for test in concerned if test not in self.failed), key=self.seconds.__getitem__)
+        return Trial(module, source, tuple(tests), sum(map(self.seconds.__getitem__, tests)))
 
 
 def coverage_of(modules: Iterable[str], tests: Sequence[str], quick: bool = False) -> Coverage:
-    """Run these tests on the source as it is, or the quick ones of them; all must pass."""
+    """Run these tests on the source as it is, or the quick ones of them. One that fails there cannot try a mutant."""
     with tempfile.NamedTemporaryFile() as file:
 
         def record() -> int:
@@ -81,8 +82,8 @@ def coverage_of(modules: Iterable[str], tests: Sequence[str], quick: bool = Fals
             return code
 
         code = os.waitstatus_to_exitcode(os.waitpid(_forked(record), 0)[1])
-        if code:
-            raise SystemExit(f"The tests fail on the source as it is (code {code}): {' '.join(tests)}")
+        if code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+            raise SystemExit(f"The tests do not run on the source as it is (code {code}): {' '.join(tests)}")
         result = pickle.loads(Path(file.name).read_bytes())
         assert isinstance(result, Coverage)
         return result
@@ -144,13 +145,13 @@ def _try(trial: Trial) -> int:
     signal.alarm(10 * limit)  # other processes may be busy, but one that waits for ever ends
     sys.meta_path.insert(0, _Changed(trial))
     files = list(dict.fromkeys(test.partition("::")[0] for test in trial.tests))
-    return _run(files, _Chosen(trial.tests))
+    return _run(["-x", *files], _Chosen(trial.tests))
 
 
 def _run(tests: Sequence[str], plugin: object) -> int:
     os.chdir(ROOT)
     with tempfile.TemporaryDirectory() as folder:
-        options = ["-q", "-x", "-p", "no:cacheprovider", f"--rootdir={ROOT}", f"--basetemp={folder}/tests"]
+        options = ["-q", "-p", "no:cacheprovider", f"--rootdir={ROOT}", f"--basetemp={folder}/tests"]
         return int(pytest.main([*options, *tests], plugins=[plugin]))
 
 
@@ -248,6 +249,10 @@ class _Recorder(_Plugin):
         result = yield
         self.current = outer
         return result
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            self.coverage.failed.add(report.nodeid)
 
     def pytest_sessionfinish(self) -> None:
         sys.settrace(None)

@@ -127,6 +127,14 @@ def test_the_cap_counts_standard_errors_of_the_difference(cap: float | None, rea
     assert (queries.probability[:-1] - sums(MEANS)) / np.sqrt(2 * v_y) == pytest.approx(np.full(3, reach / 2), rel=0.01)
 
 
+def test_of_a_list_without_records_nothing_is_uncertain() -> None:
+    empty = Posterior(9, np.empty((0, 5)), np.empty((0, 5)))
+    one = Arm(SubsetSelection(4.0, 1), 5, np.array([5]))
+    for level in hybrid_blend(empty, Split(one, one, np.zeros(1, dtype=np.int64)), InfluenceGuard(3.0)):
+        assert (level.probability[0], level.variance[0], level.weight_opt_in[0]) == (1, 0, 0)
+        assert (level.low[0], level.high[0]) == (1, 1)
+
+
 @pytest.mark.parametrize("asked", ["cells", "both"])
 def test_lopsided_densities_are_integrated_and_their_intervals_are_narrowed(asked: str) -> None:
     """Gamma laws times the clients' normal likelihood, on dense grids; then the query corrects its cells."""

@@ -217,6 +217,10 @@ def test_one_client_and_two_arms_are_added() -> None:
     estimate = split_estimate(split)
     assert estimate.users == 7
     cells, queries = split.cells.level, split.queries.level
+    p, variance = by_matrix(cells.probability, cells.variance, queries.probability, queries.variance, ROWS)
+    assert estimate.cells.probability == pytest.approx(p)
+    assert estimate.cells.variance == pytest.approx(np.diag(variance))
+    assert estimate.queries.probability == pytest.approx(np.bincount(ROWS, weights=p))
     _, floor = by_matrix(cells.probability, cells.floor, queries.probability, queries.floor, ROWS)
     assert estimate.cells.floor == pytest.approx(np.diag(floor))
 
