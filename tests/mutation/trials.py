@@ -6,6 +6,7 @@ mutant is then tried by those tests alone that run its statement, the quickest f
 
 from __future__ import annotations
 
+import ast
 import functools
 import gc
 import importlib
@@ -17,10 +18,10 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import CodeType, FrameType
+from types import CodeType, ModuleType
 from typing import Any
 
 import hypothesis
@@ -34,6 +35,7 @@ LIBRARIES = ("duckdb", "hypothesis.strategies", "numpy", "pyarrow", "scipy.optim
 _SPARE_SECONDS, _TIMES_AS_LONG = 10, 10
 _MAX_BYTES = 4 << 30
 _LOADING = ""  # stands for a test's name while modules are loaded
+_PROBE = "__ran__"
 
 
 @dataclass(frozen=True)
@@ -143,7 +145,7 @@ def _try(trial: Trial) -> int:
     resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 1))
     resource.setrlimit(resource.RLIMIT_DATA, (_MAX_BYTES, _MAX_BYTES))
     signal.alarm(10 * limit)  # other processes may be busy, but one that waits for ever ends
-    sys.meta_path.insert(0, _Changed(trial))
+    sys.meta_path.insert(0, _Changed(trial.module, ast.parse(trial.source)))
     files = list(dict.fromkeys(test.partition("::")[0] for test in trial.tests))
     return _run(["-x", *files], _Chosen(trial.tests))
 
@@ -156,13 +158,12 @@ def _run(tests: Sequence[str], plugin: object) -> int:
 
 
 class _Changed(importlib.machinery.SourceFileLoader):
-    """Finds and loads one module of the package, from a source of its own."""
+    """Finds and loads one module of the package, as other code."""
 
-    def __init__(self, trial: Trial) -> None:
-        path = PACKAGE / trial.module
-        name = ".".join(("blendp", *Path(trial.module).with_suffix("").parts)).removesuffix(".__init__")
-        super().__init__(name, str(path))
-        self.source = trial.source
+    def __init__(self, module: str, code: ast.Module, note: Callable[[int], None] | None = None) -> None:
+        path = PACKAGE / module
+        super().__init__(".".join(("blendp", *Path(module).with_suffix("").parts)), str(path))
+        self.code, self.note = code, note
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> importlib.machinery.ModuleSpec | None:
         """What Python asks of everything on ``sys.meta_path``."""
@@ -172,7 +173,32 @@ class _Changed(importlib.machinery.SourceFileLoader):
     def get_code(self, fullname: str) -> CodeType:
         """Compiled anew, and not kept."""
         del fullname
-        return compile(self.source, self.path, "exec")
+        return compile(self.code, self.path, "exec")
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Run it, with what its probes call."""
+        setattr(module, _PROBE, self.note)
+        super().exec_module(module)
+
+
+class _Probes(ast.NodeTransformer):
+    """Before every statement a call that notes its line; docstrings and imports stay first."""
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        super().generic_visit(node)
+        for name in ("body", "orelse", "finalbody"):
+            block = getattr(node, name, None)
+            if isinstance(block, list):
+                setattr(node, name, [each for statement in block for each in (*self.probe(statement), statement)])
+        return node
+
+    def probe(self, statement: ast.stmt) -> list[ast.stmt]:
+        """The call, unless the statement has to come first."""
+        text = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+        if text or isinstance(statement, ast.Import | ast.ImportFrom):
+            return []
+        (call,) = ast.parse(f"{_PROBE}({statement.lineno})").body
+        return [call]
 
 
 class _Plugin:
@@ -208,25 +234,16 @@ class _Recorder(_Plugin):
     """
 
     def __init__(self, modules: Iterable[str]) -> None:
-        self.modules: Mapping[str, str] = {str(PACKAGE / name): name for name in modules}
         self.coverage = Coverage(lines={_LOADING: set()})
         self.current = self.coverage.lines[_LOADING]
         self.of_fixtures: dict[str, set[tuple[str, int]]] = {}
         self.caches: list[Any] = []
-        sys.settrace(self.trace)
+        for module in modules:
+            tree = _Probes().visit(ast.parse((PACKAGE / module).read_text(encoding="utf-8")))
+            sys.meta_path.insert(0, _Changed(module, tree, functools.partial(self.note, module)))
 
-    def trace(self, frame: FrameType, *_: object) -> Any:
-        """What Python calls for every call: lines are followed in the modules in question only."""
-        module = self.modules.get(frame.f_code.co_filename)
-        if module is None:
-            return None
-        current = self.current
-
-        def note(frame: FrameType, *_: object) -> Any:
-            current.add((module, frame.f_lineno))
-            return note
-
-        return note(frame)
+    def note(self, module: str, line: int) -> None:
+        self.current.add((module, line))
 
     def pytest_collection_finish(self) -> None:
         self.caches = [one for one in gc.get_objects() if isinstance(one, functools._lru_cache_wrapper)]
@@ -255,6 +272,5 @@ class _Recorder(_Plugin):
             self.coverage.failed.add(report.nodeid)
 
     def pytest_sessionfinish(self) -> None:
-        sys.settrace(None)
         for test in self.coverage.seconds:
             self.coverage.lines.setdefault(test, set()).update(self.of_fixtures[test.partition("::")[0]])
