@@ -132,8 +132,4 @@ FAULTS = (
     ),
 )
 
-SURVIVORS = (
-    Survivor(
-        "estimate/hybrid.py", "posterior.users + split.users, 1)", "posterior.users + split.users, 2)", "A share."
-    ),
-)
+SURVIVORS = (Survivor("estimate/hybrid.py", "posterior.users + split.users, 1)", X),)

@@ -206,13 +206,14 @@ def test_a_query_with_one_cell_has_the_estimate_of_its_query() -> None:
 def test_an_empty_list_is_certain() -> None:
     cells = np.array([1])
     estimate = client_estimate(Tally.of_counts(np.array([7]), cells), TwoStage(Budget(4), cells))
-    assert estimate.cells.probability.tolist() == [1.0]
-    assert estimate.queries.variance.tolist() == [0.0]
+    for level in (estimate.cells, estimate.queries):
+        assert (level.probability.tolist(), level.variance.tolist(), level.floor.tolist()) == ([1], [0], [0])
 
 
 def test_no_client_says_nothing_and_one_client_knows_no_error() -> None:
     randomiser = TwoStage(Budget(4), MIXED)
     nobody = client_estimate(Tally.of_reports(np.zeros((0, 1), dtype=np.int64), MIXED), randomiser)
+    assert nobody.users == 0
     assert np.isnan(nobody.cells.probability).all()
     assert np.isinf(nobody.cells.variance).all()
     single = client_estimate(Tally.of_reports(np.array([[3]]), MIXED), randomiser)
@@ -250,3 +251,5 @@ def test_estimates_are_validated_frozen_and_printable() -> None:
         Level(np.zeros(2), np.zeros(3), np.zeros(2))
     with pytest.raises(ParameterError, match="users"):
         GroupEstimate(-1, estimate.cells, estimate.queries)
+    with pytest.raises(ParameterError, match="variance"):
+        client_estimate(Tally.of_counts(np.arange(1, 32), MIXED), randomiser, "typo")

@@ -5,6 +5,7 @@ import pytest
 from numpy.typing import NDArray
 
 from blendp.curator import NoisyCounts, OptInCounts, add_noise, trim
+from blendp.errors import ParameterError
 from blendp.estimate import counts_estimate, opt_in_estimate
 from blendp.headlist import HeadList
 from blendp.mechanisms import DiscreteLaplace
@@ -123,6 +124,11 @@ def test_the_stated_formulas_with_several_records_and_folded_cells() -> None:
             # nothing was counted for the last
             assert np.isnan(level.probability[-1])
             assert (level.variance[-1], level.floor[-1]) == (np.inf, np.inf)
+
+
+def test_unknown_formulas_are_refused() -> None:
+    with pytest.raises(ParameterError, match="variance"):
+        opt_in_estimate(noisy([1] * 10), "typo")
 
 
 def test_two_people_know_an_error() -> None:

@@ -12,6 +12,7 @@ from blendp.reports import ReportSums, report_scheme
 
 LIST = HeadList.of_records([("a", "1"), ("a", "2"), ("b", "1"), ("c", "1")])
 OTHER = HeadList.of_records([("a", "1"), ("a", "3"), ("b", "1"), ("c", "1")])
+ONE = np.array([[2, 2, 5]])
 
 
 def sums(randomiser: str, clients: int = 60, each: int = 1) -> ReportSums:
@@ -48,9 +49,13 @@ def test_a_tally_has_the_shares_of_reports_and_of_their_products() -> None:
     assert tally.cross == pytest.approx(several.repeats.products / (60 * 9))
 
 
-def test_without_clients_a_tally_is_of_nothing() -> None:
+def test_a_tally_of_one_client_and_of_none() -> None:
     nobody = Tally.of_sums(sums("two-stage", 0, 3), LIST)
     assert (nobody.users, nobody.cell.tolist()) == (0, [0] * LIST.cells)
+    for one in (Tally.of_sums(sums("two-stage", 1, 3), LIST), Tally.of_reports(ONE, LIST.cells_per_query)):
+        assert (one.users, one.per_user) == (1, 3)
+        assert one.cell.sum() == pytest.approx(1)
+        assert one.cell_square == pytest.approx(one.cell**2)
 
 
 def test_sums_of_another_list_or_another_kind_are_refused() -> None:
