@@ -132,4 +132,96 @@ FAULTS = (
     ),
 )
 
-SURVIVORS = (Survivor("estimate/hybrid.py", "posterior.users + split.users, 1)", X),)
+_SAME_SHAPES = "All shapes have to be equal, in whichever order they are compared."
+_CONVERGED = "A fit that has converged does not show where it began, or how long its steps were."
+_NO_ELEMENTS = "An array without elements."
+_OVERWRITTEN = "Every element is written afterwards."
+_ALONE = "Of a cell that is alone in its query it is not used."
+_SYMMETRIC = "The law of the noise is symmetric."
+
+SURVIVORS = (
+    Survivor(
+        "estimate/group.py",
+        "freeze_alike(self.probability, self.variance, ",
+        "freeze_alike(self.variance, self.probability, ",
+        _SAME_SHAPES,
+    ),
+    Survivor("estimate/group.py", "arrays[0].ndim", "arrays[1].ndim", _SAME_SHAPES),
+    Survivor(
+        "estimate/blending.py",
+        "freeze_alike(self.probability, self.variance, ",
+        "freeze_alike(self.variance, self.probability, ",
+        _SAME_SHAPES,
+    ),
+    Survivor(
+        "estimate/blending.py",
+        "max(opt_in_users, 1)",
+        "max(opt_in_users, 2)",
+        "Of one opt-in person the error is unknown, and this is not used.",
+    ),
+    Survivor(
+        "estimate/simplex.py",
+        "descending > excess",
+        "descending >= excess",
+        "Where both are equal the shift is the same.",
+    ),
+    Survivor(
+        "estimate/hybrid.py",
+        "posterior.users + split.users, 1)",
+        "posterior.users + split.users, 2)",
+        "Among one person in all nothing is learnt.",
+    ),
+    Survivor(
+        "estimate/hybrid.py",
+        "own * variance / cells.variance, 1.0",
+        "own * variance / cells.variance, 2.0",
+        "Neither factor exceeds 1, but for rounding.",
+    ),
+    Survivor(
+        "estimate/split.py",
+        "return np.zeros(len(expected))",
+        "return np.ones(len(expected))",
+        "The infinite variance beside it says that it counts for nothing.",
+    ),
+    Survivor(
+        "estimate/split.py",
+        "np.isfinite(v).all()",
+        "np.isfinite(v).any()",
+        "Variances of an arm are all infinite, or none.",
+    ),
+    Survivor("estimate/client.py", "np.where(self.alone, 1, ", "np.where(self.alone, 2, ", _ALONE),
+    Survivor("estimate/client.py", "np.where(self.alone, 0.0, ", "np.where(self.alone, 1.0, ", _ALONE),
+    Survivor("estimate/client.py", "np.where(self.alone, 1.0, ", "np.where(self.alone, 2.0, ", _ALONE),
+    Survivor("curator/by_weight.py", "_ROUNDS = 25", "_ROUNDS = 26", _CONVERGED),
+    Survivor("curator/by_weight.py", "people.mean()), 0.05)", "people.mean()), 0.1)", _CONVERGED),
+    Survivor("curator/by_weight.py", "1.0, _USUAL**2", "1.0, _USUAL*2", _CONVERGED),
+    Survivor("curator/by_weight.py", "1.0, _USUAL**2", "1.0, _USUAL**3", _CONVERGED),
+    Survivor("curator/by_weight.py", "_between(tilt, -0.3", "_between(tilt, -0.6", _CONVERGED),
+    Survivor("curator/by_weight.py", "_between(tilt, -0.3, 0.3)", "_between(tilt, -0.3, 0.6)", _CONVERGED),
+    Survivor("curator/by_weight.py", "total, -0.5, 0.5)", "total, -1.0, 0.5)", _CONVERGED),
+    Survivor("curator/by_weight.py", "total, -0.5, 0.5)", "total, -0.5, 1.0)", _CONVERGED),
+    Survivor("curator/by_weight.py", "1e-9)", "2e-09)", "Binds only where all weights are equal."),
+    Survivor(
+        "curator/by_weight.py", "weights, 1e-3)", "weights, 0.002)", "Weights below a person's noise predict nothing."
+    ),
+    Survivor("curator/by_weight.py", "Prediction(np.zeros(0), ", "Prediction(np.ones(0), ", _NO_ELEMENTS),
+    Survivor("curator/by_weight.py", "n(np.zeros(0), np.zeros(0), ", "n(np.zeros(0), np.ones(0), ", _NO_ELEMENTS),
+    Survivor("curator/by_weight.py", ", np.zeros(0))", ", np.ones(0))", _NO_ELEMENTS),
+    Survivor("curator/noisy_counts.py", "counts + drawn * terms", "counts - drawn * terms", _SYMMETRIC),
+    Survivor("curator/mean_records.py", "draw(1, random)[0]", "draw(2, random)[0]", "The first of two is drawn alike."),
+    Survivor(
+        "curator/opt_in_counts.py", "min_people: float = 0.02", "min_people: float = 0.04", "Both are next to nobody."
+    ),
+    Survivor(
+        "curator/opt_in_counts.py",
+        "    people = np.zeros(candidates.cells)",
+        "    people = np.ones(candidates.cells)",
+        _OVERWRITTEN,
+    ),
+    Survivor(
+        "curator/opt_in_counts.py",
+        "    noise = np.zeros(candidates.cells)",
+        "    noise = np.ones(candidates.cells)",
+        _OVERWRITTEN,
+    ),
+)
