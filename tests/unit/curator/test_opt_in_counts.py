@@ -5,6 +5,7 @@ import pytest
 from numpy.typing import NDArray
 
 from blendp.curator import NoisyCounts, OptInCounts, counts_of_hold_out, counts_of_list
+from blendp.curator.by_weight import Prediction
 from blendp.errors import ParameterError
 from blendp.headlist import HeadList
 from blendp.mechanisms import AsymmetricList, DiscreteLaplace
@@ -76,12 +77,37 @@ def test_the_wildcard_noise_reaches_the_wildcards_only_once() -> None:
     assert np.ptp(drawn[:, RECORDS]) == 0
 
 
+def test_a_query_without_any_address_is_a_record_with_the_noise_of_rests() -> None:
+    """Its number is counted once: the total by which it was listed, no rest beside it."""
+    bare = HeadList.of_records([("a", "1"), ("b", None), ("c", "1"), ("c", "2")])  # a1 a*  b*  c1 c2 c*  **
+    mechanism, totals, random = AsymmetricList(Budget(4, 1e-5)), np.array([20, 31, 14, 15]), SimulationRandom(6)
+    noise, of_rests = mechanism.noise, mechanism.wildcard_noise
+    assert of_rests is not None
+    assert mechanism.min_rest is not None
+    drawn = [
+        counts_of_list(bare, totals, own_cells([20, 7, 999, 14, 15, 0, 40]), mechanism, random) for _ in range(500)
+    ]
+    for counts in drawn[:3]:
+        assert counts.people[[0, 3, 4]] == pytest.approx(totals[[0, 2, 3]] - noise.mean)
+        assert counts.people[2] == pytest.approx(31 - of_rests.mean)
+        assert counts.noise_variance[[0, 3, 4]] == pytest.approx(np.full(3, noise.variance))
+        assert counts.noise_variance[[1, 2, 5]] == pytest.approx(np.full(3, of_rests.variance))
+        assert counts.people.sum() == pytest.approx(counts.users)
+    assert drawn[0].queries_above == mechanism.min_rest - of_rests.mean
+    assert (drawn[0].record_noise, drawn[0].list_noise) == (noise, mechanism.list_noise)
+    assert drawn[0].rest_noise is of_rests
+    rests = np.array([counts.people[[1, 5]] for counts in drawn])
+    assert rests.mean(axis=0) == pytest.approx([7, 0], abs=4 * (of_rests.variance / 500) ** 0.5)
+
+
 def test_a_list_without_wildcards_counts_none() -> None:
     one_level = HeadList.of_records([("a", None), ("b", None)], levels=1)
     mechanism = AsymmetricList(Budget(4, 1e-5), wildcards=False)
     counts = counts_of_list(one_level, np.array([20, 30]), own_cells([20, 30, 50]), mechanism, SimulationRandom(1))
     assert np.allclose(counts.people[:2], np.array([20, 30]) - mechanism.noise.mean)
+    assert np.allclose(counts.noise_variance[:2], mechanism.noise.variance)
     assert counts.people.sum() == pytest.approx(100)
+    assert (counts.list_noise, counts.rest_noise, counts.queries_above) == (None, None, None)
 
 
 def test_trimming_folds_people_and_their_noise() -> None:
@@ -137,3 +163,72 @@ def test_arrays_of_another_list_are_refused_and_all_are_frozen() -> None:
         counts([1.0, 2.0])
     with pytest.raises(ValueError, match="read-only"):
         counts([1.0] * 10).people[0] = 2
+
+
+MANY = HeadList.of_records((f"q{i // 3}", f"u{i % 3}") for i in range(12))
+
+
+def predicted_counts(seed: int, dispersion: float = 0.6) -> OptInCounts:
+    """Twelve records of four queries: noisy numbers, and what is predicted of all but two of them."""
+    generator = np.random.default_rng(seed)
+    records = MANY.record_cells
+    prediction = Prediction(*(np.full(MANY.cells, np.nan) for _ in range(3)))
+    for values, low, high in zip(prediction, (10, 0.2, 0.0), (30, 0.6, 0.2), strict=True):
+        values[records[:-2]] = generator.uniform(low, high, 10)
+    cells = np.zeros(MANY.cells)
+    cells[records] = generator.uniform(10, 30, 12)
+    cells[-1] = 1_000 - cells.sum()
+    noise = np.ones(MANY.cells)
+    noise[records] = generator.uniform(5, 40, 12)
+    return OptInCounts(MANY, 1_000, cells, noise, dispersion, prediction=prediction)
+
+
+def test_the_largest_are_chosen_by_numbers_and_predictions_together() -> None:
+    """By precision: z with (phi - 2c) P + s^2, P with (t P)^2; by z alone where nothing is predicted."""
+    for seed in range(6):
+        counts = predicted_counts(seed)
+        assert counts.prediction is not None
+        z, noise = counts.people[MANY.record_cells], counts.noise_variance[MANY.record_cells]
+        p, t, c = (values[MANY.record_cells] for values in counts.prediction)
+        own, other = 1 / ((counts.dispersion - 2 * c) * p + noise), 1 / (t * p) ** 2
+        likely = np.where(np.isnan(p), z, (z * own + p * other) / (own + other))
+        order = np.argsort(-likely)
+        assert not np.array_equal(order, np.argsort(-z))
+        for size in range(1, 12):
+            kept = HeadList.of_records((f"q{i // 3}", f"u{i % 3}") for i in order[:size])
+            assert counts.trimmed(size).head_list == kept
+
+
+def test_what_is_kept_keeps_its_prediction_and_wildcards_have_none() -> None:
+    counts = predicted_counts(1)
+    kept = MANY.record_cells[[1, 4, 7, 11]]
+    trimmed = counts.only(kept)
+    assert counts.prediction is not None
+    assert trimmed.prediction is not None
+    for fewer, values in zip(trimmed.prediction, counts.prediction, strict=True):
+        assert fewer[trimmed.head_list.record_cells[:3]].tolist() == values[kept[:3]].tolist()
+        assert np.isnan(np.delete(fewer, trimmed.head_list.record_cells[:3])).all()
+    assert trimmed.people.sum() == pytest.approx(1_000)
+    assert trimmed.noise_variance[-1] == pytest.approx(trimmed.noise_variance[:-1].sum())
+    with pytest.raises(ValueError, match="read-only"):
+        counts.prediction.people[0] = 1.0
+
+
+def test_queries_are_chosen_by_their_sums() -> None:
+    counts = predicted_counts(2)
+    plain = OptInCounts(MANY, 1_000, counts.people.copy(), counts.noise_variance.copy())
+    sums = np.bincount(MANY.query_of_cell, weights=plain.people)[:-1]
+    for size in (1, 2, 3):
+        kept = sorted(f"q{i}" for i in np.argsort(-sums)[:size])
+        assert [entry.query for entry in plain.trimmed(size, "query").head_list.entries] == kept
+        assert plain.trimmed(size, "query").head_list.records == 3 * size
+
+
+def test_several_records_of_a_person_who_was_held_out_and_folded_cells() -> None:
+    noise = DiscreteLaplace.for_counts(4, 3)
+    counts, terms = np.array([30, 6, 3, 3, 6, 9, 30, 3, 6, 90]), np.array([1, 1, 2, 1, 3, 1, 1, 1, 4, 1])
+    out = counts_of_hold_out(NoisyCounts(LIST, counts, terms, 70, 3, noise))
+    assert out.people[:-1] == pytest.approx(counts[:-1] / 3)
+    assert out.people[-1] == pytest.approx(70 - 96 / 3)
+    assert out.noise_variance[:-1] == pytest.approx(terms[:-1] * noise.variance / 9)
+    assert out.noise_variance[-1] == pytest.approx(15 * noise.variance / 9)

@@ -173,3 +173,8 @@ def test_the_mean_counts_a_bounded_part_of_everybody() -> None:
     drawn = [noisy_mean_records(few, epsilon, KnownKey(i)) * 6 - 66 for i in range(300)]
     assert np.std(drawn) == pytest.approx(np.sqrt(mean_noise(epsilon).variance), rel=0.25)
     assert noisy_mean_records(nobody, epsilon, KnownKey(1)) != 0
+    one = Holdings(1, np.zeros(5, dtype=np.int64), *rows_of([5]))
+    for key in range(3):
+        noise = int(mean_noise(epsilon).draw(1, KnownKey(key))[0])
+        assert noisy_mean_records(one, epsilon, KnownKey(key)) == 5 + noise
+        assert noisy_mean_records(nobody, epsilon, KnownKey(key)) == noise

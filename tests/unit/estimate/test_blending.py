@@ -106,6 +106,33 @@ def test_few_clients_without_a_hit_are_not_certain() -> None:
     assert blended.std_error[0] > 0
 
 
+def test_the_blend_is_the_stated_formula() -> None:
+    """Number by number: x is first the clients' estimate, then the blend it gives; each cut to [0, 1]; in the variance
+    x and 1 - x count w^2 people more.
+    """
+    people = 200
+    p_o, p_c = np.array([0.1, 0.02, -0.01, 0.9, 0.3]), np.array([0.14, 0.01, -0.03, 1.2, 0.31])
+    floor, v_c = np.array([1e-5, 2e-5, 1e-5, 5e-5, 4e-3]), np.array([4e-4, 3e-5, 2e-5, 9e-4, 1e-4])
+    floor_c = np.array([1e-4, 2e-5, 5e-5, 8e-4, 3e-4])
+    blended = blend(Level(p_o, np.ones(5), floor), Level(p_c, v_c, floor_c), people)
+    for i in range(5):
+        theirs, x = max(v_c[i], floor_c[i]), p_c[i]
+        for _ in range(2):
+            x = min(max(x, 0), 1)
+            w = theirs / (floor[i] + x * (1 - x) / people + theirs)
+            x = w * p_o[i] + (1 - w) * p_c[i]
+        inside, more = min(max(x, 0), 1), w**2 / people
+        variance = w**2 * (floor[i] + (inside + more) * (1 - inside + more) / people) + (1 - w) ** 2 * theirs
+        assert blended.weight_opt_in[i] == pytest.approx(w)
+        assert blended.probability[i] == pytest.approx(x)
+        assert blended.variance[i] == pytest.approx(variance)
+        assert blended.low[i] == pytest.approx(x - 1.959964 * variance**0.5)
+        assert blended.high[i] == pytest.approx(x + 1.959964 * variance**0.5)
+    assert blended.std_error == pytest.approx(np.sqrt(blended.variance))
+    with pytest.raises(ValueError, match="read-only"):
+        blended.low[0] = 0
+
+
 def test_printed_rule_is_theorem_4_7() -> None:
     blended = blend(one(0.3, 2e-4), one(0.2, 1e-4), 100, "journal")
     assert blended.weight_opt_in[0] == pytest.approx(1 / 3)

@@ -137,6 +137,62 @@ def test_the_journal_variance_divides_twice_by_n_minus_one() -> None:
     assert 1 < np.max(journal[real] / mended[real]) < 1.05
 
 
+@pytest.mark.parametrize("per_user", [1, 3])
+def test_the_estimate_is_the_channel_inverted_and_its_variance_that_of_single_clients(per_user: int) -> None:
+    """Every client's reports are decoded by the inverse of the channel; their mean is the estimate, their sample
+    variance is its variance, and the floor that of a client who holds another query's record.
+    """
+    randomiser, users = TwoStage(Budget(2), MIXED), 40
+    reports = SimulationRandom(4).below(31, users * per_user).reshape(users, per_user)
+    rows = np.repeat(np.arange(len(MIXED)), MIXED)
+    channel = randomiser.channel()
+    decoded = np.linalg.inv(channel)  # a row for every report: what it says about all cells
+    decoded_queries = np.array([np.bincount(rows, weights=row) for row in decoded])
+    estimate = client_estimate(Tally.of_reports(reports, MIXED), randomiser)
+    for level, values, of_cell in (
+        (estimate.cells, decoded, np.arange(31)),
+        (estimate.queries, decoded_queries, np.searchsorted(rows, np.arange(6))),
+    ):
+        own = values[reports].mean(axis=1)
+        assert level.probability == pytest.approx(own.mean(axis=0))
+        assert level.variance == pytest.approx(own.var(axis=0, ddof=1) / users)
+        others = channel[np.where(rows[of_cell] == 0, 30, 0)]
+        assert level.floor == pytest.approx((others * values.T**2).sum(axis=1) / (users * per_user), rel=1e-6)
+
+
+def test_printed_variances_are_theorem_4_6() -> None:
+    """In both editions, term by term, for cells of queries with several."""
+    randomiser, counts = TwoStage(Budget(2), MIXED), np.arange(1, 32)
+    rows = np.repeat(np.arange(len(MIXED)), MIXED)
+    n, k, t = int(counts.sum()), len(MIXED), randomiser.query_truth
+    r = counts / n
+    r_q = np.bincount(rows, weights=r)
+    contrast = t - (1 - t) / (k - 1)
+    journal, conference = (
+        client_estimate(Tally.of_counts(counts, MIXED), randomiser, edition) for edition in ("journal", "conference")
+    )
+    of_queries = r_q * (1 - r_q) / (n - 1) / contrast**2
+    assert journal.queries.variance == pytest.approx(of_queries)
+    assert conference.queries.variance == pytest.approx(of_queries)
+    for cell in range(9):
+        k_q, t_q, of_query = MIXED[rows[cell]], randomiser.url_truth[rows[cell]], of_queries[rows[cell]]
+        stranger, sibling = (1 - t) / ((k - 1) * k_q), t * (1 - t_q) / (k_q - 1)
+        among, own, total = stranger - sibling, r[cell], r_q[rows[cell]]
+        together = 2 * among * own * (1 - total) / (n * contrast)
+        printed = n / (n - 1) * (own * (1 - own) / n + among**2 * of_query + together)
+        assert journal.cells.variance[cell] == pytest.approx(printed / (t * t_q - sibling) ** 2)
+        together = 2 * n / (n - 1) * among * (k - 2 + t) / (k * t - 1) * own
+        printed = own * (1 - own) / (n - 1) + among**2 * of_query + together
+        assert conference.cells.variance[cell] == pytest.approx(printed / (t * t_q - sibling) ** 2)
+
+
+def test_a_variance_is_never_negative() -> None:
+    """Where nearly all reports are of one query, what is subtracted can be larger by rounding."""
+    randomiser = TwoStage(Budget(0.01), np.array([2, 1]))
+    estimate = client_estimate(Tally.of_counts(np.array([0, 0, 9]), np.array([2, 1])), randomiser)
+    assert (estimate.cells.variance >= 0).all()
+
+
 def test_a_query_with_one_cell_has_the_estimate_of_its_query() -> None:
     randomiser = TwoStage(Budget(4, 1e-5), MIXED)
     tally = Tally.of_counts(np.arange(1, 32), MIXED)
@@ -150,13 +206,14 @@ def test_a_query_with_one_cell_has_the_estimate_of_its_query() -> None:
 def test_an_empty_list_is_certain() -> None:
     cells = np.array([1])
     estimate = client_estimate(Tally.of_counts(np.array([7]), cells), TwoStage(Budget(4), cells))
-    assert estimate.cells.probability.tolist() == [1.0]
-    assert estimate.queries.variance.tolist() == [0.0]
+    for level in (estimate.cells, estimate.queries):
+        assert (level.probability.tolist(), level.variance.tolist(), level.floor.tolist()) == ([1], [0], [0])
 
 
 def test_no_client_says_nothing_and_one_client_knows_no_error() -> None:
     randomiser = TwoStage(Budget(4), MIXED)
     nobody = client_estimate(Tally.of_reports(np.zeros((0, 1), dtype=np.int64), MIXED), randomiser)
+    assert nobody.users == 0
     assert np.isnan(nobody.cells.probability).all()
     assert np.isinf(nobody.cells.variance).all()
     single = client_estimate(Tally.of_reports(np.array([[3]]), MIXED), randomiser)
@@ -194,3 +251,5 @@ def test_estimates_are_validated_frozen_and_printable() -> None:
         Level(np.zeros(2), np.zeros(3), np.zeros(2))
     with pytest.raises(ParameterError, match="users"):
         GroupEstimate(-1, estimate.cells, estimate.queries)
+    with pytest.raises(ParameterError, match="variance"):
+        client_estimate(Tally.of_counts(np.arange(1, 32), MIXED), randomiser, "typo")

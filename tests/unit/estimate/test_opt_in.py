@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from blendp.curator import NoisyCounts, add_noise, trim
-from blendp.estimate import opt_in_estimate
+from blendp.curator import NoisyCounts, OptInCounts, add_noise, trim
+from blendp.errors import ParameterError
+from blendp.estimate import counts_estimate, opt_in_estimate
 from blendp.headlist import HeadList
 from blendp.mechanisms import DiscreteLaplace
 from blendp.randomness import SimulationRandom
@@ -100,3 +101,55 @@ def test_fewer_than_two_people_know_no_error(variance: str) -> None:
     none = opt_in_estimate(add_noise(LIST, np.zeros((0, 1), dtype=np.int64), NOISE, random), variance)
     assert np.isnan(none.cells.probability).all()
     assert np.isinf(none.queries.variance).all()
+
+
+def test_the_stated_formulas_with_several_records_and_folded_cells() -> None:
+    """v = (p(1-p) + n d s^2/(nm)^2)/(n-1), d noises folded together; and the printed one, which knows no folding."""
+    n, m, b, noise = 20, 2, NOISE.scale, NOISE.variance
+    counts, terms = np.array([50, 3, 1, 2, 5, 9, 30, 1, 4, -100]), np.array([1, 1, 2, 1, 3, 1, 1, 1, 1, 0])
+    released = NoisyCounts(LIST, counts, terms, n, m, NOISE)
+    rows = np.array([0, 0, 0, 1, 1, 2, 2, 2, 2, 3])
+    for edition in ("mended", "journal"):
+        estimate = opt_in_estimate(released, edition)
+        for level, z, d in (
+            (estimate.cells, counts[:-1], terms[:-1]),
+            (estimate.queries, np.bincount(rows, weights=counts)[:-1], np.bincount(rows, weights=terms)[:-1]),
+        ):
+            p = z / 40
+            stated = (p * (1 - p) + n * d * noise / 1_600) / 19
+            printed = p * (1 - p) / 39 + 2 * b**2 / (40 * 39)
+            assert level.probability[:-1] == pytest.approx(p)
+            assert level.floor[:-1] == pytest.approx(d * noise / 1_600)
+            assert level.variance[:-1] == pytest.approx(stated if edition == "mended" else printed)
+            # nothing was counted for the last
+            assert np.isnan(level.probability[-1])
+            assert (level.variance[-1], level.floor[-1]) == (np.inf, np.inf)
+
+
+def test_unknown_formulas_are_refused() -> None:
+    with pytest.raises(ParameterError, match="variance"):
+        opt_in_estimate(noisy([1] * 10), "typo")
+
+
+def test_two_people_know_an_error() -> None:
+    two = opt_in_estimate(NoisyCounts(LIST, np.array([1] + [0] * 8 + [1]), np.ones(10, dtype=np.int64), 2, 1, NOISE))
+    assert two.cells.variance[0] == pytest.approx(0.25 + 2 * NOISE.variance / 4)
+
+
+def test_counts_as_they_stand_are_estimates_with_their_dispersion() -> None:
+    """p = z/n, v = phi p(1-p)/n + s^2/n^2; p counts as 0 or 1 there where noise carried it beyond."""
+    people = np.array([30.0, -2.0, 4.0, 8.0, 1.0, 70.0, 20.0, 6.0, 3.0, -40.0])
+    noise = np.array([1.0, 2.0, 3.0, 1.0, 3.0, 1.0, 1.0, 1.0, 3.0, 16.0])
+    estimate = counts_estimate(OptInCounts(LIST, 100, people, noise, 0.5, 0.8))
+    assert estimate.users == 100
+    of_queries, of_noise = np.array([32.0, 9.0, 99.0, -40.0]), np.array([6.0, 4.0, 6.0, 16.0])
+    for level, z, s, phi in ((estimate.cells, people, noise, 0.5), (estimate.queries, of_queries, of_noise, 0.8)):
+        p = np.clip(z / 100, 0, 1)
+        assert level.probability == pytest.approx(z / 100)
+        assert level.floor == pytest.approx(s / 10_000)
+        assert level.variance == pytest.approx(phi * p * (1 - p) / 100 + s / 10_000)
+    over = counts_estimate(OptInCounts(LIST, 100, np.append(200.0, np.zeros(9)), np.ones(10)))
+    assert over.cells.variance[0] == pytest.approx(1e-4)
+    nobody = counts_estimate(OptInCounts(LIST, 0, np.zeros(10), np.ones(10)))
+    assert np.isnan(nobody.queries.probability).all()
+    assert np.isinf(nobody.cells.variance).all()

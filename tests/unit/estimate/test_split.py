@@ -168,6 +168,63 @@ def test_an_arm_without_clients_says_nothing() -> None:
     assert np.isinf(nobody.queries.variance).all()
 
 
+def coins(f: Array, arm: Arm) -> Array:
+    """The variance of (s/n - q)/(p - q), s the number of reports that name an item of frequency f."""
+    assert isinstance(arm.randomiser, SubsetSelection)
+    hit, stray = arm.randomiser.hit, arm.randomiser.stray
+    share = stray + f * (hit - stray)
+    return np.asarray(share * (1 - share) / (arm.users * (hit - stray) ** 2))
+
+
+def test_frequencies_beyond_their_range_have_the_variance_of_its_end() -> None:
+    """The estimates themselves stay where they are, so that they keep no bias."""
+    randomiser = SubsetSelection(2.0, 5)
+    arm = Arm(randomiser, 100, np.array([100, 0, 0, 40, 100 * randomiser.size - 140]))
+    level = arm.level
+    assert level.probability[0] > 1
+    assert level.probability[1] < 0
+    assert level.probability == pytest.approx(
+        (arm.supports / 100 - randomiser.stray) / (randomiser.hit - randomiser.stray)
+    )
+    assert level.variance == pytest.approx(coins(np.clip(level.probability, 0, 1), arm))
+    assert level.floor == pytest.approx(coins(np.zeros(5), arm))
+    expected = np.array([1.3, -0.2, 0.1, 0.2])
+    x, variance = arm.observe(expected)
+    assert x.tolist() == level.probability[:-1].tolist()
+    assert variance == pytest.approx(coins(np.clip(expected, 0, 1), arm))
+    with pytest.raises(ValueError, match="read-only"):
+        arm.supports[0] = 1
+
+
+@pytest.mark.parametrize(("expected", "rest"), [([0.1, 0.2], 0.7), ([0.8, 0.4], 0.0), ([-0.2, 0.1], 1.0)])
+def test_what_is_expected_of_the_others_leaves_the_rest(expected: list[float], rest: float) -> None:
+    """Where the wildcard is apart the variance of a listed item depends on how many hold none."""
+    randomiser = frequency_oracle("apart", 2.0, 3)
+    arm = Arm(randomiser, 200, np.array([60, 70, 70]))
+    values = np.array(expected)
+    assert arm.rest_variance(values) == pytest.approx(float(randomiser.rest_variance(rest, 200)))
+    _, variance = arm.observe(values)
+    assert variance == pytest.approx(randomiser.variance(np.clip(values, 0, 1), 200, rest))
+    level = arm.level
+    *listed, last = np.clip(level.probability, 0, 1)
+    variances = [*randomiser.variance(np.array(listed), 200, last), randomiser.rest_variance(last, 200)]
+    assert level.variance == pytest.approx(variances)
+
+
+def test_one_client_and_two_arms_are_added() -> None:
+    split = drawn(np.full(len(ROWS), 1 / len(ROWS)), 7, 0.4, 2.0, np.random.default_rng(4))
+    assert (split.queries.users, split.cells.users, split.users) == (3, 4, 7)
+    estimate = split_estimate(split)
+    assert estimate.users == 7
+    cells, queries = split.cells.level, split.queries.level
+    p, variance = by_matrix(cells.probability, cells.variance, queries.probability, queries.variance, ROWS)
+    assert estimate.cells.probability == pytest.approx(p)
+    assert estimate.cells.variance == pytest.approx(np.diag(variance))
+    assert estimate.queries.probability == pytest.approx(np.bincount(ROWS, weights=p))
+    _, floor = by_matrix(cells.probability, cells.floor, queries.probability, queries.floor, ROWS)
+    assert estimate.cells.floor == pytest.approx(np.diag(floor))
+
+
 def test_supports_of_other_items_are_refused() -> None:
     with pytest.raises(ParameterError, match="supports"):
         Arm(SubsetSelection(1.0, 4), 9, np.zeros(3, dtype=np.int64))
