@@ -16,7 +16,7 @@ from blendp.outputs import refuse_existing, whole
 from blendp.render.release.page import KnownTruth, render_release
 from blendp.render.release.terminal import records_table, scores_table, summary
 
-DEFAULTS = {"aol": (Parameters(), 0.05), "yandex": (Parameters(size=500), 0.03)}
+DEFAULTS = {name: (Parameters(), 0.05) for name in ("aol", "aol-sparse")} | {"yandex": (Parameters(size=500), 0.03)}
 """The parameters of the paper's figure 11, but for a delta that fits, and the share of users who opt in."""
 
 

@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from blendp.cli.app import app
+from blendp.logs.synthetic import NAMES
 from blendp.render.release.names import FILES
 from tests.forked import ENVIRONMENT
 from tests.forked import run as blendp
@@ -123,6 +124,13 @@ def test_demo_shows_estimates_beside_the_truth_and_draws_a_report(folder: Path) 
     second = blendp("demo", "--users", "30000", cwd=folder)
     assert "blendp-demo-2" in second.stdout
     assert second.stdout.replace("blendp-demo-2", "blendp-demo") == done.stdout
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_demo_knows_every_population(folder: Path, name: str) -> None:
+    done = blendp("demo", name, "--users", "300", "--out", f"demo of {name}", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert f"synthetic {name} population" in (folder / f"demo of {name}/report.html").read_text()
 
 
 @pytest.mark.parametrize("users", ["1", "300"])

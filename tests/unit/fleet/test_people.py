@@ -5,10 +5,11 @@ from collections import Counter
 import pytest
 
 from blendp.fleet import invented_records
+from blendp.logs.synthetic import NAMES
 from blendp.normalise import normalise_query, normalise_url
 
 
-@pytest.mark.parametrize("like", ["aol", "yandex"])
+@pytest.mark.parametrize("like", NAMES)
 def test_people_are_those_of_their_seed_and_week(like: str) -> None:
     people = invented_records(300, 1, like=like)
     assert people == invented_records(300, 1, like=like)

@@ -14,7 +14,7 @@ from blendp.errors import ParameterError, require_number
 from blendp.evaluation.holding_people import holdings_of
 from blendp.evaluation.planner.holders import Holders, people_to_sample
 from blendp.logs.synthetic import Population, law
-from blendp.logs.synthetic.habits import RANKS
+from blendp.logs.synthetic.habits import PATTERNS
 from blendp.logs.synthetic.populations import MAX_RECORDS_PER_USER
 
 HEAD = 20_000
@@ -169,7 +169,7 @@ def _positions(probability: Array, query: Ids) -> tuple[Ids, Ids, Ids]:
 def _drawn(people: Population, probability: Array, query: Ids, levels: int, bins: int) -> Holders:
     """All people of a synthetic population, with the probabilities and queries of its first records, and so many bins.
 
-    Its favourites are of one kind, all else of another.
+    Queries that people return to alike are of one kind.
     """
     whole, generator = law(people.name), np.random.Generator(np.random.PCG64(0))
     counts, ranks, places = people.draw(generator, people.users)
@@ -184,14 +184,14 @@ def _drawn(people: Population, probability: Array, query: Ids, levels: int, bins
     known = holdings.record < len(record)
 
     def kind(rank: Ids) -> Ids:
-        return np.where(people.habits & (rank <= RANKS) & (rank % 2 == 1), 1, 0)
+        return PATTERNS[people.name].kinds(rank) if people.habits else np.zeros(len(rank), dtype=np.int64)
 
     holders = Holders.of(
         holdings,
         np.where(known, record[np.where(known, holdings.record, 0)], -1),
         np.where(known, query_at[np.where(known, rank - 1, 0)], -1),
         p,
-        (kind(rank), kind(query[head] + 1), np.zeros(bins, dtype=np.int64)),
+        (kind(rank), kind(query[head] + 1), np.repeat(kind(np.array([whole.queries])), bins)),
     )
     return replace(holders, records_per_person=people.records_per_user)
 
