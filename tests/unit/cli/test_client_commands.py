@@ -14,10 +14,12 @@ from typer.testing import CliRunner
 
 from blendp.cli.app import app
 from blendp.cli.client import options
+from blendp.cli.client.explain import _name
 from blendp.cli.client.people_records import read_records
 from blendp.cli.table import GROUPS
 from blendp.client import Http
 from blendp.client import device as device_module
+from blendp.headlist import HeadList
 from tests.unit.client.fake_collector import CAMPAIGN, NOW, TERMS, TOKEN, URL, FakeCollector, problem
 
 RUNNER = CliRunner()
@@ -438,3 +440,11 @@ def test_lines_of_records_end_with_line_feeds_alone(tmp_path: Path) -> None:
     file.write_bytes(b"query,url\r\na,http://a\r\nb\rc,http://b\nd,http://d")
     own = read_records(file)
     assert (own.records, own.broken) == ((("a", "http://a"), ("d", "http://d")), 1)
+
+
+def test_what_a_report_names_is_told_apart() -> None:
+    """Whatever is left of a query, a query that is listed without any URL, and one of a list of queries alone."""
+    mixed = HeadList.of_records([("a", "u"), ("b", None)])
+    names = ["<a, u>", "<a, another URL>", "<b, any URL>", "anything else"]
+    assert [_name(mixed, cell) for cell in range(mixed.cells)] == names
+    assert _name(HeadList.of_records([("a", None)], levels=1), 0) == "<a>"
