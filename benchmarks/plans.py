@@ -27,7 +27,7 @@ from blendp.randomness import SimulationRandom
 
 MEANS = (20.0, 5.0)
 EPSILONS = (4.0, 1.0)
-FIGURES = ("candidates", "records", "L1", "NDCG")
+FIGURES = ("candidates", "records", "top error", "L1", "NDCG")
 
 
 @dataclass(frozen=True)
@@ -61,15 +61,14 @@ def simulated(source: Population, opt_in: float, parameters: Parameters, random:
     people = SyntheticPeople(source).draw(source.users, opt_in, random).ask(parameters, random)
     outcome = simulate_people(people, parameters, random)
     head_list = outcome.head_list
-    head = true_head(
-        head_list, people.locate(head_list), people.drawn.law.truth, parameters.size or max(1, head_list.records)
-    )
+    head = true_head(head_list, people.locate(head_list), people.drawn.law.truth, parameters.size)
     scores = score(head_list, outcome.cell_probability, outcome.query_probability, head)
-    return outcome.candidates, head_list.records, scores.l1, scores.ndcg
+    return outcome.candidates, head_list.records, scores.top_error, scores.l1, scores.ndcg
 
 
 def _figures(planned: Plan) -> tuple[float, ...]:
-    return planned.candidates, planned.records, planned.scores.l1, planned.scores.ndcg
+    scores = planned.scores
+    return planned.candidates, planned.records, scores.top_error, scores.l1, scores.ndcg
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -92,7 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         measured = compare(people, options.opt_in, parameters, runs, options.seed)
         cells = [
             text
-            for i, digits in enumerate((1, 1, 4, 4))
+            for i, digits in enumerate((1, 1, 4, 4, 4))
             for text in (
                 f"{measured.simulated[i]:.{digits}f} ± {measured.error[i]:.{digits}f}",
                 f"{measured.planned[i]:.{digits}f}",

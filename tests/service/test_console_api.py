@@ -18,7 +18,7 @@ from blendp.render.release.files import write_readable
 from blendp.service.audit import LOCAL, AuditFilter
 from blendp.service.board import list_changes, side_work, status
 from blendp.service.board.cautions import cautions_of_list, cautions_of_terms, statements_of_terms
-from blendp.service.board.forecast import expected_error, forecast_of, in_words
+from blendp.service.board.forecast import forecast_of, in_words, planned_at_least
 from blendp.service.collector import CollectorService
 from blendp.service.http import console
 from blendp.service.store.one_call import _OUTCOMES
@@ -226,9 +226,10 @@ def test_a_draft_says_what_the_command_line_says_and_keeps_nothing(tmp_path: Pat
         assert shown["statements"] == statements_of_terms(terms)
         # another process may add numbers up in another order
         assert shown["forecast"] == pytest.approx(in_words(forecast_of(terms, 2000)).to_dict(), rel=1e-12)
-        best = expected_error(terms)
+        best = planned_at_least(terms)
         assert best is not None
-        assert f"± {100 * best.std_error:.2g} percentage points" in shown["sentence"]
+        assert f"± {100 * best.errors[0].std_error:.2g} percentage points" in shown["sentence"]
+        assert f"the error on the true top 50 will be about {best.scores.top_error:.2g} (" in shown["sentence"]
         assert Terms(**shown["terms"]) == terms
         for wrong, status_code, phrase in (
             ({"campaign": "taken"}, 409, "There is, or was, a campaign 'taken'"),

@@ -242,4 +242,5 @@ def test_a_plan_of_any_terms_is_made(fields: dict[str, Any], check: Callable[[Ca
     request = plan_request(terms.to_bytes(), terms.min_opt_in, terms.min_opt_in, terms.expected_clients, "aol")
     plan = CampaignPlan.from_bytes(side_work._plan(request))
     assert check(plan), plan
+    assert (plan.top_error is None) == (plan.sentence is None)
     assert (plan.people, plan.clients) == (terms.min_opt_in, terms.expected_clients)

@@ -83,8 +83,11 @@ class CampaignPlan(Message):
     """Empty where no plan tells: with several records of a person in the published method, or where no record is
     expected on the list."""
 
+    top_error: float | None
+    """The error on the true top M, what is missing counted as 0: 0 is perfect, 1 an empty list; null with no errors."""
+
     sentence: str | None
-    """How well the most popular record will be known."""
+    """The error on the true top, and how well the most popular record will be known."""
 
     statement: str
     """How many records an opt-in person's device sends, and how the list is made of them."""

@@ -99,21 +99,23 @@ def create(job: NewCampaign, like: Like = LIKE, as_json: AsJson = False) -> None
     require_choice("like", like, NAMES)  # before anything is created
     with job.client() as client:
         created = client.create(terms)
-    from blendp.service.board.forecast import expected_error, forecast_of
+    from blendp.service.board.forecast import forecast_of, planned_at_least
 
-    forecast, error = forecast_of(terms, terms.min_opt_in, like), expected_error(terms, like)
+    forecast, plan = forecast_of(terms, terms.min_opt_in, like), planned_at_least(terms, like)
     for caution in cautions_of_terms(terms):
         warn(caution)
     warn_of_forecast(forecast)
     if as_json:
+        error = None if plan is None else plan.errors[0]
         best = None if error is None else {"probability": error.probability, "std_error": error.std_error}
-        print_json({**created.to_dict(), "forecast": forecast.to_dict(), "most_popular": best})
+        top = None if plan is None else plan.scores.top_error
+        print_json({**created.to_dict(), "forecast": forecast.to_dict(), "top_error": top, "most_popular": best})
         return
     for statement in statements_of_terms(terms):
         say(statement)
     say(f"At its minimum: {forecast_words(forecast)}")
-    if error is not None:
-        say(f"With {terms.expected_clients:,} clients: {error_words(error)}")
+    if plan is not None:
+        say(f"With {terms.expected_clients:,} clients: {error_words(plan)}")
     say(f"Terms {created.terms_sha256}.")
     say(f"Next: blendp campaign enrol {terms.campaign} --count {terms.min_opt_in}")
 

@@ -144,11 +144,16 @@ def _folded(law: Array, max_records: int) -> Array:
 
 
 def _mean(chances: Array) -> float:
-    return float(np.arange(len(chances)) @ chances)
+    return _told(float(np.arange(len(chances)) @ chances))
 
 
 def _below(chances: Array, min_records: int) -> float:
-    return float(min(1.0, chances[:min_records].sum()))
+    return _told(float(min(1.0, chances[:min_records].sum())))
+
+
+def _told(value: float) -> float:
+    """To nine digits: the last ones of a product of vectors differ from process to process."""
+    return float(f"{value:.9g}")
 
 
 def _people_needed(law: HeadLaw, mechanism: ListMaker, parameters: Parameters, min_records: int) -> int | None:

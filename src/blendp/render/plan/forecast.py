@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from blendp.evaluation.metrics import top_named
 from blendp.wire.forecast import UNLIKELY, ListForecast
 
 if TYPE_CHECKING:
-    from blendp.evaluation.planner import RankError
+    from blendp.evaluation.planner import Plan
 
 _TELL = "unless they are told otherwise (--min-records)"
 
@@ -49,11 +50,13 @@ def forecast_caution(forecast: ListForecast) -> str | None:
     )
 
 
-def error_words(error: RankError) -> str:
-    """How well the most popular record will be known."""
+def error_words(plan: Plan) -> str:
+    """The error on the true top, and how well the most popular record will be known, where one is listed."""
+    error = plan.errors[0]
     return (
-        f"the most popular record, held by {100 * error.probability:.2g} % of the people, will be known to about "
-        f"± {100 * error.std_error:.2g} percentage points."
+        f"the {top_named(plan.parameters.size)} will be about {plan.scores.top_error:.2g} (0 is perfect, 1 an empty "
+        f"list), and the most popular record, held by {100 * error.probability:.2g} % of the people, will be known to "
+        f"about ± {100 * error.std_error:.2g} percentage points."
     )
 
 

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from blendp.client import Policy
 from blendp.errors import ParameterError
-from blendp.evaluation.planner import RankError, assumed_law, forecast_list, plan
+from blendp.evaluation.planner import Plan, assumed_law, forecast_list, plan
 from blendp.render.plan.forecast import forecast_caution, forecast_words
 from blendp.service.new_terms import parameters_of
 from blendp.wire.campaign import Terms
@@ -22,22 +22,23 @@ def forecast_of(terms: Terms, people: int, like: str = LIKE) -> ListForecast:
     return forecast_list(parameters_of(terms), terms.levels, people, like, Policy.min_records)
 
 
-def planned_errors(terms: Terms, people: int, clients: int, like: str = LIKE) -> tuple[RankError, ...]:
-    """How well the record at each place of the list will be known, with so many people of both groups.
+def planned(terms: Terms, people: int, clients: int, like: str = LIKE) -> Plan | None:
+    """How close the result will be, with so many people of both groups.
 
-    Empty where no plan tells: with several records of a person in the published method, or where no record is listed.
+    None where no plan tells: with several records of a person in the published method, or where no record is listed.
     """
     parameters = parameters_of(terms)
     law = assumed_law(parameters, like, terms.levels)
     try:
-        return plan(law, people + clients, people / (people + clients), parameters).errors
+        made = plan(law, people + clients, people / (people + clients), parameters)
     except ParameterError:
-        return ()
+        return None
+    return made if made.errors else None
 
 
-def expected_error(terms: Terms, like: str = LIKE) -> RankError | None:
-    """How well the most popular record will be known, with the fewest opt-in people and the clients expected."""
-    return next(iter(planned_errors(terms, terms.min_opt_in, terms.expected_clients, like)), None)
+def planned_at_least(terms: Terms, like: str = LIKE) -> Plan | None:
+    """The same with the fewest opt-in people and the clients expected."""
+    return planned(terms, terms.min_opt_in, terms.expected_clients, like)
 
 
 def in_words(forecast: ListForecast) -> ForecastAnswer:

@@ -164,20 +164,22 @@ def files_request(release: bytes, head_list: bytes, title: str) -> bytes:
 def _plan(request: bytes) -> bytes:
     from blendp.render.plan.forecast import error_words
     from blendp.service.board.cautions import records_statement
-    from blendp.service.board.forecast import forecast_of, in_words, planned_errors
+    from blendp.service.board.forecast import forecast_of, in_words, planned
     from blendp.wire.campaign import Terms
     from blendp.wire.forecast import MAX_RANKS, CampaignPlan, PlannedError
 
     data, people, planned_people, clients, like = msgspec.msgpack.decode(request)
     terms = Terms.from_bytes(data)
-    errors = planned_errors(terms, planned_people, clients, like)
+    made = planned(terms, planned_people, clients, like)
+    errors = () if made is None else made.errors
     return CampaignPlan(
         people=planned_people,
         clients=clients,
         like=like,
         list_forecast=in_words(forecast_of(terms, people, like)),
         errors=[PlannedError(one.rank, one.probability, one.std_error) for one in errors[:MAX_RANKS]],
-        sentence=error_words(errors[0]) if errors else None,
+        top_error=None if made is None else made.scores.top_error,
+        sentence=None if made is None else error_words(made),
         statement=records_statement(terms),
     ).to_bytes()
 
