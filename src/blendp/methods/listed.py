@@ -311,7 +311,9 @@ def _of_format_before(value: Mapping[str, Any]) -> dict[str, Any]:
     value = _of_one_record(value) if value["format"] == _FORMATS_BEFORE[0] else value
     released = dict(value["released"])
     if value["parameters"]["method"] == "blendp":
-        released |= {"list_noise": None, "rest_noise": None, "queries_above": None}
+        released |= dict.fromkeys(("list_noise", "rest_noise", "queries_above", "common_noise"))
+        if released["prediction"] is not None:
+            released["prediction"] = {**released["prediction"], "seen_spread": released["prediction"]["spread"]}
     return {**value, "format": FORMAT, "released": released}
 
 
@@ -360,6 +362,7 @@ def _write_counts(counts: OptInCounts | NoisyCounts) -> dict[str, Any]:
         "rest_noise": _write_noise(counts.rest_noise),
         "queries_above": counts.queries_above,
         "prediction": None if counts.prediction is None else _write_prediction(counts.prediction, counts.head_list),
+        "common_noise": None if counts.common_noise is None else counts.common_noise.tolist(),
     }
 
 
@@ -410,6 +413,7 @@ def _read_counts(value: Mapping[str, Any]) -> OptInCounts | NoisyCounts:
         _read_noise(value["rest_noise"]),
         queries_above,
         _read_prediction(value["prediction"], head_list),
+        None if value["common_noise"] is None else np.array(value["common_noise"], dtype=np.float64),
     )
 
 

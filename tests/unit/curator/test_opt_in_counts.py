@@ -97,6 +97,19 @@ def test_trimming_folds_people_and_their_noise() -> None:
     assert by_query.noise_variance.tolist() == [1, 2, 3, 6]
 
 
+def test_what_noises_share_adds_up_when_cells_are_folded() -> None:
+    """(sum c)^2, not sum c^2: of the cells that <q,*> takes in, and of all the others for <*,*>."""
+    noise, common = np.full(10, 10.0), np.array([3.0, 1, 1, 2, 2, 1, 2, 1, 1, -14])
+    people = np.array(PEOPLE, dtype=np.float64)
+    trimmed = OptInCounts(LIST, sum(PEOPLE), people, noise, common_noise=common).trimmed(3)
+    # a1 a* (with a2) c1 c2 c* (with c3) <*,*> (with b)
+    assert trimmed.common_noise is not None
+    assert trimmed.common_noise.tolist() == [3, 2, 1, 2, 2, -10]
+    assert trimmed.noise_variance[:-1].tolist() == [10, 9 + 9 + 4, 10, 10, 9 + 9 + 4]
+    assert trimmed.noise_variance[-1] == 1 + 18 + 9 + 6 + 18 + 10**2
+    assert trimmed.people.sum() == sum(PEOPLE)
+
+
 @pytest.mark.parametrize("size", [None, 6, 100])
 def test_a_list_that_is_short_enough_stays(size: int | None) -> None:
     whole = counts([float(x) for x in PEOPLE])

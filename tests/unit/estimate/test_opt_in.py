@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from blendp.curator import NoisyCounts, add_noise, trim
-from blendp.estimate import opt_in_estimate
+from blendp.curator import NoisyCounts, OptInCounts, add_noise, trim
+from blendp.estimate import counts_estimate, opt_in_estimate
 from blendp.headlist import HeadList
 from blendp.mechanisms import DiscreteLaplace
 from blendp.randomness import SimulationRandom
@@ -100,3 +100,15 @@ def test_fewer_than_two_people_know_no_error(variance: str) -> None:
     none = opt_in_estimate(add_noise(LIST, np.zeros((0, 1), dtype=np.int64), NOISE, random), variance)
     assert np.isnan(none.cells.probability).all()
     assert np.isinf(none.queries.variance).all()
+
+
+def test_what_noises_share_is_in_the_variance_of_a_query() -> None:
+    """(sum c)^2 of its cells."""
+    people, noise = np.array([30.0, 20, 10, 5, 5, 5, 5, 5, 5, 910]), np.full(10, 4.0)
+    common = np.array([1.0, 0.5, 1.5, 0, 0, 1, 1, 0, 0, -5])
+    alone, together = (
+        counts_estimate(OptInCounts(LIST, 1_000, people, noise, common_noise=c)).queries.floor * 1_000**2
+        for c in (None, common)
+    )
+    assert alone.tolist() == pytest.approx([12, 8, 16, 4])
+    assert together.tolist() == pytest.approx([12 - 3.5 + 9, 8, 16 - 2 + 4, 4])

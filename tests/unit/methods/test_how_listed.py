@@ -6,9 +6,11 @@ import json
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from blendp.canonical import canonical_json
+from blendp.curator import OptInCounts
 from blendp.errors import ParameterError
 from blendp.evaluation.holding_people import SyntheticPeople
 from blendp.logs.synthetic import Population
@@ -44,6 +46,16 @@ def test_a_noisy_mean_is_told() -> None:
     assert (card["many_records"], card["mean_records"]) == (True, outcome.mean_records)
     assert card["statement"] == outcome.how_listed
     assert cautions_of_records(outcome) == []
+
+
+@pytest.mark.parametrize("records", [1, "many"])
+def test_what_is_listed_nowhere_is_what_both_groups_say_of_it(records: int | str) -> None:
+    """Its variance is that of both groups' own answers, put together: not that of cells as if they were independent."""
+    outcome = simulated(8.0, opt_in_records=records)
+    own, both = outcome.opt_in.queries.variance[-1], outcome.queries.variance[-1]
+    clients = 1 / (1 / both - 1 / own)
+    assert clients == pytest.approx(outcome.client.queries.variance[-1], rel=0.25)
+    assert outcome.cells.variance[-1] == both
 
 
 @pytest.mark.parametrize(
@@ -132,7 +144,7 @@ def before(listed: Listed, **parameters: Any) -> bytes:
     """What the first format had for this list."""
     value = json.loads(listed.to_bytes())
     del value["sha256"], value["mean_records"]
-    for name in ("prediction", "list_noise", "rest_noise", "queries_above"):
+    for name in ("prediction", "list_noise", "rest_noise", "queries_above", "common_noise"):
         value["released"].pop(name, None)
     for name in ("objective", "records_per_person"):
         del value["parameters"][name]
@@ -150,6 +162,22 @@ def test_lists_from_before_are_read(settings: dict[str, Any]) -> None:
         expected["released"] |= {"list_noise": None, "rest_noise": None, "queries_above": None}
         expected["sha256"] = _digest({key: value for key, value in expected.items() if key != "sha256"})
     assert read.to_bytes() == canonical_json(expected)
+
+
+def test_a_list_of_many_records_from_before_is_read() -> None:
+    """Of it nothing is known that noises share, nor how far records seem to be from what their weights predict."""
+    listed = make_list(small_log(), Parameters(opt_in_records="many"), opt_in=0.3, random=KnownKey(1))
+    value = json.loads(listed.to_bytes())
+    del value["sha256"]
+    for name in ("list_noise", "rest_noise", "queries_above", "common_noise"):
+        del value["released"][name]
+    del value["released"]["prediction"]["seen_spread"]
+    value["format"] = "blendp/listed/2"
+    released = Listed.from_bytes(canonical_json({**value, "sha256": _digest(value)})).released
+    assert isinstance(released, OptInCounts)
+    assert released.common_noise is None
+    assert released.prediction is not None
+    assert np.array_equal(released.prediction.seen_spread, released.prediction.spread, equal_nan=True)
 
 
 def test_lists_of_several_records_from_before_are_refused() -> None:
