@@ -32,10 +32,13 @@ class Truth:
     def head(self, size: int) -> NDArray[np.int64]:
         """The ids of the ``size`` most frequent records, most frequent first and ties in order of their ids.
 
-        Sums that differ by rounding alone (less than one part in 2^40) are ties. A log of fewer records gives
-        all of them.
+        A log of fewer records gives all of them.
         """
         require_count("size", size, min_value=0, remedy="Ask for a head of some records.")
-        mantissa, exponent = np.frexp(self.record)
-        rounded = np.ldexp(np.round(np.ldexp(mantissa, 40)), exponent - 40)
-        return falling_order(rounded)[:size]
+        return falling_order(comparable(self.record))[:size]
+
+
+def comparable(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The same sums, where those that differ by rounding alone (less than one part in 2^40) are equal."""
+    mantissa, exponent = np.frexp(sums)
+    return np.asarray(np.ldexp(np.round(np.ldexp(mantissa, 40)), exponent - 40), dtype=np.float64)

@@ -129,9 +129,7 @@ def evaluate(
 def _trial(log: TrueLog, truth: Truth, parameters: Parameters, opt_in: OptIn, random: SimulationRandom) -> Trial:
     outcome = simulate(log, parameters, opt_in=opt_in, random=random)
     head_list = outcome.head_list
-    listed = head_list.records if parameters.trim_unit == "record" else head_list.queries
-    size = parameters.size or max(1, listed)
-    head = true_head(head_list, log.locate(head_list), truth, size, parameters.trim_unit)
+    head = true_head(head_list, log.locate(head_list), truth, parameters.size, parameters.trim_unit)
     opt_in_scores, client_scores = (
         score(head_list, group.cells.probability, group.queries.probability, head)
         for group in (outcome.opt_in, outcome.client)
@@ -149,8 +147,8 @@ def _figures(trial: Trial) -> dict[str, Any]:
         "candidate_records": trial.outcome.candidates,
         "wildcard_mass": float(trial.outcome.query_probability[-1]),
         "groups": {
-            "opt_in": {"l1": trial.opt_in.l1, "ndcg": trial.opt_in.ndcg, "ndcg_list": trial.opt_in.ndcg_list},
-            "client": {"l1": trial.client.l1, "ndcg": trial.client.ndcg, "ndcg_list": trial.client.ndcg_list},
+            name: {key: getattr(scores, key) for key in ("top_error", "l1", "ndcg", "ndcg_list")}
+            for name, scores in (("opt_in", trial.opt_in), ("client", trial.client))
         },
     }
 

@@ -1,4 +1,4 @@
-"""L1 and the NDCG of NDCGs, against small cases worked by hand and slow definitions."""
+"""The error on the true top, L1 and the NDCG of NDCGs, against small cases worked by hand and slow definitions."""
 
 from functools import cache
 from itertools import permutations
@@ -122,7 +122,83 @@ def test_estimates_that_are_missing_rank_last() -> None:
 
 
 def test_an_empty_list_scores_nothing() -> None:
-    assert scores(HeadList.of_records([]), [1.0], [1.0], size=4) == Scores(1.0, 0.0, 0.0, 0.0, 0.0)
+    assert scores(HeadList.of_records([]), [1.0], [1.0], size=4) == Scores(1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0)
+
+
+def test_the_top_error_counts_what_is_missing_as_zero() -> None:
+    """The true top 3 records have 8, 6 and 5 of 24; the second is not listed, and the third's place has another."""
+    head_list = HeadList.of_records([("a", "1"), ("c", "1"), ("d", "1")])
+    scored = scores(head_list, [10 / 24, 0, 4 / 24, 0, 5 / 24, 0, 0], [0, 0, 0, 0], size=3)
+    assert scored.top_error == pytest.approx((2 + 6 + 1) / (8 + 6 + 5))
+    assert scored.precision == pytest.approx(2 / 3)
+    assert scored.recall == pytest.approx(2 / 3)
+
+
+def test_only_the_largest_that_are_published_count_for_precision() -> None:
+    head_list = HeadList.of_records([("a", "1"), ("b", "1"), ("c", "1"), ("d", "1")])
+    scored = scores(head_list, [8 / 24, 0, 1 / 24, 0, 5 / 24, 0, 6 / 24, 0, 0], [0] * 5, size=2)
+    assert scored.precision == pytest.approx(1 / 2)  # a and d are the largest
+    assert scored.recall == 1  # a and b are listed
+    assert scored.top_error == pytest.approx(5 / 14)
+
+
+def top_of_queries(records: list[tuple[str, str]], size: int, factor: float = 1.0) -> Scores:
+    log, head_list = the_log(), HeadList.of_records(records)
+    head = true_head(head_list, log.locate(head_list), log.truth(), size, "query")
+    return score(head_list, head.cells, factor * head.queries, head)
+
+
+def test_the_top_is_made_of_queries_where_the_list_is_cut_by_queries() -> None:
+    """The true top 2 queries have 12 and 6 of 24."""
+    assert top_of_queries([("a", "1"), ("b", "1")], 2).top_error == pytest.approx(0)
+    scored = top_of_queries([("a", "2"), ("c", "1")], 2, factor=1.5)
+    assert scored.top_error == pytest.approx((6 + 6) / 18)
+    assert (scored.precision, scored.recall) == (1 / 2, 1 / 2)
+
+
+def test_a_longer_list_never_looks_worse_than_a_part_of_it() -> None:
+    """A list of one query has a perfect L1, and so has any; by the first measure it knows a third of all."""
+    records = [("a", "1"), ("a", "2"), ("b", "1"), ("c", "1"), ("d", "1")]
+    of = [top_of_queries(records[:many], 50) for many in range(1, len(records) + 1)]
+    assert [scored.l1 for scored in of] == pytest.approx([0] * len(of))
+    errors = [scored.top_error for scored in of]
+    assert errors == pytest.approx([12 / 24, 12 / 24, 6 / 24, 1 / 24, 0], abs=1e-9)
+
+
+@pytest.mark.parametrize("unit", ["record", "query"])
+def test_a_list_that_keeps_all_is_held_against_a_top_that_its_length_does_not_change(unit: str) -> None:
+    log, head_list = the_log(), HeadList.of_records([("a", "1")])
+    head = true_head(head_list, log.locate(head_list), log.truth(), None, unit)
+    scored = score(head_list, head.cells, head.queries, head)
+    assert head.top.size == (5 if unit == "record" else 4)  # all that the log has, as they are fewer than 50
+    assert scored.top_error == pytest.approx(16 / 24 if unit == "record" else 12 / 24)
+    assert scored.ndcg == pytest.approx(1)
+
+
+def test_a_query_without_a_url_is_right_if_it_is_frequent_and_finds_none_of_its_records() -> None:
+    log, bare = the_log(), HeadList.of_records([("a", None), ("b", "1"), ("d", None)])
+    head = true_head(bare, log.locate(bare), log.truth(), 3)
+    scored = score(bare, head.cells, head.queries, head)
+    assert scored.precision == pytest.approx(2 / 3)  # d is rarer than the third record
+    assert scored.recall == pytest.approx(1 / 3)
+    assert scored.top_error == pytest.approx((8 + 5) / (8 + 6 + 5))
+    assert top_of_queries([("a", None), ("b", "1")], 2).top_error == pytest.approx(0)  # type: ignore[list-item]
+
+
+def test_what_is_as_frequent_as_the_last_of_the_top_is_in_it_if_it_is_listed() -> None:
+    table = pa.table({"user": list("123456"), "query": ["a", "a", "b", "c", "d", "e"], "url": ["1"] * 6})
+    log, head_list = log_of_table(table), HeadList.of_records([("a", "1"), ("e", "1")])
+    for unit in ("record", "query"):
+        head = true_head(head_list, log.locate(head_list), log.truth(), 2, unit)
+        scored = score(head_list, head.cells, head.queries, head)
+        assert (scored.precision, scored.recall) == (1, 1)
+        assert scored.top_error == pytest.approx(0)
+
+
+def test_estimates_that_are_missing_know_nothing_of_the_top() -> None:
+    head_list = HeadList.of_records([("a", "1"), ("b", "1")])
+    scored = scores(head_list, [np.nan, 0, 6 / 24, 0, 0], [0, 0, 0], size=2)
+    assert scored.top_error == pytest.approx(8 / 14)
 
 
 def test_l1_rescales_and_survives_useless_estimates() -> None:
@@ -184,7 +260,17 @@ def test_no_list_scores_above_one_and_the_true_head_scores_one(
     generator = np.random.default_rng(seed)
     some = np.flatnonzero(generator.random(len(distinct)) < 0.5)
     scored = of(some if len(some) else np.array([0]), generator)
-    for value in (scored.ndcg, scored.ndcg_list, scored.ndcg_random, scored.ndcg_list_random):
+    for value in (
+        scored.precision,
+        scored.recall,
+        scored.ndcg,
+        scored.ndcg_list,
+        scored.ndcg_random,
+        scored.ndcg_list_random,
+    ):
         assert 0 <= value <= 1 + 1e-12
     if unit == "record":
-        assert of(truth.head(size)).ndcg == pytest.approx(1)
+        perfect = of(truth.head(size))
+        assert (perfect.precision, perfect.recall) == (1, 1)
+        assert perfect.ndcg == pytest.approx(1)
+        assert perfect.top_error == pytest.approx(0, abs=1e-12)

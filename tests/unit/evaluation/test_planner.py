@@ -190,7 +190,7 @@ def test_sampled_holders_are_those_of_the_law() -> None:
 def test_many_records_are_planned_for_any_number_of_people() -> None:
     law, parameters = like_many(20.0, habits=True), Parameters(records_per_person=20, delta=1e-7)
     nobody = plan(law, 300, 0.05, parameters)
-    assert nobody.scores == Scores(1.0, 0.0, 0.0, 0.0, 0.0)
+    assert nobody.scores == Scores(1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0)
     assert nobody.worth is None
     lengths = [plan(law, users, 0.05, parameters, records_drawn=500) for users in (20_000, 500_000, 5_000_000)]
     assert [one.candidates for one in lengths] == sorted(one.candidates for one in lengths)
@@ -328,7 +328,7 @@ def test_a_one_level_law_is_planned_too() -> None:
 def test_more_people_other_people_and_nobody() -> None:
     few = plan(like("aol"), 300, 0.05)
     assert few.records == pytest.approx(0, abs=0.01)
-    assert few.scores == Scores(1.0, 0.0, 0.0, 0.0, 0.0)
+    assert few.scores == Scores(1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0)
     assert few.worth is None
     assert few.at(1) is None
     many = plan(like("aol"), 50_000_000, 0.05)

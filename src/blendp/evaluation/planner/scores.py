@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blendp.arrays import Array, Ids, ranks_in_groups
-from blendp.evaluation.metrics import Scores
+from blendp.evaluation.metrics import TOP, Scores
 from blendp.evaluation.planner.law import HeadLaw
 from blendp.evaluation.planner.lists import RECORD, Lists
 
@@ -53,7 +53,24 @@ def mean_scores(lists: Lists, law: HeadLaw, cells: Array, queries: Array, size: 
     empty = lists.queries == 0
     means = (np.where(empty, 0.0, value).mean() for value in (ndcg, ndcg_list, ndcg_random, ndcg_list_random))
     l1 = np.where(empty, 1.0, _l1(asked, true, draw, lists.draws))
-    return Scores(float(l1.mean()), *(float(value) for value in means))
+    top = _top_scores(lists, law, cells, TOP if size is None else size)
+    return Scores(*top, float(l1.mean()), *(float(value) for value in means))
+
+
+def _top_scores(lists: Lists, law: HeadLaw, cells: Array, size: int) -> tuple[float, float, float]:
+    """The mean error on the true top of so many records, the mean precision and the mean recall."""
+    records = np.flatnonzero(lists.kind == RECORD)
+    draw, true, estimate = lists.draw[records], lists.true[records], cells[records]
+    size = min(size, len(law.probability))
+    found = (lists.record[records] >= 0) & (lists.record[records] < size)
+    mass = float(law.probability[:size].sum())
+    gained = float((true - np.abs(estimate - true))[found].sum()) / lists.draws
+    order, rank = ranks_in_groups(estimate, draw)
+    largest = order[rank < size]
+    published = np.maximum(np.bincount(draw[largest], minlength=lists.draws), 1)
+    right = np.bincount(draw[largest], weights=found[largest], minlength=lists.draws)
+    recall = np.count_nonzero(found) / (size * lists.draws)
+    return 1 - gained / mass, float((right / published).mean()), recall
 
 
 def _true_head(law: HeadLaw, size: int, query: Ids, group: Ids, url: Array) -> tuple[NDArray[np.bool_], _Ideal, _Ideal]:
