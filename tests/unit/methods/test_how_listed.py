@@ -80,8 +80,8 @@ def test_one_record_is_told(settings: dict[str, Any], sentence: str) -> None:
 @pytest.mark.parametrize(
     ("settings", "caution"),
     [
-        ({"opt_in_records": 1, "records_per_person": 20.0}, "all of them list more than one (opt_in_records auto)."),
-        ({"opt_in_records": "many", "records_per_person": 2.0}, "one of each lists more than all of them"),
+        ({"opt_in_records": 1, "records_per_person": 20.0}, "all of them serve better than one (opt_in_records auto)."),
+        ({"opt_in_records": "many", "records_per_person": 2.0}, "one of each serves better than all of them"),
         ({"opt_in_records": 1, "records_per_person": 2.0}, None),
         ({"opt_in_records": "many", "records_per_person": 20.0}, None),
         ({"opt_in_records": "auto", "records_per_person": 20.0}, None),
