@@ -52,7 +52,6 @@ def test_devices_are_asked_for_one_record_where_one_is_used(given: dict[str, Any
         ({"opt_in_records": 100, "records_per_person": 20.0}, "auto", True),
         ({"opt_in_records": 100, "records_per_person": 2.0}, "auto", False),
         ({"opt_in_records": 3}, 1, False),
-        ({"opt_in_records": 3}, 1, False),
         ({"opt_in_records": 5}, "auto", None),
         ({"opt_in_records": 3, "method": "published"}, 3, False),
     ],
