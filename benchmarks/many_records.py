@@ -1,14 +1,16 @@
 """Ways to ask people with many records, compared on the same people with the same promise.
 
-    python -m benchmarks.many_records [--epsilon 4 1] [--delta 1e-5] [--mean 20] [--plain] [--runs 20] [--seed 1900]
-                                      [--ways NAME ...] [--against FILE] [--store FILE] [--pages FILE] [--quick]
+    python -m benchmarks.many_records [--epsilon 4 1] [--delta 1e-5] [--mean 20] [--size 50] [--unit record] [--plain]
+                                      [--runs 20] [--seed 1900] [--ways NAME ...] [--against FILE] [--store FILE]
+                                      [--pages FILE] [--quick]
     python -m benchmarks.many_records --show benchmarks/many_records_before.json
 
-For each way: how many records pass, the L1 of trends and 1 - NDCG of the list trimmed to M records, and the share of
-95 % intervals that hold the truth, of listed records and of their queries; means over the runs with their standard
-errors. Then ratios to the ways before it and to what ``--against`` stored, paired run by run: people are those of the
-seed, whatever the ways. They are synthetic with habits (without if ``--plain``), or real ones of a file (``--pages``: a
-line a person, see :mod:`benchmarks.real_people`). Not private.
+For each way: how many records pass, the error on the true top M (:mod:`blendp.evaluation.metrics`), the L1 of trends
+and 1 - NDCG of the list trimmed to M records (or queries), and the share of 95 % intervals that hold the truth, of
+listed records and of their queries; means over the runs with their standard errors. Then ratios to the ways before it,
+of ``auto`` to the better of one record and many, and to what ``--against`` stored, paired run by run: people are those
+of the seed, whatever the ways. They are synthetic with habits (without if ``--plain``), or real ones of a file
+(``--pages``: a line a person, see :mod:`benchmarks.real_people`). Not private.
 
 ``many_records_before.json`` keeps what one record a person and the weighted Gaussian set union of 20 records gave, to
 compare other ways with.
@@ -29,6 +31,7 @@ from rich.progress import Progress
 
 from benchmarks.real_people import RealPeople
 from blendp.arrays import Array
+from blendp.curator.noisy_counts import TRIM_UNITS
 from blendp.evaluation.holding_people import OptInHoldings, PeopleSource, SyntheticPeople
 from blendp.evaluation.metrics import score, true_head
 from blendp.logs.synthetic import NAMES, USERS, Population
@@ -44,9 +47,12 @@ WAYS: dict[str, dict[str, Any]] = {
 }
 """What each way changes in the parameters."""
 
+EITHER = ("1 record", "many")
+"""What ``auto`` chooses from."""
+
 STORED = ", stored"
 
-ERRORS = ("l1", "one_minus_ndcg")
+ERRORS = ("top_error", "l1", "one_minus_ndcg")
 """Figures of which less is better."""
 
 
@@ -68,17 +74,20 @@ class Setting:
     size: int
     runs: int
     seed: int
+    unit: str = "record"
 
     def parameters(self, changes: dict[str, Any]) -> Parameters:
         """Those of a way here."""
-        return Parameters(epsilon=self.epsilon, delta=self.delta, size=self.size or None, **changes)
+        size = self.size or None
+        return Parameters(epsilon=self.epsilon, delta=self.delta, size=size, trim_unit=self.unit, **changes)
 
     def __str__(self) -> str:
         """One line for people."""
         kind = "real people" if self.mean is None else f"{'habits' if self.habits else 'no habits'}, mean {self.mean:g}"
+        length = f"M {self.size} {self.unit}s" if self.size else "all"
         return (
             f"{self.people}, {self.users:,} people, {100 * self.opt_in:g} % opt in, {kind}, ε {self.epsilon:g}, "
-            f"δ {self.delta:g}, M {self.size}, {self.runs} runs from seed {self.seed}"
+            f"δ {self.delta:g}, {length}, {self.runs} runs from seed {self.seed}"
         )
 
 
@@ -88,6 +97,7 @@ class Figures:
 
     passed: float
     listed: float
+    top_error: float
     l1: float
     one_minus_ndcg: float
     records_hold: float
@@ -119,7 +129,7 @@ class Compared:
         ways = {
             way: tuple(
                 Figures(*(math.nan if value is None else value for value in run))
-                for run in zip(*(columns[name] for name in names), strict=True)
+                for run in zip(*(columns.get(name, [None] * len(columns["l1"])) for name in names), strict=True)
             )
             for way, columns in stored["ways"].items()
         }
@@ -145,7 +155,10 @@ class Compared:
         stored = [way for way in ways if way.endswith(STORED)]
         for i, way in enumerate(ways[1:], 1):
             best = [("best stored", stored)] if stored and way not in stored else []
-            for label, others in [*((other, [other]) for other in ways[:i]), *best]:
+            both = (
+                [("better of both", ["1 record", "many"])] if way == "auto" and {"1 record", "many"} <= {*ways} else []
+            )
+            for label, others in [*((other, [other]) for other in ways[:i]), *both, *best]:
                 lines.append([f"{way} / {label}", *(shown(self.against(way, others, name)) for name in names)])
         return f"{self.setting}:\n\n" + "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
@@ -187,8 +200,8 @@ def one_run(drawn: OptInHoldings, parameters: Parameters, random: SimulationRand
     """One way, once, on these people."""
     outcome = simulate_people(drawn.ask(parameters, random), parameters, random)
     head_list = outcome.head_list
-    size = parameters.size or max(1, head_list.records)
-    head = true_head(head_list, drawn.law.locate(head_list), drawn.law.truth, size, parameters.trim_unit)
+    located = drawn.law.locate(head_list)
+    head = true_head(head_list, located, drawn.law.truth, parameters.size, parameters.trim_unit)
     scores = score(head_list, outcome.cell_probability, outcome.query_probability, head)
     holds = [
         (blended.low <= truth) & (truth <= blended.high)
@@ -198,6 +211,7 @@ def one_run(drawn: OptInHoldings, parameters: Parameters, random: SimulationRand
     return Figures(
         outcome.candidates,
         head_list.records,
+        scores.top_error,
         scores.l1,
         1 - scores.ndcg,
         float(of_records.mean()) if len(of_records) else math.nan,
@@ -229,22 +243,24 @@ def _plain(values: Array) -> list[float | None]:
 
 
 def _settings(options: argparse.Namespace) -> Iterator[tuple[PeopleSource, list[Setting]]]:
-    budgets = [(epsilon, delta) for epsilon in options.epsilon for delta in options.delta]
-    runs, seed = (2, options.seed) if options.quick else (options.runs, options.seed)
+    runs = 2 if options.quick else options.runs
+    asked = [
+        (epsilon, delta, size, runs, options.seed, options.unit)
+        for epsilon in options.epsilon
+        for delta in options.delta
+        for size in options.size
+    ]
     if options.pages is not None:
         users = options.users or 400_000
         name = options.pages.name.split(".")[0]
-        known = [
-            Setting(name, users, options.opt_in, None, None, *budget, options.size, runs, seed) for budget in budgets
-        ]
-        yield RealPeople.read(options.pages), known
+        yield RealPeople.read(options.pages), [Setting(name, users, options.opt_in, None, None, *one) for one in asked]
         return
     users = options.users or (20_000 if options.quick else USERS[options.like])
     habits = not options.plain
     for records in options.mean:
         population = Population(options.like, users, records, habits=habits)
         kind = (options.like, users, options.opt_in, records, habits)
-        yield SyntheticPeople(population), [Setting(*kind, *budget, options.size, runs, seed) for budget in budgets]
+        yield SyntheticPeople(population), [Setting(*kind, *one) for one in asked]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -260,7 +276,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--plain", action="store_true", help="people without habits")
     parser.add_argument("--epsilon", type=float, nargs="+", default=[4.0, 1.0])
     parser.add_argument("--delta", type=float, nargs="+", default=[1e-5])
-    parser.add_argument("--size", type=int, default=50, help="M; 0 keeps all")
+    parser.add_argument("--size", type=int, nargs="+", default=[50], help="M; 0 keeps all")
+    parser.add_argument("--unit", choices=TRIM_UNITS, default="record", help="what M counts")
     parser.add_argument("--ways", nargs="+", choices=tuple(WAYS), default=["1 record", "many", "auto"])
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1900)

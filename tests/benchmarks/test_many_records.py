@@ -28,9 +28,10 @@ def test_it_runs_and_pairs_with_what_was_stored(tmp_path: Path, capsys: pytest.C
     capsys.readouterr()
     main([*SMALL, "--ways", "1 record", "--against", str(stored), "--store", str(stored)])
     text = capsys.readouterr().out
-    assert "aol, 6,000 people, 40 % opt in, habits, mean 6, ε 4, δ 1e-05, M 8, 2 runs from seed 1900:" in text
-    assert "| 1 record / 1 record, stored | 1.000 | 1.000 | 1.000 | 1.000 |" in text
+    assert "aol, 6,000 people, 40 % opt in, habits, mean 6, ε 4, δ 1e-05, M 8 records, 2 runs from seed 1900:" in text
+    assert "| 1 record / 1 record, stored | 1.000 | 1.000 | 1.000 | 1.000 | 1.000 |" in text
     assert "| 1 record / best stored |" in text
+    assert compared[0].markdown().count("| auto / better of both |") == 1
     assert [Compared.of_dict(one) for one in json.loads(stored.read_text())] == compared
     main(["--show", str(stored)])
     assert capsys.readouterr().out == "\n".join(one.markdown() for one in compared) + "\n"
@@ -52,7 +53,7 @@ def test_ratios_are_paired() -> None:
 
 def test_the_best_is_the_longest_list_and_the_smallest_error() -> None:
     ways = {
-        name: tuple(Figures(passed + run, passed, l1, 0.1, 0.9, math.nan) for run in range(2))
+        name: tuple(Figures(passed + run, passed, l1, l1, 0.1, 0.9, math.nan) for run in range(2))
         for name, passed, l1 in (("a", 10, 0.1), ("b", 20, 0.2), ("c", 40, 0.05))
     }
     compared = Compared(Setting("aol", 10, 0.5, 2.0, True, 4.0, 1e-5, 5, 2, 0), ways)

@@ -50,8 +50,8 @@ class Job(LogOptions):
     opt_in_records: Annotated[
         str,
         method(
-            help="Records an opt-in user contributes: 1, many (all of them) or auto, whichever lists more. published: "
-            "m_O, 1 if none is said."
+            help="Records an opt-in user contributes: 1, many (all of them) or auto, whichever serves better. "
+            "published: m_O, 1 if none is said."
         ),
     ] = str(Parameters.opt_in_records)
     records_per_person: Annotated[

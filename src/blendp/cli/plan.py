@@ -54,7 +54,7 @@ def plan(
     ] = True,
     method: Annotated[str, how(help="both, blendp or published.")] = BOTH,
     opt_in_records: Annotated[
-        str, how(help="blendp: records of an opt-in user that count: 1, many (all) or auto, whichever lists more.")
+        str, how(help="blendp: records of an opt-in user that count: 1, many (all) or auto, whichever serves better.")
     ] = str(Parameters.opt_in_records),
     objective: Annotated[
         str, how(help="blendp: what is to be best: balanced, long-list, or trends (frequent queries).")

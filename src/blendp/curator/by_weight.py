@@ -42,13 +42,15 @@ class Prediction(NamedTuple):
     """What weights say of records.
 
     where:
-        people  is A W^b, the mean of L,
-        spread  is t_j, with what is not known of A and b,
-        common  is the covariance of z_j and A W_j^b among people, for each person in L.
+        people       is A W^b, the mean of L,
+        spread       is t_j, with what is not known of A and b,
+        seen_spread  is the same with h^2 once instead of four times, as the list's records show it,
+        common       is the covariance of z_j and A W_j^b among people, for each person in L.
     """
 
     people: Array
     spread: Array
+    seen_spread: Array
     common: Array
 
 
@@ -65,7 +67,7 @@ def people_by_weight(
     weights = np.maximum(weights, 1e-3)
     of_weight = (weight_noise / weights) ** 2 + _ADDED / weights
     if not len(people):
-        return Prediction(np.zeros(0), np.zeros(0), np.zeros(0))
+        return Prediction(*(np.zeros(0) for _ in Prediction._fields))
     x = np.log(weights) - float(np.log(weights).mean())
     level, slope, square = math.log(max(float(people.mean()), 0.05)), 1.0, _USUAL**2
     learns = len(people) >= _FEW
@@ -88,7 +90,8 @@ def people_by_weight(
         usual = 2 / _USUAL**4
         square = (float((known * unexplained).sum()) + usual * _USUAL**2) / (float(known.sum()) + usual)
         square = _between(square, _MIN_H**2, _MAX_H**2) if learns else _USUAL**2
-    return Prediction(np.asarray(expected), np.sqrt(_CAUTION * square * alike + of_weight + unsure), np.asarray(common))
+    cautious, seen = (np.sqrt(times * square * alike + of_weight + unsure) for times in (_CAUTION, 1))
+    return Prediction(np.asarray(expected), np.asarray(cautious), np.asarray(seen), np.asarray(common))
 
 
 def _between(value: float, low: float, high: float) -> float:

@@ -119,6 +119,8 @@ def largest(
 ) -> NDArray[np.int64] | None:
     """The cells of the ``size`` records (or of the records of so many queries) with the largest counts, ties in
     canonical order; None where that is the whole list.
+
+    Among records, a query without any URL comes after all that have one: it is no record that somebody asked for.
     """
     require_choice("trim_unit", unit, TRIM_UNITS)
     cells = head_list.record_cells
@@ -126,7 +128,9 @@ def largest(
         return None
     require_count("size", size, min_value=1, remedy="Ask for at least one record.")
     if unit == "record":
-        return cells[falling_order(counts[cells])[:size]]
+        of_cells = counts[cells].astype(np.float64)
+        of_cells[np.isin(cells, head_list.bare_cells)] -= np.ptp(of_cells) + 1
+        return cells[falling_order(of_cells)[:size]]
     totals = np.bincount(head_list.query_of_cell, weights=counts)[:-1]
     rows = falling_order(totals)[:size]
     return cells[np.isin(head_list.query_of_cell[cells], rows)]

@@ -58,9 +58,14 @@ class OptInCounts:
     prediction: Prediction | None = None
     """What else is known of the numbers of listed records; nan for the wildcards."""
 
+    common_noise: Array | None = None
+    """c, the part of each number's noise that all of them share: those of cells i and j have the covariance c_i c_j.
+    None where noises are independent."""
+
     def __post_init__(self) -> None:
         """Refuse arrays that do not belong to the list, and freeze them."""
-        for array in (self.people, self.noise_variance, *(self.prediction or ())):
+        shared = () if self.common_noise is None else (self.common_noise,)
+        for array in (self.people, self.noise_variance, *shared, *(self.prediction or ())):
             if array.shape != (self.head_list.cells,):
                 raise ParameterError(
                     "counts", array.shape, f"one number for each of {self.head_list.cells} cells", "Count anew."
@@ -77,7 +82,7 @@ class OptInCounts:
         """The number of people, weighed with what else is known of it."""
         if self.prediction is None:
             return self.people
-        expected, spread, common = self.prediction
+        expected, spread, _, common = self.prediction
         own = (self.dispersion - 2 * common) * expected + self.noise_variance
         other = (spread * expected) ** 2
         return np.where(np.isnan(expected), self.people, (self.people * other + expected * own) / (own + other))
@@ -85,17 +90,34 @@ class OptInCounts:
     def only(self, kept: NDArray[np.int64]) -> OptInCounts:
         """Keep the records of these cells; fold the others into the wildcards."""
         head_list, target = fold(self.head_list, kept)
-        people, noise = (
-            np.bincount(target, weights=values, minlength=head_list.cells).astype(np.float64)
-            for values in (self.people, self.noise_variance)
-        )
-        give_rest(people, noise, self.users)
+        people, noise, common = self.sums(target, head_list.cells)
+        give_rest(people, noise, self.users, common)
         prediction = None
         if self.prediction is not None:
             prediction = Prediction(*(np.full(head_list.cells, np.nan) for _ in self.prediction))
             for fewer, values in zip(prediction, self.prediction, strict=True):
                 fewer[target[kept]] = values[kept]
-        return replace(self, head_list=head_list, people=people, noise_variance=noise, prediction=prediction)
+        return replace(
+            self, head_list=head_list, people=people, noise_variance=noise, prediction=prediction, common_noise=common
+        )
+
+    def sums(self, rows: NDArray[np.int64], length: int) -> tuple[Array, Array, Array | None]:
+        """The numbers of people, the variances of their noise and what is common in it, added up row by row.
+
+            variance = sum (s^2 - c^2) + (sum c)^2
+
+        where:
+            rows     says which row each cell falls into, of so many,
+            s^2, c   are a cell's noise variance and its part in what all share.
+        """
+
+        def added(values: Array) -> Array:
+            return np.bincount(rows, weights=values, minlength=length).astype(np.float64)
+
+        if self.common_noise is None:
+            return added(self.people), added(self.noise_variance), None
+        common = added(self.common_noise)
+        return added(self.people), added(self.noise_variance - self.common_noise**2) + common**2, common
 
 
 def counts_of_list(
@@ -143,7 +165,10 @@ def counts_of_hold_out(noisy: NoisyCounts) -> OptInCounts:
     return OptInCounts(noisy.head_list, noisy.users, people, noise)
 
 
-def give_rest(people: Array, noise: Array, users: int) -> None:
-    """Give <*,*> what the other cells leave of the public number of people."""
+def give_rest(people: Array, noise: Array, users: int, common: Array | None = None) -> None:
+    """Give <*,*> what the other cells leave of the public number of people, with the noise of their sum."""
     people[-1] = users - people[:-1].sum()
     noise[-1] = noise[:-1].sum()
+    if common is not None:
+        common[-1] = -common[:-1].sum()
+        noise[-1] += common[-1] ** 2 - (common[:-1] ** 2).sum()

@@ -3,19 +3,30 @@
 What was clipped is a part of what was not, and much the same part in most cells, so its own noise need not be paid in
 full. With Z, X the released sums of a cell (:mod:`blendp.mechanisms.filtered_union.two_scale`), s_Z, s_X their noise:
 
-    L = Z (1 + r),     r = R + k (X/Z - R),     k = t^2/(t^2 + (s_X^2 + a Z)/Z^2)
-    noise variance of L = (1 + (1 - k) R)^2 s_Z^2 + k^2 s_X^2 + (1 - k)^2 t^2 Z^2
+    L = Z (1 + r),     r = R + k (X/Z - R),     k = t^2/(t^2 + (s_X^2 + a Z)/Z^2),     R = sum (1-k) X / sum (1-k) Z
 
 where:
-    R    is the ratio sum X/sum Z of all cells,
+    R    is the ratio of the cells that do not tell their own, each as far as it does not; in small cells less is
+         clipped than in large ones, so the ratio of all would be too large for them,
     t^2  is how much the cells' own ratios vary, from the larger cells (empirical Bayes),
     a    is how much X varies among people beside a given ratio, for each person in Z.
 
 Where a cell is large k is 1 and L = Z + X, which has no bias; where it is small the common ratio is taken, and what
-its own may differ by is in the variance.
+its own may differ by is in the variance. The sum of all L is that of all Z + X exactly, whatever k is, so
+
+    noise of the sum of m cells = m (s_Z^2 + s_X^2) = sum of v + g
+    noise of L = v + c^2,     v = (1 + (1-k) R)^2 s_Z^2 + k^2 s_X^2 + (1-k)^2 t^2 Z^2,     c^2 = g w^2,
+    w = (1-k) Z/sum (1-k) Z
+
+where:
+    v  is a cell's variance if R is known,
+    g  is what that leaves of the variance of the sum: R is not known, and is the same for all,
+    w  is a cell's part in it: two cells have the covariance c c'.
 """
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 
@@ -44,11 +55,10 @@ def counts_of_shares(
     z, x = released.clipped / SHARE_GRID, released.excess / SHARE_GRID
     noise_z = counts.clipped_noise.variance / SHARE_GRID**2
     noise_x = counts.excess_noise.variance / SHARE_GRID**2
-    people, noise = np.zeros(candidates.cells), np.zeros(candidates.cells)
-    people[:-1], noise[:-1] = with_excess(z, x, noise_z, noise_x)
+    people, noise, common = (np.append(each, 0.0) for each in with_excess(z, x, noise_z, noise_x))
     total = max(float(people.sum()), 1.0)
-    dispersions = (released.cell_dispersion, released.query_dispersion)
-    cells, queries = (min(max(each / SHARE_GRID / total, 0.01), 1.0) for each in dispersions)
+    released_dispersions = (released.cell_dispersion, released.query_dispersion)
+    cells, queries = (min(max(each / SHARE_GRID / total, 0.01), 1.0) for each in released_dispersions)
     records = candidates.record_cells
     rows = candidates.query_of_cell[records]
     of_records = people_by_weight(
@@ -62,22 +72,39 @@ def counts_of_shares(
     prediction = Prediction(*(np.full(candidates.cells, np.nan) for _ in of_records))
     for whole, values in zip(prediction, of_records, strict=True):
         whole[records] = values
-    give_rest(people, noise, users)
-    return OptInCounts(candidates, users, people, noise, cells, max(cells, queries), prediction=prediction)
+    give_rest(people, noise, users, common)
+    dispersions = cells, max(cells, queries)
+    return OptInCounts(candidates, users, people, noise, *dispersions, prediction=prediction, common_noise=common)
 
 
-def with_excess(z: Array, x: Array, noise_z: float, noise_x: float) -> tuple[Array, Array]:
-    """L and the variance of its noise, for every cell."""
-    most = SHARE_GRID / CLIP - 1
-    common = float(np.clip(x.sum() / z.sum(), 0.0, most)) if z.sum() > 0 else 0.0
+def with_excess(z: Array, x: Array, noise_z: float, noise_x: float) -> tuple[Array, Array, Array]:
+    """L, the variance of its noise, and the part c that all cells share in it, for every cell."""
     size = np.maximum(z, np.sqrt(noise_z))
-    among_people = _EXCESS_SIZE * common * size
+    spread, own = _own_ratios(z, x, size, noise_z, noise_x)
+    shared = 1 - own
+    ratio = _ratio(shared * x, shared * z)
+    people = z * (1 + shared * ratio) + own * x
+    variance = (1 + shared * ratio) ** 2 * noise_z + own**2 * noise_x + shared**2 * spread * size**2
+    left = max(len(z) * (noise_z + noise_x) - float(variance.sum()), 0.0)
+    weight = shared * size
+    common = weight * (math.sqrt(left) / max(float(weight.sum()), math.sqrt(noise_z)))
+    return people, variance + common**2, common
+
+
+def _own_ratios(z: Array, x: Array, size: Array, noise_z: float, noise_x: float) -> tuple[float, Array]:
+    """t^2, and k for every cell."""
+    ratio = _ratio(x, z)
     large = size >= _LARGE * np.sqrt(noise_x)
-    spread = (_MIN_SPREAD * common) ** 2
+    spread = (_MIN_SPREAD * ratio) ** 2
     if large.any():
-        unexplained = (x - common * z) ** 2 - noise_x - common**2 * noise_z
+        unexplained = (x - ratio * z) ** 2 - noise_x - ratio**2 * noise_z
         spread = max(spread, float((unexplained / size**2)[large].mean()))
+    among_people = _EXCESS_SIZE * ratio * size
     own = spread / (spread + (noise_x + among_people) / size**2) if spread else np.zeros_like(z)
-    people = z * (1 + (1 - own) * common) + own * x
-    variance = (1 + (1 - own) * common) ** 2 * noise_z + own**2 * noise_x + (1 - own) ** 2 * spread * size**2
-    return people, variance
+    return spread, np.asarray(own)
+
+
+def _ratio(x: Array, z: Array) -> float:
+    """sum x/sum z, if shares can be clipped so."""
+    total = float(z.sum())
+    return float(np.clip(x.sum() / total, 0.0, SHARE_GRID / CLIP - 1)) if total > 0 else 0.0

@@ -98,8 +98,12 @@ def _observed(
     return x, v + between, y, v_y + _sums(between, rows)
 
 
-def hybrid_blend(posterior: Posterior, split: Split, guard: InfluenceGuard) -> tuple[Blend, Blend]:
+def hybrid_blend(
+    posterior: Posterior, split: Split, guard: InfluenceGuard, listed_variance: float | None = None
+) -> tuple[Blend, Blend]:
     """The blend of all cells and of all queries, <*,*> last in both.
+
+    ``listed_variance`` is that of the sum of all cells in the opt-in group; None where they are independent.
 
     The opt-in group's weight is what an estimate keeps of its own when the clients' of the record and its query move,
     if the opt-in posterior is normal and no cap is reached; of few people it is not, and the weight is about right:
@@ -124,12 +128,40 @@ def hybrid_blend(posterior: Posterior, split: Split, guard: InfluenceGuard) -> t
     weight = np.minimum(own * variance / cells.variance, 1.0)
     weight_q = np.minimum(own_q * v_q / _sums(cells.variance, rows), 1.0)
     queries = Blend.normal(p_q, v_q, weight_q)
-    total = v_q.sum()
-    rest = Blend.normal(np.array([1 - p_q.sum()]), np.array([total]), np.array([(weight_q * v_q).sum() / total]))
+    rest = _rest(posterior, split, guard, listed_variance)
     return (
         _followed_by(Blend(p, variance, weight, np.minimum(low, p), np.maximum(high, p)), rest),
         _followed_by(queries, rest),
     )
+
+
+def _rest(posterior: Posterior, split: Split, guard: InfluenceGuard, listed_variance: float | None) -> Blend:
+    """<*,*>, from what either group says of all that is listed together.
+
+        p = w p_O + (1 - w) p_C,    w = v_C/(v_O + v_C),    Var(p) = w v_O
+
+    where:
+        p_O, v_O  are 1 less the sum of the opt-in group's cells, and the variance of that sum,
+        p_C, v_C  are the clients' answers to both questions, weighed by their variances.
+
+    It is not 1 less the blended queries: errors of cells go together, in either group, so a small one in all of them is
+    a large one in their sum, of which the clients know more than of each cell.
+    """
+    p, total = posterior.mean, float(posterior.mean.sum())
+    answers = split.cells.observe_rest(p), split.queries.observe_rest(_sums(p, split.query_of_cell[:-1]))
+    precision = sum(1 / v for _, v in answers)
+    share_opt_in = posterior.users / max(posterior.users + split.users, 1)
+    between = float(((guard.kappa * p) ** 2).sum())
+    own = float(posterior.variance.sum()) if listed_variance is None else listed_variance
+    own += (1 - share_opt_in) * between
+    if not precision:
+        return Blend.normal(np.array([1 - total]), np.array([own]), np.ones(1))
+    clients = 1 / precision + share_opt_in * between
+    said = capped(
+        np.array([sum(x / v for x, v in answers) / precision]), np.array(1 - total), np.array(own + clients), guard.cap
+    )
+    weight = 1 / (1 + own / clients)
+    return Blend.normal(weight * (1 - total) + (1 - weight) * said, np.array([own * weight]), np.array([weight]))
 
 
 def _sums(values: Array, rows: NDArray[np.int64]) -> Array:

@@ -81,7 +81,7 @@ def counts_estimate(counts: OptInCounts) -> GroupEstimate:
         inside = np.clip(p, 0.0, 1.0)
         return Level(p, dispersion * inside * (1 - inside) / n + floor, floor)
 
-    people, noise = (np.bincount(rows, weights=x).astype(np.float64) for x in (counts.people, counts.noise_variance))
+    people, noise, _ = counts.sums(rows, counts.head_list.queries + 1)
     return GroupEstimate(
         n,
         level(counts.people.copy(), counts.noise_variance.copy(), counts.dispersion),

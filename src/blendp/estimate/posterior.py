@@ -272,18 +272,20 @@ def _with_prediction(grid: Array, sampling: Array, prediction: Prediction) -> tu
     """Mean and sampling variance of a number, given L and what its weight predicts, and the log-density of L by that.
 
         z ~ Normal(L + b (P - L), phi L - b c L + s^2),   b = min(1, c L/(t P)^2)
-        ln L ~ Normal(ln P - t^2/2, t^2)
+        ln L ~ Normal(ln P - u^2/2, t^2)
 
     where:
         P, t, c  are what was predicted, its spread, and what the two have in common
-                 (:class:`~blendp.curator.by_weight.Prediction`): the same people stand behind both.
+                 (:class:`~blendp.curator.by_weight.Prediction`): the same people stand behind both,
+        u        is the spread that records show. t is larger out of caution, but P is the mean of what they show: half
+                 of t^2 would pull all of them down.
 
     Cells without a prediction stay as they are.
     """
-    p, t, c = (each[: len(grid), None] for each in prediction)
+    p, t, u, c = (each[: len(grid), None] for each in prediction)
     known = ~np.isnan(p)
     slope = np.minimum(1.0, c * grid / (t * p) ** 2)
-    log_prior = -((np.log(grid / p) + t * t / 2) ** 2) / (2 * t * t)
+    log_prior = -((np.log(grid / p) + u * u / 2) ** 2) / (2 * t * t)
     expected = np.where(known, grid + slope * (p - grid), grid)
     return expected, np.where(known, sampling - slope * c * grid, sampling), np.where(known, log_prior, 0.0)
 

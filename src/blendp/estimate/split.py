@@ -70,6 +70,12 @@ class Arm:
         variance = self.randomiser.variance(np.clip(expected, 0.0, 1.0), self.users, _rest(expected))
         return self.randomiser.estimate(self.supports, self.users)[:-1], variance
 
+    def observe_rest(self, expected: Array) -> tuple[float, float]:
+        """The same of <*,*>, if the others are as expected."""
+        if not self.users:
+            return 0.0, np.inf
+        return float(self.randomiser.estimate(self.supports, self.users)[-1]), self.rest_variance(expected)
+
 
 @dataclass(frozen=True, eq=False)
 class Split:

@@ -88,7 +88,7 @@ def _conclude_split(kind: type[Kind], listed: Listed, split: Split, query_share:
     parameters, posterior = listed.parameters, listed.posterior
     check = cross_check(posterior, split, np.random.Generator(np.random.PCG64(random.key())))
     guard = InfluenceGuard(parameters.influence_cap, check.kappa)
-    cells, queries = hybrid_blend(posterior, split, guard)
+    cells, queries = hybrid_blend(posterior, split, guard, float(listed.opt_in.queries.variance[-1]))
     return kind(
         parameters=parameters,
         groups=listed.sizes(split.users),

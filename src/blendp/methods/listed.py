@@ -311,7 +311,9 @@ def _of_format_before(value: Mapping[str, Any]) -> dict[str, Any]:
     value = _of_one_record(value) if value["format"] == _FORMATS_BEFORE[0] else value
     parameters, released = dict(value["parameters"]), dict(value["released"])
     if parameters["method"] == "blendp":
-        released |= {"list_noise": None, "rest_noise": None, "queries_above": None}
+        released |= dict.fromkeys(("list_noise", "rest_noise", "queries_above", "common_noise"))
+        if released["prediction"] is not None:
+            released["prediction"] = {**released["prediction"], "seen_spread": released["prediction"]["spread"]}
     said = parameters["records_per_person"]
     if said is not None and said != one_digit(said):
         # what was decided by the mean as it was said is kept, though the mean is rounded now
@@ -366,6 +368,7 @@ def _write_counts(counts: OptInCounts | NoisyCounts) -> dict[str, Any]:
         "rest_noise": _write_noise(counts.rest_noise),
         "queries_above": counts.queries_above,
         "prediction": None if counts.prediction is None else _write_prediction(counts.prediction, counts.head_list),
+        "common_noise": None if counts.common_noise is None else counts.common_noise.tolist(),
     }
 
 
@@ -416,6 +419,7 @@ def _read_counts(value: Mapping[str, Any]) -> OptInCounts | NoisyCounts:
         _read_noise(value["rest_noise"]),
         queries_above,
         _read_prediction(value["prediction"], head_list),
+        None if value["common_noise"] is None else np.array(value["common_noise"], dtype=np.float64),
     )
 
 

@@ -168,7 +168,7 @@ class Outcome(Shown):
         elif parameters.opt_in_records == MANY and self.dispersion is not None and self.dispersion > _FEW_RECORDS:
             warnings.append(
                 f"opt_in_records is many, though people seem to have few records each (dispersion "
-                f"{self.dispersion:.2f}, where 1 is one record): auto may list more."
+                f"{self.dispersion:.2f}, where 1 is one record): auto may serve better."
             )
         if not self.arms_fit:
             warnings.append(

@@ -12,7 +12,7 @@ from blendp.curator.noisy_counts import TRIM_UNITS, WILDCARDS
 from blendp.errors import ParameterError, require_choice, require_count, require_number
 from blendp.estimate.names import PRIORS, VARIANCES
 from blendp.mechanisms import AsymmetricList, FilteredUnion, ThresholdList
-from blendp.methods.objectives import OBJECTIVES, list_shares, many_are_better, many_different_are_better
+from blendp.methods.objectives import OBJECTIVES, list_shares, many_different_from, many_from
 from blendp.privacy import Budget
 from blendp.privacy.delta import fitting_delta
 from blendp.reports import METHODS, ORACLES, PUBLISHED_QUERY_SHARE, RANDOMISER_OF_METHOD, RANDOMISERS
@@ -63,7 +63,8 @@ class Parameters:
 
     opt_in_records: int | str = AUTO
     """How many records an opt-in user contributes. blendp: 1; ``many``: all of them, by the filtered union; ``auto``:
-    whichever lists more, which the mean number of records a person decides. published: m_O, 1 if nothing is said."""
+    whichever serves what is published better, by the mean number of records a person. published: m_O, 1 if nothing is
+    said."""
 
     records_per_person: float | None = None
     """How many records a person has on average, if that is known (blendp method); it is published, and rounded to one
@@ -220,23 +221,25 @@ class Parameters:
             return self.opt_in_records == MANY
         if self.method == "published" or self.holds_out or not self._has_room:
             return False
-        return None if self.records_per_person is None else many_are_better(self.records_per_person, self.objective)
+        said = self.records_per_person
+        return None if said is None else said >= many_from(self.size, self.trim_unit, self.epsilon)
 
     def uses_many(self, mean_records: float | None, people: int | None = None) -> bool:
         """Whether the list is made of many records of each person, once the mean number of different records is known
         where it decides.
 
         A noisy mean of few ``people`` says little: it has to be two standard errors above what it takes. None where
-        the mean has no noise, as in a plan.
+        the mean has no noise, as in a plan; it is then for as many people as usual.
         """
         if self.many_records is not None or mean_records is None:
             return bool(self.many_records)
         error = 0.0 if people is None else self._mean_error(people)
-        return many_different_are_better(mean_records - 2 * error, self.objective)
+        return mean_records - 2 * error >= many_different_from(self.size, self.trim_unit, self.epsilon, people)
 
     def tells_mean(self, mean_records: float, people: int) -> bool:
         """Whether a noisy mean of so many people is more than its noise, and enough to decide by."""
-        undecided = self.uses_many(mean_records) and not self.uses_many(mean_records, people)
+        least = many_different_from(self.size, self.trim_unit, self.epsilon, people)
+        undecided = mean_records >= least and not self.uses_many(mean_records, people)
         return not undecided and 2 * self._mean_error(people) <= max(mean_records, 1.0)
 
     def _mean_error(self, people: int) -> float:
@@ -258,7 +261,7 @@ class Parameters:
         many = replace(self, opt_in_records=AUTO).many_records
         if many == self.many_records:
             return None
-        better = "all of them list more than one" if many else "one of each lists more than all of them"
+        better = "all of them serve better than one" if many else "one of each serves better than all of them"
         return (
             f"opt_in_records is {self.opt_in_records}, though a person has {self.records_per_person:g} records on "
             f"average: {better} (opt_in_records auto)."

@@ -12,7 +12,7 @@ from typing import Any
 from blendp.errors import ParameterError
 from blendp.methods import Parameters
 from blendp.methods.listed import blendp_list_maker
-from blendp.methods.objectives import many_are_better
+from blendp.methods.objectives import many_from
 from blendp.methods.parameters import AUTO
 from blendp.wire.campaign import Terms
 
@@ -45,7 +45,8 @@ def parameters_of(terms: Terms) -> Parameters:
 
     A bound so low that many records of a person cannot be better than one makes the list of one, and pays for no mean.
     """
-    several = terms.opt_in_records > 1 and many_are_better(terms.opt_in_records, terms.objective)
+    least = many_from(terms.size, Parameters.trim_unit, terms.epsilon)
+    several = terms.opt_in_records > 1 and terms.opt_in_records >= least
     return Parameters(
         epsilon=terms.epsilon,
         delta=terms.delta,

@@ -123,6 +123,31 @@ def test_trimming_folds_people_and_their_noise() -> None:
     assert by_query.noise_variance.tolist() == [1, 2, 3, 6]
 
 
+def test_what_noises_share_adds_up_when_cells_are_folded() -> None:
+    """(sum c)^2, not sum c^2: of the cells that <q,*> takes in, and of all the others for <*,*>."""
+    noise, common = np.full(10, 10.0), np.array([3.0, 1, 1, 2, 2, 1, 2, 1, 1, -14])
+    people = np.array(PEOPLE, dtype=np.float64)
+    trimmed = OptInCounts(LIST, sum(PEOPLE), people, noise, common_noise=common).trimmed(3)
+    # a1 a* (with a2) c1 c2 c* (with c3) <*,*> (with b)
+    assert trimmed.common_noise is not None
+    assert trimmed.common_noise.tolist() == [3, 2, 1, 2, 2, -10]
+    assert trimmed.noise_variance[:-1].tolist() == [10, 9 + 9 + 4, 10, 10, 9 + 9 + 4]
+    assert trimmed.noise_variance[-1] == 1 + 18 + 9 + 6 + 18 + 10**2
+    assert trimmed.people.sum() == sum(PEOPLE)
+
+
+def test_queries_without_a_url_fill_what_records_leave() -> None:
+    """They are not what a list of so many records is asked for, however many people they have."""
+    mixed = HeadList.of_records([("a", "1"), ("a", "2"), ("b", None), ("c", None), ("d", "1")])
+    people = [9.0, 2, 1, 30, 50, 4, 1, 100]  # a1 a2 a*  b*  c*  d1 d*  **
+    for size, kept in ((2, {"a", "d"}), (3, {"a", "d"}), (4, {"a", "c", "d"})):
+        trimmed = counts(people, head_list=mixed).trimmed(size)
+        assert {entry.query for entry in trimmed.head_list.entries} == kept
+        assert trimmed.head_list.records == size
+    by_query = counts(people, head_list=mixed).trimmed(2, "query").head_list
+    assert {entry.query for entry in by_query.entries} == {"b", "c"}
+
+
 @pytest.mark.parametrize("size", [None, 6, 100])
 def test_a_list_that_is_short_enough_stays(size: int | None) -> None:
     whole = counts([float(x) for x in PEOPLE])

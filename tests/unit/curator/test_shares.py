@@ -47,13 +47,16 @@ def test_people_count_by_their_shares() -> None:
     assert np.flatnonzero(np.isnan(counts.prediction.people)).tolist() == [2, 4, 5]
 
 
-def test_large_cells_have_their_own_ratio_and_small_ones_that_of_all() -> None:
-    z, x = np.array([1000.0, 1000.0, 0.5, 0.5]), np.array([100.0, 500.0, 0.15, 4.0])
-    people, variance = with_excess(z, x, 1.0, 4.0)
-    assert people[:2] == pytest.approx(z[:2] + x[:2], rel=0.02)
-    assert people[2:] == pytest.approx([0.65, 0.7], abs=0.12)
+def test_large_cells_have_their_own_ratio_and_small_ones_that_of_their_like() -> None:
+    """The common ratio is that of the cells which take it: large ones, with what is theirs, have no part in it."""
+    z = np.concatenate([np.full(4, 1000.0), np.full(40, 10.0)])
+    x = np.concatenate([[300.0, 500, 400, 600], np.full(40, 1.0)])
+    people, variance, common = with_excess(z, x, 1.0, 4.0)
+    assert people[:4] == pytest.approx((z + x)[:4], rel=0.02)
+    assert people[4:] == pytest.approx(np.full(40, 11.0), rel=0.02)
     assert (variance >= 1.0).all()
-    alike, narrow = with_excess(np.full(30, 50.0), np.full(30, 10.0), 1.0, 4.0)
+    assert (common[4:] ** 2 < variance[4:]).all()
+    alike, narrow, _ = with_excess(np.full(30, 50.0), np.full(30, 10.0), 1.0, 4.0)
     assert alike == pytest.approx(np.full(30, 60.0))
     assert (narrow < 1.2**2 + 4).all()
 
@@ -61,9 +64,11 @@ def test_large_cells_have_their_own_ratio_and_small_ones_that_of_all() -> None:
 @given(st.lists(st.tuples(st.floats(-5, 2000), st.floats(-5, 2000)), max_size=12), st.floats(1e-6, 100))
 def test_whatever_comes_out_of_noise_is_a_number(cells: list[tuple[float, float]], noise: float) -> None:
     z, x = (np.array(column) for column in zip(*cells, strict=True)) if cells else (np.zeros(0), np.zeros(0))
-    people, variance = with_excess(z, x, noise, 2 * noise)
+    people, variance, common = with_excess(z, x, noise, 2 * noise)
     assert np.isfinite(people).all()
+    assert np.isfinite(common).all()
     assert (np.isfinite(variance) & (variance > 0)).all()
+    assert (common**2 <= variance).all()
 
 
 @pytest.mark.statistical
@@ -75,7 +80,7 @@ def test_noise_and_habits_are_in_the_variance() -> None:
     for _ in range(300):
         ratio = np.abs(generator.normal(0.4, 0.15, len(size)))
         z, x = size / (1 + ratio), size * ratio / (1 + ratio)
-        people, variance = with_excess(
+        people, variance, _ = with_excess(
             z + generator.normal(0, 1.5, len(size)), x + generator.normal(0, 2.5, len(size)), 1.5**2, 2.5**2
         )
         errors.append(people - size)
@@ -86,6 +91,30 @@ def test_noise_and_habits_are_in_the_variance() -> None:
     covered = np.abs(error) < 1.96 * np.sqrt(variance)
     assert 0.93 < covered[:, :60].mean() < 0.98
     assert 0.93 < covered[:, 60:].mean() < 0.99
+
+
+@pytest.mark.statistical
+def test_the_common_ratio_is_not_known_exactly() -> None:
+    """One popular cell among a few small ones, none of which tells its own ratio: what all share is in the variance of
+    the popular one, in which it is largest, and in that of the sum, which is not biased though little is clipped in
+    small cells.
+    """
+    generator = np.random.default_rng(8)
+    z, x = np.array([130.0, *[20.0] * 9, *[4.0] * 10]), np.array([33.0, *[4.0] * 9, *[0.2] * 10])
+    errors, stated, sums = [], [], []
+    for _ in range(3_000):
+        noisy_z, noisy_x = z + generator.normal(0, 4.7, 20), x + generator.normal(0, 7.3, 20)
+        people, variance, common = with_excess(noisy_z, noisy_x, 4.7**2, 7.3**2)
+        errors.append(people - z - x)
+        stated.append(variance)
+        sums.append((variance - common**2).sum() + common.sum() ** 2)
+    error, variance, total = np.array(errors), np.array(stated), np.array(errors).sum(axis=1)
+    covered = np.abs(error) < 1.96 * np.sqrt(variance)
+    assert 0.93 < covered[:, 0].mean() < 0.99
+    assert 0.93 < covered.mean() < 0.99
+    assert abs(total.mean()) < 0.2 * total.std()
+    assert np.mean(sums) == pytest.approx(total.var(), rel=0.12)
+    assert np.mean(sums) == pytest.approx(20 * (4.7**2 + 7.3**2), rel=0.02)
 
 
 @pytest.mark.statistical

@@ -87,8 +87,6 @@ def test_queries_are_sums_and_weights_are_weights(
     split = clients_of(other, clients, generator, share)
     cells, queries = hybrid_blend(posterior, split, InfluenceGuard(cap, kappa))
     assert np.abs(np.bincount(ROWS, weights=cells.probability) - queries.probability).max() < 1e-12
-    assert cells.probability.sum() == pytest.approx(1)
-    assert queries.probability.sum() == pytest.approx(1)
     for level in (cells, queries):
         assert ((level.weight_opt_in >= 0) & (level.weight_opt_in <= 1)).all()
         assert (level.variance > 0).all()
@@ -153,10 +151,49 @@ def test_without_clients_the_opt_in_group_stands_alone() -> None:
     cells, queries = hybrid_blend(posterior, clients_of(P, 0, np.random.default_rng(1)), InfluenceGuard(3.0))
     assert np.array_equal(cells.probability[:-1], posterior.mean)
     assert np.array_equal(cells.variance[:-1], posterior.variance)
+    assert cells.probability[-1] == 1 - posterior.mean.sum()
+    assert cells.variance[-1] == pytest.approx(posterior.variance.sum())
     assert cells.weight_opt_in == pytest.approx(np.ones(10), rel=1e-12)
     assert queries.weight_opt_in == pytest.approx(np.ones(4), rel=1e-12)
     for ends, level in ((cells.low, 0.025), (cells.high, 0.975)):
         assert ends[:-1] == pytest.approx(posterior.quantile(np.full(9, level)), rel=1e-12)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("clients", [3_000, 50_000])
+def test_what_is_listed_nowhere_has_the_variance_of_a_sum(clients: int) -> None:
+    """Nine tenths of all people hold something listed, so their numbers go together: cells that were independent would
+    vary three times as much in all.
+    """
+    law, opt_in = np.append(P[:-1] * 0.9 / P[:-1].sum(), 0.1), 20_000
+    generator, away, stated = np.random.default_rng(6), [], []
+    for _ in range(400):
+        posterior = posterior_of(people_of(law, opt_in, generator), opt_in)
+        variance = law[-1] * (1 - law[-1]) / opt_in + 9 * NOISE / opt_in**2
+        split = clients_of(law, clients, generator)
+        cells, queries = hybrid_blend(posterior, split, InfluenceGuard(3.0), variance)
+        same(cells, queries, -1)
+        away.append(cells.probability[-1] - law[-1])
+        stated.append(cells.variance[-1])
+    assert abs(np.mean(away)) < 0.2 * np.std(away)
+    assert np.mean(stated) == pytest.approx(np.var(away), rel=0.2)
+
+
+def test_liars_pull_what_is_listed_nowhere_to_the_cap_at_most() -> None:
+    """And where the groups differ throughout, the opt-in group speaks for itself."""
+    variance = 0.77 * 0.23 / 20_000
+    posterior = posterior_of(P[:-1] * 20_000, 20_000)
+    nobody = np.append(np.zeros(9), 1.0)
+    liars = exact(nobody, 20_000)
+    free, guarded = (hybrid_blend(posterior, liars, InfluenceGuard(cap), variance)[0] for cap in (None, 2.0))
+    _, clients = liars.cells.observe_rest(posterior.mean)
+    weight = guarded.weight_opt_in[-1]
+    assert weight == pytest.approx(clients / (clients + variance))
+    pull = guarded.probability[-1] - (1 - posterior.mean.sum())
+    assert pull == pytest.approx((1 - weight) * 2 * np.sqrt(clients + variance))
+    assert free.probability[-1] > guarded.probability[-1] + 0.05
+    apart = hybrid_blend(posterior, liars, InfluenceGuard(None, 0.5), variance)[0]
+    assert apart.weight_opt_in[-1] < 0.8 * weight
 
 
 def test_an_empty_list_is_certain() -> None:

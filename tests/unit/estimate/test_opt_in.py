@@ -153,3 +153,15 @@ def test_counts_as_they_stand_are_estimates_with_their_dispersion() -> None:
     nobody = counts_estimate(OptInCounts(LIST, 0, np.zeros(10), np.ones(10)))
     assert np.isnan(nobody.queries.probability).all()
     assert np.isinf(nobody.cells.variance).all()
+
+
+def test_what_noises_share_is_in_the_variance_of_a_query() -> None:
+    """(sum c)^2 of its cells."""
+    people, noise = np.array([30.0, 20, 10, 5, 5, 5, 5, 5, 5, 910]), np.full(10, 4.0)
+    common = np.array([1.0, 0.5, 1.5, 0, 0, 1, 1, 0, 0, -5])
+    alone, together = (
+        counts_estimate(OptInCounts(LIST, 1_000, people, noise, common_noise=c)).queries.floor * 1_000**2
+        for c in (None, common)
+    )
+    assert alone.tolist() == pytest.approx([12, 8, 16, 4])
+    assert together.tolist() == pytest.approx([12 - 3.5 + 9, 8, 16 - 2 + 4, 4])

@@ -8,6 +8,7 @@ from scipy import stats
 
 from blendp.arrays import Array
 from blendp.curator import OptInCounts
+from blendp.curator.by_weight import Prediction
 from blendp.estimate import Posterior, counts_estimate, opt_in_posterior
 from blendp.estimate.posterior import power_law_exponent, prior_exponent
 from blendp.headlist import HeadList
@@ -251,3 +252,17 @@ def test_selection_is_undone(alpha: float, records: int) -> None:
     assert 0.93 < np.concatenate(covered).mean() < 0.97
     assert 0.93 < np.concatenate(covered_low).mean() < 0.97
     assert np.concatenate(plain_low).mean() < 0.92
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("people", [8.0, 60.0])
+def test_caution_about_predictions_does_not_pull_records_down(people: float) -> None:
+    """Predictions are right on average, however wide they are taken to be."""
+    generator, spread = np.random.default_rng(5), 0.3
+    true = people * np.exp(generator.normal(-(spread**2) / 2, spread, 4_000))
+    variance = 0.4 * true + 4.0
+    numbers = generator.normal(true, np.sqrt(variance))
+    prediction = Prediction(*(np.full(4_002, value) for value in (people, 2 * spread, spread, 0.0)))
+    counts = counts_of(list(numbers), 4.0, users=10**6, dispersion=0.4, prediction=prediction)
+    bias = (opt_in_posterior(counts, counts).mean[:4_000] * 10**6 - true).mean()
+    assert abs(bias) < 0.05 * math.sqrt(variance.mean())

@@ -6,9 +6,11 @@ import json
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from blendp.canonical import canonical_json
+from blendp.curator import OptInCounts
 from blendp.errors import ParameterError
 from blendp.evaluation.holding_people import SyntheticPeople
 from blendp.logs.synthetic import Population
@@ -46,6 +48,16 @@ def test_a_noisy_mean_is_told() -> None:
     assert cautions_of_records(outcome) == []
 
 
+@pytest.mark.parametrize("records", [1, "many"])
+def test_what_is_listed_nowhere_is_what_both_groups_say_of_it(records: int | str) -> None:
+    """Its variance is that of both groups' own answers, put together: not that of cells as if they were independent."""
+    outcome = simulated(8.0, opt_in_records=records)
+    own, both = outcome.opt_in.queries.variance[-1], outcome.queries.variance[-1]
+    clients = 1 / (1 / both - 1 / own)
+    assert clients == pytest.approx(outcome.client.queries.variance[-1], rel=0.25)
+    assert outcome.cells.variance[-1] == both
+
+
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
@@ -68,8 +80,8 @@ def test_one_record_is_told(settings: dict[str, Any], sentence: str) -> None:
 @pytest.mark.parametrize(
     ("settings", "caution"),
     [
-        ({"opt_in_records": 1, "records_per_person": 20.0}, "all of them list more than one (opt_in_records auto)."),
-        ({"opt_in_records": "many", "records_per_person": 2.0}, "one of each lists more than all of them"),
+        ({"opt_in_records": 1, "records_per_person": 20.0}, "all of them serve better than one (opt_in_records auto)."),
+        ({"opt_in_records": "many", "records_per_person": 2.0}, "one of each serves better than all of them"),
         ({"opt_in_records": 1, "records_per_person": 2.0}, None),
         ({"opt_in_records": "many", "records_per_person": 20.0}, None),
         ({"opt_in_records": "auto", "records_per_person": 20.0}, None),
@@ -132,7 +144,7 @@ def before(listed: Listed, **parameters: Any) -> bytes:
     """What the first format had for this list."""
     value = json.loads(listed.to_bytes())
     del value["sha256"], value["mean_records"]
-    for name in ("prediction", "list_noise", "rest_noise", "queries_above"):
+    for name in ("prediction", "list_noise", "rest_noise", "queries_above", "common_noise"):
         value["released"].pop(name, None)
     for name in ("objective", "records_per_person"):
         del value["parameters"][name]
@@ -158,13 +170,31 @@ def test_a_list_stays_what_it_was_though_its_mean_is_rounded_now(said: float, wa
     listed = make_list(small_log(), Parameters(opt_in_records=way), opt_in=0.3, random=KnownKey(1))
     value = json.loads(listed.to_bytes())
     del value["sha256"]
-    for name in ("list_noise", "rest_noise", "queries_above"):
+    for name in ("list_noise", "rest_noise", "queries_above", "common_noise"):
         del value["released"][name]
+    if value["released"]["prediction"] is not None:
+        del value["released"]["prediction"]["seen_spread"]
     value["parameters"] |= {"opt_in_records": "auto", "records_per_person": said}
     value["format"] = "blendp/listed/2"
     read = Listed.from_bytes(canonical_json({**value, "sha256": _digest(value)}))
     assert read.parameters == replace(listed.parameters, records_per_person=7.0)
     assert read.head_list == listed.head_list
+
+
+def test_a_list_of_many_records_from_before_is_read() -> None:
+    """Of it nothing is known that noises share, nor how far records seem to be from what their weights predict."""
+    listed = make_list(small_log(), Parameters(opt_in_records="many"), opt_in=0.3, random=KnownKey(1))
+    value = json.loads(listed.to_bytes())
+    del value["sha256"]
+    for name in ("list_noise", "rest_noise", "queries_above", "common_noise"):
+        del value["released"][name]
+    del value["released"]["prediction"]["seen_spread"]
+    value["format"] = "blendp/listed/2"
+    released = Listed.from_bytes(canonical_json({**value, "sha256": _digest(value)})).released
+    assert isinstance(released, OptInCounts)
+    assert released.common_noise is None
+    assert released.prediction is not None
+    assert np.array_equal(released.prediction.seen_spread, released.prediction.spread, equal_nan=True)
 
 
 def test_lists_of_several_records_from_before_are_refused() -> None:

@@ -109,9 +109,19 @@ def test_parameters_are_values() -> None:
         ({"opt_in_records": "many", "records_per_person": 1}, True),
         ({"records_per_person": 2.0}, False),
         ({"records_per_person": 20}, True),
-        ({"records_per_person": 5.2}, False),
-        ({"records_per_person": 5.2, "objective": "long-list"}, True),
-        ({"records_per_person": 7, "objective": "trends"}, False),
+        ({"records_per_person": 3.9}, False),
+        ({"records_per_person": 4.6}, True),
+        ({"records_per_person": 4.6, "objective": "long-list"}, True),
+        ({"records_per_person": 3.9, "size": 20}, True),
+        ({"records_per_person": 3.9, "size": None}, False),
+        ({"records_per_person": 4.6, "size": None}, True),
+        ({"records_per_person": 4.6, "size": 1_000}, False),
+        ({"records_per_person": 5.4, "size": 1_000}, True),
+        ({"records_per_person": 4.6, "epsilon": 0.3}, False),
+        ({"records_per_person": 6, "trim_unit": "query"}, False),
+        ({"records_per_person": 7, "trim_unit": "query"}, True),
+        ({"records_per_person": 7, "trim_unit": "query", "size": 200}, False),
+        ({"records_per_person": 3.9, "trim_unit": "query", "size": 10}, True),
         ({"head_list_share": 0.9}, False),
         ({"epsilon": 0.03}, False),
         ({"epsilon": 0.1, "delta": 1e-12}, False),
@@ -131,6 +141,28 @@ def test_what_decides_is_public(given: dict[str, Any], many: bool | None) -> Non
     assert parameters.uses_many(100.0, 10**6) == (many is not False)
     assert parameters.uses_many(1.0, 10**6) == (many is True)
     assert parameters.uses_many(100.0, 3) == (many is True), "a mean of three people is noise"
+
+
+@pytest.mark.parametrize(
+    ("people", "size", "unit", "least"),
+    [
+        (3_000, 50, "record", 2.8),
+        (2_000, 50, "record", 3.7),
+        (100_000, 50, "record", 2.2),
+        (100_000, 500, "record", 2.8),
+        (100_000, None, "record", 2.2),
+        (100_000, 500, "query", 7.0),
+        (25_000, 50, "query", 4.5),
+    ],
+)
+def test_what_takes_many_records_depends_on_what_one_of_each_reaches(
+    people: int, size: int | None, unit: str, least: float
+) -> None:
+    """The more people opt in and the less is published, the fewer records of each it takes."""
+    parameters = Parameters(size=size, trim_unit=unit)
+    error = 2 * np.sqrt(mean_noise(parameters.mean_epsilon).variance) / people
+    assert parameters.uses_many(least + error + 1e-9, people)
+    assert not parameters.uses_many(least + error - 1e-9, people)
 
 
 @pytest.mark.parametrize("objective", ["balanced", "long-list", "trends"])

@@ -7,9 +7,9 @@ where:
     rest  is how many of the records that hardly ever pass do, on average,
     M     is the size that the list is cut to.
 
-How many records people have is assumed where nobody has said it: they decide whether many of each list more than one,
-and with many how long the list is. In the published method several records of a person are taken to be drawn each by
-itself from the law.
+How many records people have is assumed where nobody has said it: they decide whether many of each serve better than
+one, and with many how long the list is. In the published method several records of a person are taken to be drawn each
+by itself from the law.
 """
 
 from __future__ import annotations

@@ -104,8 +104,8 @@ def records_statement(terms: Terms) -> str:
         return f"An opt-in person's device sends {sent}; all of them make the list."
     if parameters.many_records is None:
         way = (
-            f"the list is made of all of them, or of one of each person, whichever lists more: a noisy mean of their "
-            f"number decides, for {100 * MEAN_SHARE:g} % of epsilon"
+            f"the list is made of all of them, or of one of each person, whichever serves better: a noisy mean of "
+            f"their number decides, for {100 * MEAN_SHARE:g} % of epsilon"
         )
     elif parameters.many_records:
         way = f"all of them make the list, as people have {mean:g} on average"
