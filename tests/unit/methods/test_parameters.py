@@ -71,6 +71,8 @@ def test_wrong_values_are_named(name: str, value: object) -> None:
         ("opt_in_records", "many"),
         ("records_per_person", 3.0),
         ("objective", "trends"),
+        ("variance", "wrong"),
+        ("wildcard", "wrong"),
     ],
 )
 def test_the_published_method_takes_no_other_values(name: str, value: object) -> None:
