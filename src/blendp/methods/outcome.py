@@ -92,6 +92,8 @@ class Outcome(Shown):
 
     def _published(self, blended: Blend) -> NDArray[np.float64]:
         p = blended.probability
+        if self.check is not None:  # <*,*> is estimated for itself; what that says must not be spread over the others
+            p = np.append(p[:-1], 1 - p[:-1].sum())
         return project_on_simplex(p) if self.parameters.project and np.isfinite(p).all() else p
 
     @property

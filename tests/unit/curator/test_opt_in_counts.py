@@ -197,8 +197,8 @@ def predicted_counts(seed: int, dispersion: float = 0.6) -> OptInCounts:
     """Twelve records of four queries: noisy numbers, and what is predicted of all but two of them."""
     generator = np.random.default_rng(seed)
     records = MANY.record_cells
-    prediction = Prediction(*(np.full(MANY.cells, np.nan) for _ in range(3)))
-    for values, low, high in zip(prediction, (10, 0.2, 0.0), (30, 0.6, 0.2), strict=True):
+    prediction = Prediction(*(np.full(MANY.cells, np.nan) for _ in Prediction._fields))
+    for values, low, high in zip(prediction, (10, 0.2, 0.2, 0.0), (30, 0.6, 0.6, 0.2), strict=True):
         values[records[:-2]] = generator.uniform(low, high, 10)
     cells = np.zeros(MANY.cells)
     cells[records] = generator.uniform(10, 30, 12)
@@ -214,7 +214,7 @@ def test_the_largest_are_chosen_by_numbers_and_predictions_together() -> None:
         counts = predicted_counts(seed)
         assert counts.prediction is not None
         z, noise = counts.people[MANY.record_cells], counts.noise_variance[MANY.record_cells]
-        p, t, c = (values[MANY.record_cells] for values in counts.prediction)
+        p, t, _, c = (values[MANY.record_cells] for values in counts.prediction)
         own, other = 1 / ((counts.dispersion - 2 * c) * p + noise), 1 / (t * p) ** 2
         likely = np.where(np.isnan(p), z, (z * own + p * other) / (own + other))
         order = np.argsort(-likely)

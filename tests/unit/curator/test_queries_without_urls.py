@@ -18,12 +18,13 @@ def whole() -> OptInCounts:
     return OptInCounts(LIST, round(sum(PEOPLE)), np.array(PEOPLE), noise, queries_above=3.5)
 
 
-def test_they_compete_with_other_records_and_what_is_cut_is_everything_else() -> None:
-    trimmed = whole().trimmed(2)
-    assert trimmed.head_list == HeadList.of_records([("b", None), ("c", "1")])
-    assert trimmed.people.tolist() == [20, 30, 5 + 3, 9 + 4 + 6 + 100]
+def test_they_come_after_records_with_a_url_and_what_is_cut_is_everything_else() -> None:
+    trimmed = whole().trimmed(4)
+    assert trimmed.head_list == HeadList.of_records([("a", "1"), ("b", None), ("c", "1"), ("c", "2")])
+    assert trimmed.people.tolist() == [9, 4, 20, 30, 5, 3, 6 + 100]
+    assert whole().trimmed(3).head_list == HeadList.of_records([("a", "1"), ("c", "1"), ("c", "2")])
     # <*,*> is what is left of a public number, so its noise is that of what is kept
-    assert trimmed.noise_variance.tolist() == [4, 8, 16 + 32, 60]
+    assert trimmed.noise_variance.tolist() == [1, 2, 4, 8, 16, 32, 63]
     assert trimmed.queries_above == 3.5
 
 

@@ -68,8 +68,23 @@ def agree(blend: tuple[Blend, Blend], p: Array, variance: Array, p_q: Array, v_q
     assert (queries.probability[:-1] - p_q) / np.sqrt(v_q) == pytest.approx(np.zeros(3), abs=4e-3)
     assert queries.variance[:-1] == pytest.approx(v_q, rel=6e-3)
     for level in blend:
-        assert level.probability[-1] == 1 - queries.probability[:-1].sum()
-        assert level.variance[-1] == pytest.approx(v_q.sum(), rel=6e-3)
+        assert level.probability[-1] == blend[0].probability[-1]
+
+
+def rest_of(own: Array, split: Split, psi: float, kappa: float, cap: float | None) -> tuple[float, float, float]:
+    """<*,*> by hand: both questions weighed by precision, capped, then with 1 less the opt-in group's sum."""
+    expected, between = 1 - MEANS.sum(), ((kappa * MEANS) ** 2).sum()
+    said = [
+        (arm.randomiser.estimate(arm.supports, arm.users)[-1], arm.randomiser.rest_variance(expected, arm.users))
+        for arm in (split.cells, split.queries)
+        if arm.users
+    ]
+    precision = sum(1 / v for _, v in said)
+    v_o, v_c = own.sum() + (1 - psi) * between, 1 / precision + psi * between
+    x = sum(p / v for p, v in said) / precision
+    x = float(moved(np.array([x]), np.array([expected]), np.array([v_o + v_c]), cap)[0])
+    weight = v_c / (v_o + v_c)
+    return weight * expected + (1 - weight) * x, v_o * v_c / (v_o + v_c), weight
 
 
 @pytest.mark.parametrize("asked", ["cells", "queries", "both"])
@@ -106,7 +121,10 @@ def test_normal_densities_are_blended_by_precision_and_least_squares(
     of_own = sums(own * weight) / sums(own)
     assert cells.weight_opt_in[:-1] == pytest.approx(weight * np.diag(covariance) / variance, rel=0.01)
     assert queries.weight_opt_in[:-1] == pytest.approx(of_own * v_q / sums(variance), rel=0.01)
-    assert queries.weight_opt_in[-1] == pytest.approx((of_own * v_q / sums(variance)) @ v_q / v_q.sum(), rel=0.01)
+    p_rest, v_rest, weight_rest = rest_of(deviation**2, split, psi, kappa, cap)
+    assert cells.probability[-1] == pytest.approx(p_rest, abs=1e-5)
+    assert cells.variance[-1] == pytest.approx(v_rest, rel=0.01)
+    assert cells.weight_opt_in[-1] == pytest.approx(weight_rest, rel=0.01)
 
 
 @pytest.mark.parametrize(("cap", "reach"), [(3.0, 3.0), (2.0, 2.0), (None, 10.0)])
@@ -142,23 +160,29 @@ def test_lopsided_densities_are_integrated_and_their_intervals_are_narrowed(aske
     theirs, of_queries = MEANS * np.array([1.2, 0.8, 1.1, 0.9, 1.3, 1.1]), sums(MEANS) * np.array([1.1, 0.9, 1.0])
     split = saying(theirs, of_queries if asked == "both" else None, 2_000)
     x, v, y, v_y = observed(posterior, split)
-    mean, variance, ends = np.empty(6), np.empty(6), np.empty((2, 6))
+    mean, variance, densities = np.empty(6), np.empty(6), []
+    dense = np.linspace(1e-6, 1.0, 400_000)
     for cell, shape in enumerate([3.0, 8.0, 20.0, 5.0, 40.0, 12.0]):
-        dense = np.linspace(1e-6, 1.0, 400_000)
         weight = stats.gamma.pdf(dense, shape, scale=MEANS[cell] / shape)
         weight *= stats.norm.pdf(dense, x[cell], v[cell] ** 0.5)
         weight /= weight.sum()
         mean[cell] = weight @ dense
         variance[cell] = weight @ (dense - mean[cell]) ** 2
-        ends[:, cell] = np.interp([0.025, 0.975], np.cumsum(weight), dense)
+        densities.append(weight)
     p, covariance = by_matrix(mean, variance, y, v_y, LISTED)
     members = (np.arange(3)[:, None] == LISTED).astype(np.float64)
     cells, queries = hybrid_blend(posterior, split, InfluenceGuard())
     agree((cells, queries), p, np.diag(covariance), members @ p, np.diag(members @ covariance @ members.T))
     deviation = np.sqrt(np.diag(covariance))
-    narrowed = (ends - mean) / np.sqrt(variance)
-    assert (cells.low[:-1] - p) / deviation == pytest.approx(narrowed[0], abs=0.02)
-    assert (cells.high[:-1] - p) / deviation == pytest.approx(narrowed[1], abs=0.02)
+    for cell, weight in enumerate(densities):  # what is said of the query, less what its other cells are
+        row = LISTED[cell]
+        left = y[row] - (sums(mean)[row] - mean[cell])
+        weight *= stats.norm.pdf(dense, left, np.sqrt(v_y[row] + sums(variance)[row] - variance[cell]))
+        low, high = np.interp([0.025, 0.975], np.cumsum(weight) / weight.sum(), dense)
+        assert [
+            (cells.low[cell] - low) / deviation[cell],
+            (cells.high[cell] - high) / deviation[cell],
+        ] == pytest.approx([0, 0], abs=0.02)
     if asked == "both":
         assert (deviation < 0.95 * np.sqrt(variance)).any()
 

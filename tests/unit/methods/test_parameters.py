@@ -111,19 +111,19 @@ def test_parameters_are_values() -> None:
         ({"opt_in_records": "many", "records_per_person": 1}, True),
         ({"records_per_person": 2.0}, False),
         ({"records_per_person": 20}, True),
-        ({"records_per_person": 3.9}, False),
+        ({"records_per_person": 3}, False),
         ({"records_per_person": 4.6}, True),
         ({"records_per_person": 4.6, "objective": "long-list"}, True),
-        ({"records_per_person": 3.9, "size": 20}, True),
-        ({"records_per_person": 3.9, "size": None}, False),
+        ({"records_per_person": 4, "size": 20}, True),
+        ({"records_per_person": 3, "size": None}, False),
         ({"records_per_person": 4.6, "size": None}, True),
         ({"records_per_person": 4.6, "size": 1_000}, False),
-        ({"records_per_person": 5.4, "size": 1_000}, True),
+        ({"records_per_person": 6, "size": 1_000}, True),
         ({"records_per_person": 4.6, "epsilon": 0.3}, False),
         ({"records_per_person": 6, "trim_unit": "query"}, False),
         ({"records_per_person": 7, "trim_unit": "query"}, True),
         ({"records_per_person": 7, "trim_unit": "query", "size": 200}, False),
-        ({"records_per_person": 3.9, "trim_unit": "query", "size": 10}, True),
+        ({"records_per_person": 4, "trim_unit": "query", "size": 10}, True),
         ({"head_list_share": 0.9}, False),
         ({"epsilon": 0.03}, False),
         ({"epsilon": 0.1, "delta": 1e-12}, False),
@@ -249,10 +249,10 @@ def test_a_delta_that_is_not_said_fits_the_people(people: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "rounded", "many"), [(7.4, 7.0, False), (7.6, 8.0, True), (12.345, 10.0, True), (0.0371, 0.04, False)]
+    ("said", "rounded", "many"), [(3.4, 3.0, False), (3.6, 4.0, True), (12.345, 10.0, True), (0.0371, 0.04, False)]
 )
 def test_a_mean_that_is_said_counts_as_it_is_published(said: float, rounded: float, many: bool) -> None:
-    """Parameters are published; 7.1 records are enough for many, and 7.4 that are said to be 7 are not."""
+    """Parameters are published; 4 records are enough for many, and 3.6 that are said count as 4."""
     parameters = Parameters(records_per_person=said)
     assert parameters.records_per_person == parameters.to_dict()["records_per_person"] == rounded
     assert parameters.many_records is many
