@@ -349,7 +349,7 @@ def test_an_opt_in_user_is_worth_more_in_the_blendp_method() -> None:
     )
     assert blended.worth is not None
     assert published.worth is not None
-    assert blended.worth > 9 * published.worth > 9
+    assert blended.worth > 4 * published.worth > 4
 
 
 def test_the_sweep_grows() -> None:
