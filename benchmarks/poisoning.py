@@ -18,7 +18,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from blendp.arrays import Array, Ids
-from blendp.estimate import InfluenceGuard, Posterior, Split, hybrid_blend, influence, split_estimate
+from blendp.estimate import (
+    InfluenceGuard,
+    Posterior,
+    Split,
+    cross_check,
+    hybrid_blend,
+    influence,
+    project_on_simplex,
+    split_estimate,
+)
 from blendp.evaluation.drawn_people import DrawnPeople, RecordLaw
 from blendp.headlist import HeadList
 from blendp.logs import log_of_table
@@ -30,7 +39,7 @@ from blendp.randomness import SimulationRandom
 from blendp.reports import ReportSums
 
 OPT_IN, CHOSEN = 0.05, "chosen"
-ANSWERING_RECORDS = (0.0, 0.1, 0.4, 0.6, 0.9, 1.0)
+ANSWERING_RECORDS = (0.0, 0.03, 0.15, 0.35, 0.65, 0.85, 0.97, 1.0)
 """Shares of the liars who answer about the record; not those that the statement compares."""
 
 _TARGETS = 4
@@ -111,31 +120,30 @@ def attack(law: RecordLaw, parameters: Parameters, liars: float, seed: int) -> R
     share = listed.query_share_for(people.sizes.client)
     honest = people.reports(listed.scheme(share), random)
 
-    def released(reports: ReportSums) -> Simulation:
-        return phases.conclude(Simulation, listed, reports, share, SimulationRandom(seed))
-
-    before = released(honest)
-    guard = InfluenceGuard(parameters.influence_cap, 0.0 if before.check is None else before.check.kappa)
+    usual = Split.of_sums(honest, listed.head_list)
+    check = cross_check(listed.posterior, usual, np.random.Generator(np.random.PCG64(seed)))
+    guard = InfluenceGuard(parameters.influence_cap, check.kappa)
     lies = list(_lies(listed.posterior, honest, listed.head_list, number))
     own, blend = _worst(lies, honest, listed, guard)
-    after = released(blend.among(honest, listed.head_list))
-    rises = [
-        float((new - old)[:-1].max())
-        for new, old in (
-            (after.cell_probability, before.cell_probability),
-            (after.query_probability, before.query_probability),
-        )
-    ]
+    poisoned = Split.of_sums(own.lie.among(honest, listed.head_list), listed.head_list)
+    forged = blend.lie.among(honest, listed.head_list)
+    after = phases.conclude(Simulation, listed, forged, share, SimulationRandom(seed))
     (stated,) = (line.capped for line in after.influence if line.share == liars)
-    poisoned = Split.of_sums(own.among(honest, listed.head_list), listed.head_list)
+    published = np.append(after.cell_probability[:-1], after.query_probability[:-1])
     return Run(
-        _own_rise(own, honest, listed.head_list),
+        own.rise,
         influence(listed.posterior, poisoned, guard, liars).clients,
-        max(rises),
+        float((published - _published(listed, usual, guard)).max()),
         stated,
         not after.arms_fit,
         after.check is not None and len(after.check.flagged) > 0,
     )
+
+
+def _published(listed: Listed, split: Split, guard: InfluenceGuard) -> Array:
+    """The probabilities of cells and queries as they would be published, <*,*> left out."""
+    cells = project_on_simplex(hybrid_blend(listed.posterior, split, guard)[0].probability)
+    return np.append(cells[:-1], np.bincount(split.query_of_cell, weights=cells)[:-1])
 
 
 def _lies(posterior: Posterior, honest: ReportSums, head_list: HeadList, liars: int) -> Iterator[Lie]:
@@ -150,24 +158,36 @@ def _lies(posterior: Posterior, honest: ReportSums, head_list: HeadList, liars: 
                 yield Lie(round(share * liars), liars - round(share * liars), query, cell)
 
 
-def _worst(lies: Sequence[Lie], honest: ReportSums, listed: Listed, guard: InfluenceGuard) -> tuple[Lie, Lie]:
+@dataclass(frozen=True)
+class Tried:
+    """A lie, and how far it raises an estimate."""
+
+    rise: float
+    lie: Lie
+
+
+def _worst(lies: Sequence[Lie], honest: ReportSums, listed: Listed, guard: InfluenceGuard) -> tuple[Tried, Tried]:
     """The lie that raises the clients' own estimate most, and that which raises the blend most."""
 
-    def blended(reports: ReportSums) -> Array:
-        cells, queries = hybrid_blend(listed.posterior, Split.of_sums(reports, listed.head_list), guard)
-        return np.append(cells.probability[:-1], queries.probability[:-1])
+    def estimates(reports: ReportSums) -> tuple[Array, Array]:
+        split = Split.of_sums(reports, listed.head_list)
+        own, (cells, queries) = split_estimate(split), hybrid_blend(listed.posterior, split, guard)
+        return (
+            np.append(own.cells.probability[:-1], own.queries.probability[:-1]),
+            np.append(cells.probability[:-1], queries.probability[:-1]),
+        )
 
-    usual = blended(honest)
-    of_blend = [float((blended(lie.among(honest, listed.head_list)) - usual).max()) for lie in lies]
-    of_own = [_own_rise(lie, honest, listed.head_list) for lie in lies]
-    return lies[int(np.argmax(of_own))], lies[int(np.argmax(of_blend))]
-
-
-def _own_rise(lie: Lie, honest: ReportSums, head_list: HeadList) -> float:
-    """How far a lie raises a record or query in the clients' own estimate."""
-    before, after = (split_estimate(Split.of_sums(each, head_list)) for each in (honest, lie.among(honest, head_list)))
-    levels = ((after.cells, before.cells), (after.queries, before.queries))
-    return max(float((new.probability - old.probability)[:-1].max()) for new, old in levels)
+    usual = estimates(honest)
+    rises = [
+        [
+            float((new - old).max())
+            for new, old in zip(estimates(lie.among(honest, listed.head_list)), usual, strict=True)
+        ]
+        for lie in lies
+    ]
+    worst = [int(np.argmax(each)) for each in zip(*rises, strict=True)]
+    own, blend = (Tried(rises[which][kind], lies[which]) for kind, which in enumerate(worst))
+    return own, blend
 
 
 def row(runs: Sequence[Run]) -> str:

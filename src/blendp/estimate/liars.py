@@ -11,14 +11,15 @@ where:
 
 The liars are added to the reports at hand, and taken away from them, as far as so many name the target: they may be
 among them already. All other reports stay as they are, so what chance has done to these is part of the result. The
-difference between the groups (kappa) is not looked for again.
+difference between the groups (kappa) is taken as found; if it is not 0, and so many liars could be why, the release
+without them is tried with 0 as well.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -28,7 +29,7 @@ from blendp.estimate.hybrid import InfluenceGuard, Parts, capped, renumbered
 from blendp.estimate.posterior import Posterior
 from blendp.estimate.split import Arm, Split
 
-ALLOCATIONS = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
+ALLOCATIONS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 1.0)
 """Shares of the liars who answer about the record, of which the worst is taken."""
 
 _COMPUTED = 12
@@ -62,24 +63,27 @@ def influence(posterior: Posterior, split: Split, guard: InfluenceGuard, share: 
     parts, attacks = Parts.of(posterior, split, guard), list(_attacks(split, share))
     own = _own(split)
     clients = max(float(attack.rises(own, map(_own, attack.splits)).max()) for attack in attacks)
-    return Influence(share, clients, *(_rise_of_blend(parts, attacks, cap) for cap in (None, guard.cap)))
+    heard = [(attack, attack.heard(parts)) for attack in attacks]
+    if guard.kappa > 0:
+        alike = Parts.of(posterior, split, InfluenceGuard(guard.cap))
+        heard += [(attack, attack.heard(alike)) for attack in attacks if attack.sign < 0 and attack.loud]
+    return Influence(share, clients, *(_rise_of_blend(parts, heard, cap) for cap in (None, guard.cap)))
 
 
-def _rise_of_blend(parts: Parts, attacks: Sequence[_Attack], cap: float | None) -> float:
+def _rise_of_blend(parts: Parts, heard: Sequence[tuple[_Attack, Sequence[Parts]]], cap: float | None) -> float:
     """The most that one of these attacks raises the blend: found with normal densities, computed with the posterior."""
     rows, usual, guess = parts.rows, _blended(parts, cap), _roughly(parts, cap)
-    guesses = np.zeros((len(attacks), rows[-1] + 1))
-    for attack, by_query in zip(attacks, guesses, strict=True):
-        rises = attack.rises(guess, (_roughly(parts.beside(each), cap) for each in attack.splits))
-        np.maximum.at(by_query, rows, rises)
+    guesses = np.zeros((len(heard), rows[-1] + 1))
+    for (attack, after), by_query in zip(heard, guesses, strict=True):
+        np.maximum.at(by_query, rows, attack.rises(guess, (_roughly(each, cap) for each in after)))
     worst = np.zeros(guesses.size, dtype=bool)
     worst[falling_order(guesses.ravel())[:_COMPUTED]] = True
     rise = 0.0
-    for attack, queries in zip(attacks, worst.reshape(guesses.shape), strict=True):
+    for (attack, after), queries in zip(heard, worst.reshape(guesses.shape), strict=True):
         if queries.any():
             cells = queries[rows]
-            after = (_blended(parts.beside(each).only(cells), cap) for each in attack.splits)
-            rise = max(rise, float(attack.of(cells).rises(usual.of(cells), after).max()))
+            rises = attack.of(cells).rises(usual.of(cells), (_blended(each.only(cells), cap) for each in after))
+            rise = max(rise, float(rises.max()))
     return rise
 
 
@@ -118,14 +122,16 @@ class _Attack:
     where:
         splits    are the clients' reports then: each cell as if it were the target, as if another of its query were,
                   and with all cells of its query named in turn,
-        can_name  says, by cell, whether so many reports name it and its query that liars can be taken away, and
-        can_turn  whether so many name the cells of its query.
+        can_name  says, by cell, whether so many reports name it and its query that liars can be taken away,
+        can_turn  whether so many name the cells of its query, and
+        loud      whether so many liars can move half of all items by a standard error: then the groups seem to differ.
     """
 
     sign: int
     splits: tuple[Split, ...]
     can_name: Bools
     can_turn: Bools
+    loud: bool
 
     @classmethod
     def by(cls, split: Split, sign: int, of_record: int, of_query: int) -> Self:
@@ -142,11 +148,16 @@ class _Attack:
             tuple(Split(queries, each, split.query_of_cell) for each in answers),
             left[0][rows] & left[1],
             left[0][rows] & (missing == 0)[rows],
+            _loud(split.cells, of_record) or _loud(split.queries, of_query),
         )
 
     def of(self, cells: Bools) -> _Attack:
         """On these cells alone."""
-        return _Attack(self.sign, self.splits, self.can_name[cells], self.can_turn[cells])
+        return replace(self, can_name=self.can_name[cells], can_turn=self.can_turn[cells])
+
+    def heard(self, parts: Parts) -> list[Parts]:
+        """The opt-in group beside these reports."""
+        return [parts.beside(each) for each in self.splits]
 
     def rises(self, before: _Said, after: Iterable[_Said]) -> Array:
         """How far each cell or its query, whichever is more, rises as the target; 0 where so many do not name it."""
@@ -167,6 +178,11 @@ def _attacks(split: Split, share: float) -> Iterator[_Attack]:
             answers = number - of_record, of_record
             if all(users > -sign * some if users else not some for users, some in zip(arms, answers, strict=True)):
                 yield _Attack.by(split, sign, of_record, number - of_record)
+
+
+def _loud(arm: Arm, liars: int) -> bool:
+    """Whether liars who name half of the items in turn move these by a standard error: m w/k >= sqrt(n w/k)."""
+    return liars**2 * arm.randomiser.size >= arm.users * arm.randomiser.items > 0
 
 
 def _with_liars(arm: Arm, liars: int, named: Array) -> Arm:

@@ -57,8 +57,8 @@ def best_query_share(
                   numbers,
         sharpest  says which of the two sums counts: ``both``, or only that of ``queries`` or of ``records``.
 
-    Of the shares for which this is at most 1 % above its least (:data:`WORTHWHILE`), it is the one nearest to 1/2: the
-    smaller half of the clients is what liars join who choose their question.
+    Of the shares with which neither sum is more than 1 % above that at the least, it is the one nearest to 1/2: the
+    smaller part of the clients is what liars join who choose their question.
 
     With ``no_worse_than``, and both sums, shares are left out with which either sum is larger than with those oracles
     at their best share, unless all are. It depends on released counts alone. In a one-level list queries are the
@@ -67,20 +67,28 @@ def best_query_share(
     if head_list.levels == 1 or not head_list.records or clients < 2:
         return 0.0
 
-    of_queries, of_records = predicted_errors(SHARES, posterior, queries, cells, head_list, clients)
-    able = np.ones(len(SHARES), dtype=bool)
+    errors = np.array(predicted_errors(SHARES, posterior, queries, cells, head_list, clients))
     if no_worse_than is not None and sharpest == "both":
         known = best_query_share(posterior, *no_worse_than, head_list, clients)
-        most_of_queries, most_of_records = predicted_errors([known], posterior, *no_worse_than, head_list, clients)
-        no_worse = (of_queries <= most_of_queries) & (of_records <= most_of_records)
-        able = no_worse if no_worse.any() else able
-    return SHARES[sturdiest(np.where(able, _weighed(of_queries, of_records, sharpest), np.inf))]
+        most = np.array(predicted_errors([known], posterior, *no_worse_than, head_list, clients))
+        return SHARES[sturdiest(errors, most)]
+    return SHARES[sturdiest(errors[_counted(sharpest)])]
 
 
-def sturdiest(errors: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Which of :data:`SHARES`, along the first axis, is nearest to 1/2, of those with about the least error."""
-    good = WORTHWHILE * errors <= errors.min(axis=0)
-    away = np.abs(np.subtract(SHARES, 0.5)).reshape(-1, *np.ones(errors.ndim - 1, dtype=int))
+def sturdiest(errors: NDArray[np.float64], most: NDArray[np.float64] | None = None) -> NDArray[np.intp]:
+    """Which of :data:`SHARES` to take; ``errors`` has a row of them for each sum that counts, and may have draws too.
+
+    The least is best, where sums are added. Of those with which no sum is more than 1 % above that of the best
+    (:data:`WORTHWHILE`), it is the one nearest to 1/2. Shares with a sum above ``most`` are left out, unless all are.
+    """
+    total = errors.sum(axis=0)
+    able = np.ones(total.shape, dtype=bool)
+    if most is not None:
+        within = np.all(errors <= most, axis=0)
+        able = within | ~np.any(within, axis=0)
+    best = np.expand_dims(np.where(able, total, np.inf).argmin(axis=0), (0, 1))
+    good = able & np.all(WORTHWHILE * errors <= np.take_along_axis(errors, best, axis=1), axis=0)
+    away = np.abs(np.subtract(SHARES, 0.5)).reshape(-1, *np.ones(total.ndim - 1, dtype=int))
     return np.asarray(np.where(good, away, np.inf).argmin(axis=0))
 
 
@@ -135,12 +143,13 @@ def predicted_error(
 ) -> float:
     """The sum of the standard errors of all listed queries and records, if this share reports the query; or of one."""
     errors = predicted_errors([share], posterior, queries, cells, head_list, clients)
-    return float(_weighed(*errors, sharpest)[0])
+    return float(sum(errors[row][0] for row in _counted(sharpest)))
 
 
-def _weighed(of_queries: NDArray[np.float64], of_records: NDArray[np.float64], sharpest: str) -> NDArray[np.float64]:
+def _counted(sharpest: str) -> list[int]:
+    """Which of the sums count: that of queries, that of records."""
     require_choice("sharpest", sharpest, SHARPEST)
-    return (sharpest != "records") * of_queries + (sharpest != "queries") * of_records
+    return [row for row, name in enumerate(("queries", "records")) if sharpest in (name, "both")]
 
 
 def predicted_errors(

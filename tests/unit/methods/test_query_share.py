@@ -9,7 +9,15 @@ from blendp.errors import ParameterError
 from blendp.estimate import Arm, InfluenceGuard, Posterior, Split, hybrid_blend, opt_in_posterior
 from blendp.headlist import HeadList
 from blendp.mechanisms import SubsetSelection
-from blendp.methods.query_share import SHARES, best_oracle, best_query_share, fits, predicted_error, sturdiest
+from blendp.methods.query_share import (
+    SHARES,
+    best_oracle,
+    best_query_share,
+    fits,
+    predicted_error,
+    predicted_errors,
+    sturdiest,
+)
 
 MANY_URLS = HeadList.of_records((f"q{i}", f"u{j:02}") for i in range(4) for j in range(12))
 ONE_URL = HeadList.of_records((f"q{i:02}", "u") for i in range(30))
@@ -29,30 +37,32 @@ def randomisers(head_list: HeadList, epsilon: float) -> tuple[SubsetSelection, S
 @pytest.mark.parametrize("head_list", [MANY_URLS, ONE_URL], ids=["many URLs", "one URL"])
 @pytest.mark.parametrize("epsilon", [0.5, 4.0])
 @pytest.mark.parametrize("users", [300, 50_000])
-def test_the_share_is_the_most_even_of_those_with_about_the_least_predicted_error(
+def test_the_share_is_the_most_even_of_those_with_about_the_least_predicted_errors(
     head_list: HeadList, epsilon: float, users: int
 ) -> None:
     posterior, (queries, cells) = posterior_of(head_list, users), randomisers(head_list, epsilon)
     chosen = best_query_share(posterior, queries, cells, head_list, 100_000)
-    errors = {share: predicted_error(share, posterior, queries, cells, head_list, 100_000) for share in SHARES}
-    good = [share for share, error in errors.items() if 0.99 * error <= min(errors.values())]
+    errors = np.array(predicted_errors(SHARES, posterior, queries, cells, head_list, 100_000))
+    least = errors[:, errors.sum(axis=0).argmin()]
+    good = [share for share, each in zip(SHARES, errors.T, strict=True) if (0.99 * each <= least).all()]
     assert chosen in good
     assert abs(chosen - 0.5) == min(abs(share - 0.5) for share in good)
-    assert all(np.isfinite(list(errors.values())))
+    assert np.isfinite(errors).all()
     assert min(SHARES) == 0
     assert max(SHARES) == 0.8  # where few answer, liars who choose to are many
 
 
-def test_draws_are_chosen_for_one_by_one() -> None:
-    """Of the shares with at most 1 % more error than the least, the one nearest to 1/2; never one that is left out."""
-    errors = np.full((len(SHARES), 3), 2.0)
-    errors[:, 0] = np.linspace(1.0, 1.5, len(SHARES))
-    errors[[3, 14], 1] = 1.0
-    errors[14, 2], errors[15, 2] = 1.009, 1.0
-    assert np.array(SHARES)[sturdiest(errors)].tolist() == [0.0, 0.7, 0.7]
-    errors[:, 1] = np.inf
-    errors[2, 1] = 9.0
-    assert SHARES[sturdiest(errors)[1]] == 0.1
+def test_no_sum_pays_more_than_a_hundredth_for_an_even_share() -> None:
+    """In each draw for itself; of the shares that are not left out, unless all are."""
+    rising, flat = np.linspace(1.0, 1.5, len(SHARES)), np.ones(len(SHARES))
+    falling = 2.0 - 1e-3 * np.arange(len(SHARES))
+    errors = np.array([np.stack([rising, flat, falling], axis=1), np.stack([flat, flat, flat], axis=1)])
+    assert np.array(SHARES)[sturdiest(errors)].tolist() == [0.0, 0.5, 0.5]
+    errors[1, 12:, 1] = 0.9  # queries pay nothing, records 1/9, to be even
+    assert SHARES[sturdiest(errors)[1]] == SHARES[12]
+    most = np.array([rising[3], np.inf])[:, None, None]
+    assert np.array(SHARES)[sturdiest(errors, most)].tolist() == [0.0, SHARES[12], 0.5]
+    assert sturdiest(errors, np.zeros((2, 1, 1))).tolist() == sturdiest(errors).tolist()
 
 
 @pytest.mark.parametrize("share", [0.0, 0.003, 0.3, 0.5, 0.95])

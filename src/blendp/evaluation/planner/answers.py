@@ -247,13 +247,9 @@ def _best_shares(errors: Array, limits: Array | None = None) -> tuple[Array, Arr
 
     Shares with an error above the limits are left out, unless all are (see :mod:`blendp.methods.query_share`).
     """
-    total = errors.sum(axis=0)
-    if limits is not None:
-        able = (errors <= limits[:, None]).all(axis=0)
-        total = np.where(able | ~able.any(axis=0), total, np.inf)
-    best = sturdiest(total)
-    draws = np.arange(errors.shape[2])
-    return np.asarray(SHARES)[best], total[best, draws], errors[:, best, draws]
+    best = sturdiest(errors, None if limits is None else limits[:, None])
+    chosen = errors[:, best, np.arange(errors.shape[2])]
+    return np.asarray(SHARES)[best], chosen.sum(axis=0), chosen
 
 
 def _predicted_errors(
