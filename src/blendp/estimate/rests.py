@@ -45,23 +45,48 @@ def rest_weights(grid: Array, behind: Array, log_likelihood: Array, log_at_zero:
     if not len(grid):
         return log_likelihood, log_at_zero
     share = np.log(grid / behind[:, None])
-    step = (share[:, -1:] - share[:, :1]) / (grid.shape[1] - 1)
-    highest = np.maximum(log_likelihood.max(axis=1), log_at_zero)
-    likelihood = np.exp(log_likelihood - highest[:, None]) * step
-    at_zero = np.exp(log_at_zero - highest)
-
-    positive = np.stack([(likelihood * _log_normal(share, m, s)).sum(axis=1) for m, s in _SHAPES], axis=1)
-    marginal = EMPTY * at_zero[:, None, None] + (1 - EMPTY) * positive[:, :, None]  # by rest, shape and pi
-    evidence = _LOG_PRIOR[:, None] + np.log(np.maximum(marginal, np.finfo(float).tiny)).sum(axis=0)
-    known = np.exp(evidence - evidence.max())
-    each = known / known.sum() / np.maximum(marginal, np.finfo(float).tiny)
-
-    of_shape = (each * (1 - EMPTY)).sum(axis=2)
-    density = np.zeros_like(grid)
-    for (m, s), weight in zip(_SHAPES, of_shape.T, strict=True):
-        density += weight[:, None] * _log_normal(share, m, s)
+    likelihood, at_zero = _likelihoods(share, log_likelihood, log_at_zero)
+    marginal = _marginal(share, likelihood, at_zero)
+    each = _known(marginal) / marginal
+    density = sum_of_shapes(share, (each * (1 - EMPTY)).sum(axis=2))
     with np.errstate(divide="ignore"):
         return np.log(likelihood * density), np.log(at_zero * (each * EMPTY).sum(axis=(1, 2)))
+
+
+def rest_prior(grid: Array, behind: Array, log_likelihood: Array, log_at_zero: Array) -> tuple[Array, float]:
+    """What the same rests tell of others: the weights of the shapes of the density of ln(L/B), and the mass at 0."""
+    share = np.log(grid / behind[:, None])
+    known = _known(_marginal(share, *_likelihoods(share, log_likelihood, log_at_zero)))
+    return (known * (1 - EMPTY)).sum(axis=1), float((known * EMPTY).sum())
+
+
+def sum_of_shapes(share: Array, weights: Array) -> Array:
+    """The density of ln(L/B) at these points: log-normal ones with these weights, of each row its own or of all."""
+    density: Array = np.zeros_like(share)
+    for (m, s), weight in zip(_SHAPES, weights.T, strict=True):
+        density += np.asarray(weight)[..., None] * _log_normal(share, m, s)
+    return density
+
+
+def _likelihoods(share: Array, log_likelihood: Array, log_at_zero: Array) -> tuple[Array, Array]:
+    """P(z | L) times the step of the grid, and P(z | 0), each row in a scale of its own."""
+    step = (share[:, -1:] - share[:, :1]) / (share.shape[1] - 1)
+    highest = np.maximum(log_likelihood.max(axis=1), log_at_zero)
+    return np.exp(log_likelihood - highest[:, None]) * step, np.exp(log_at_zero - highest)
+
+
+def _marginal(share: Array, likelihood: Array, at_zero: Array) -> Array:
+    """P(z_q | m, s, pi), by rest, shape and pi."""
+    positive = np.stack([(likelihood * _log_normal(share, m, s)).sum(axis=1) for m, s in _SHAPES], axis=1)
+    marginal = EMPTY * at_zero[:, None, None] + (1 - EMPTY) * positive[:, :, None]
+    return np.maximum(marginal, np.finfo(float).tiny)
+
+
+def _known(marginal: Array) -> Array:
+    """p(m, s, pi | rests), by shape and pi."""
+    evidence = _LOG_PRIOR[:, None] + np.log(marginal).sum(axis=0)
+    known = np.exp(evidence - evidence.max())
+    return np.asarray(known / known.sum())
 
 
 def _log_normal(share: Array, m: float, s: float) -> Array:

@@ -177,8 +177,8 @@ def test_lopsided_densities_are_integrated_and_their_intervals_are_narrowed(aske
     for cell, weight in enumerate(densities):  # what is said of the query, less what its other cells are
         row = LISTED[cell]
         left = y[row] - (sums(mean)[row] - mean[cell])
-        weight *= stats.norm.pdf(dense, left, np.sqrt(v_y[row] + sums(variance)[row] - variance[cell]))
-        low, high = np.interp([0.025, 0.975], np.cumsum(weight) / weight.sum(), dense)
+        narrower = weight * stats.norm.pdf(dense, left, np.sqrt(v_y[row] + sums(variance)[row] - variance[cell]))
+        low, high = np.interp([0.025, 0.975], np.cumsum(narrower) / narrower.sum(), dense)
         assert [
             (cells.low[cell] - low) / deviation[cell],
             (cells.high[cell] - high) / deviation[cell],

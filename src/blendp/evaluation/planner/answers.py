@@ -24,6 +24,7 @@ from blendp.estimate import (
 from blendp.estimate.group import nothing
 from blendp.estimate.hybrid import capped
 from blendp.estimate.posterior import WILDCARD_EXPONENT, prior_exponent
+from blendp.estimate.rests import rest_prior, sum_of_shapes
 from blendp.evaluation.planner.lists import RECORD, REST, WILD, Lists
 from blendp.headlist import HeadList
 from blendp.mechanisms import AsymmetricLaplace, AsymmetricList, FrequencyOracle, TwoStage
@@ -33,6 +34,10 @@ from blendp.reports import ORACLES, frequency_oracle, two_stage_randomiser
 
 _SMALL = 128
 """So many totals, from the least that is listed on, have exact likelihoods that are kept from plan to plan."""
+
+
+_RESTS = 200
+"""So many rests tell the prior of all."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +139,29 @@ def one_record_posterior(lists: Lists, mechanism: AsymmetricList, users: int, pr
         grid[rows], weight[rows] = of_people[which] / users, log_weight[which]
         exponent = alpha[lists.draw[cells][rows]] if records[rows].all() else np.full(len(rows), WILDCARD_EXPONENT)
         weight[rows] -= exponent[:, None] * np.log(of_people)[which]
-    return Posterior(users, grid, weight)
+    plain = Posterior(users, grid, weight)
+    return plain if prior == "none" or records.all() else _with_rests(lists, plain, users)
+
+
+def _with_rests(lists: Lists, plain: Posterior, users: int) -> Posterior:
+    """The same with the prior of rests (:mod:`blendp.estimate.rests`) in place of Jeffreys', fitted to some of them."""
+    cells = lists.kind != REST
+    rests, records = np.flatnonzero(lists.kind[cells] != RECORD), np.flatnonzero(lists.kind[cells] == RECORD)
+    rows = lists.row[cells]
+    behind = np.bincount(rows[records], weights=plain.mean[records] * users, minlength=int(rows.max()) + 1)[rows[rests]]
+    people, noise, grid = lists.people[cells][rests], lists.noise_variance[cells][rests], plain.grid[rests] * users
+    log_likelihood = plain.log_weight[rests] - (1 - WILDCARD_EXPONENT) * np.log(grid)
+    log_at_zero = -(people**2) / (2 * noise) - np.log(noise) / 2
+    some = slice(_RESTS)
+    shapes, empty = rest_prior(grid[some], behind[some], log_likelihood[some], log_at_zero[some])
+    share = np.log(grid / behind[:, None])
+    points = np.linspace(float(share.min()), float(share.max()), 1_000)
+    density = np.interp(share, points, np.log(np.maximum(sum_of_shapes(points, shapes), np.finfo(float).tiny)))
+    log_weight, log_zero = plain.log_weight.copy(), np.full(len(cells[cells]), -np.inf)
+    log_weight[rests] = log_likelihood + density
+    steps = np.log(grid[:, -1] / grid[:, 0]) / (grid.shape[1] - 1)
+    log_zero[rests] = log_at_zero + np.log(empty) - np.log(steps)
+    return Posterior(users, plain.grid, log_weight, log_zero)
 
 
 @lru_cache(maxsize=4)

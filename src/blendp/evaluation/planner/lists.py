@@ -368,6 +368,7 @@ class Drawing:
         if self.size is None:
             return np.ones(len(passed.draw), dtype=bool)
         totals = self._clean(passed) + random.generator.random(len(passed.draw))
+        totals[passed.bare] -= np.ptp(totals) + 1 if len(totals) else 0  # a list cut by records takes them last
         order, rank = ranks_in_groups(totals, passed.draw)
         kept = np.zeros(len(order), dtype=bool)
         kept[order] = rank < self.size

@@ -46,6 +46,7 @@ def mean_scores(lists: Lists, law: HeadLaw, cells: Array, queries: Array, size: 
 
     one = np.ones(len(url))
     ndcg_q, random_q = _ndcg(url, estimate, group, ideal_urls, one)
+    ndcg_q[among[lists.row[bare]]] = random_q[among[lists.row[bare]]] = 0.0  # it has found no record
     ndcg_list_q, random_list_q = _ndcg(url, estimate, group, own_urls, one)
     asked = queries[rows]
     ndcg, _ = _ndcg(worth, asked, draw, of_all, ndcg_q)

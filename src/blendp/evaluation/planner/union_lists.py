@@ -316,5 +316,10 @@ def _assembled(law: HeadLaw, parts: list[_Released]) -> Lists:
             posteriors[0].users,
             np.concatenate([one.grid for one in posteriors]),
             np.concatenate([one.log_weight for one in posteriors]),
+            np.concatenate([_log_zero(one) for one in posteriors]),
         ),
     )
+
+
+def _log_zero(posterior: Posterior) -> Array:
+    return np.full(len(posterior.grid), -np.inf) if posterior.log_zero is None else posterior.log_zero
