@@ -169,13 +169,13 @@ class RealPeople:
         )
         queries, probability, name = map(np.concatenate, parts)
         order = np.argsort(queries, kind="stable")
-        place = (np.cumsum(known) - 1)[record]
-        place[is_rare] = len(common) + len(unheld) + rare
+        number = (np.cumsum(known) - 1)[record]
+        number[is_rare] = len(common) + len(unheld) + rare
         numbered = np.unique(queries[order], return_inverse=True)[1].astype(np.int64)
         names = tuple(self.names[i] for i in common.tolist())
         says = tuple(self._says(np.flatnonzero(of_query)))
         records = CopiedRecords(self.levels, names, says, name[order], numbered, probability[order])
-        return records, np.argsort(order)[place]
+        return records, np.argsort(order)[number]
 
     def _says(self, queries: Ids) -> Iterable[str]:
         """What these queries say."""

@@ -20,7 +20,7 @@ probabilities are taken to differ by the normal law, by kappa times their size:
 
 where:
     d_j, v_j  are p_C - p_O and v_C + v_O, a the median of all d, and p_j the opt-in group's mean,
-    prior     is 1/2 at 0 and exponential of mean 0.3 beside it,
+    prior     is 0.9 at 0 and exponential of mean 0.3 beside it,
     3         bounds what one record can say: a few of them, however far off, hardly move kappa.
 
 kappa is the median of this law: 0 as long as alike groups are the better explanation, and then it grows without a
@@ -51,7 +51,7 @@ UNSEEN = 0.05
 """Differences are ruled out that have no more than this part of the likelihood above them."""
 
 _KAPPAS = np.linspace(0.0, 3.0, 601)
-_ALIKE = 0.5
+_ALIKE = 0.9
 _USUAL = 0.3
 _FARTHEST = 3.0  # standard deviations
 _UNKNOWN = 1.5  # an upper limit as large says nothing

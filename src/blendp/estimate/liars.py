@@ -35,7 +35,7 @@ ALLOCATIONS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.9
 _COMPUTED = 12
 """So many attacks on one query each are computed with the blend itself: the worst if densities were normal."""
 
-_LEAST, _MOST = 1e-300, 1e300
+_MIN_VARIANCE, _MAX_VARIANCE = 1e-300, 1e300
 """Variances between which nothing is divided by 0 or infinity."""
 
 
@@ -195,7 +195,7 @@ def _own(split: Split) -> _Said:
     rows = split.query_of_cell[:-1]
     levels = split.cells.level, split.queries.level
     x, y = (np.nan_to_num(level.probability[:-1]) for level in levels)
-    v, v_y = (np.clip(level.variance[:-1], _LEAST, _MOST) for level in levels)
+    v, v_y = (np.clip(level.variance[:-1], _MIN_VARIANCE, _MAX_VARIANCE) for level in levels)
     return _Said(rows, x, v, y[rows], v_y[rows])
 
 

@@ -78,7 +78,7 @@ def _likelihoods(share: Array, log_likelihood: Array, log_at_zero: Array) -> tup
 def _marginal(share: Array, likelihood: Array, at_zero: Array) -> Array:
     """P(z_q | m, s, pi), by rest, shape and pi."""
     positive = np.stack([(likelihood * _log_normal(share, m, s)).sum(axis=1) for m, s in _SHAPES], axis=1)
-    marginal = EMPTY * at_zero[:, None, None] + (1 - EMPTY) * positive[:, :, None]
+    marginal: Array = EMPTY * at_zero[:, None, None] + (1 - EMPTY) * positive[:, :, None]
     return np.maximum(marginal, np.finfo(float).tiny)
 
 

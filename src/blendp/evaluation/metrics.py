@@ -81,13 +81,13 @@ class TrueTop:
 
     where:
         by_query  is whether the items are queries; else they are the list's records,
-        found     tells of every listed item whether it is in the true top M,
+        named     tells of every listed item whether it is in the true top M,
         right     tells the same, and of a query without any URL whether it is as frequent,
         size      is M, mass the sum of the probabilities of the true top M.
     """
 
     by_query: bool
-    found: Bools
+    named: Bools
     right: Bools
     size: int
     mass: float
@@ -169,10 +169,10 @@ def _true_top(head_list: HeadList, located: Ids, truth: Truth, size: int, by_que
     top = np.flatnonzero(p >= last)
     is_listed = np.isin(item[top], items[~bare])
     first = np.lexsort((~is_listed, -p[top]))[:size]
-    found = np.isin(items, item[top[first]][is_listed[first]])
+    named = np.isin(items, item[top[first]][is_listed[first]])
     masses = np.bincount(located[:-1], weights=truth.record, minlength=head_list.cells).astype(np.float64)
-    right = found | (bare & (comparable(masses)[items] >= last))
-    return TrueTop(by_query, found, right, size, float(p[top[first]].sum()))
+    right = named | (bare & (comparable(masses)[items] >= last))
+    return TrueTop(by_query, named, right, size, float(p[top[first]].sum()))
 
 
 def score(head_list: HeadList, cells: Array, queries: Array, head: TrueHead) -> Scores:
@@ -204,10 +204,10 @@ def _top_scores(head_list: HeadList, cells: Array, queries: Array, head: TrueHea
     top, records = head.top, head_list.record_cells
     estimates, true = (queries[:-1], head.queries[:-1]) if top.by_query else (cells[records], head.cells[records])
     largest = falling_order(estimates)[: top.size]
-    wrong = np.abs(np.nan_to_num(estimates) - true)[top.found].sum() + top.mass - true[top.found].sum()
+    wrong = np.abs(np.nan_to_num(estimates) - true)[top.named].sum() + top.mass - true[top.named].sum()
     if not top.size:
         return 1.0, 0.0, 0.0
-    return float(wrong / top.mass), float(top.right[largest].mean()), np.count_nonzero(top.found) / top.size
+    return float(wrong / top.mass), float(top.right[largest].mean()), np.count_nonzero(top.named) / top.size
 
 
 def l1(estimates: Array, truth: Array) -> float:

@@ -75,16 +75,16 @@ def best_query_share(
     return SHARES[sturdiest(errors[_counted(sharpest)])]
 
 
-def sturdiest(errors: NDArray[np.float64], most: NDArray[np.float64] | None = None) -> NDArray[np.intp]:
+def sturdiest(errors: NDArray[np.float64], max_errors: NDArray[np.float64] | None = None) -> NDArray[np.intp]:
     """Which of :data:`SHARES` to take; ``errors`` has a row of them for each sum that counts, and may have draws too.
 
     The least is best, where sums are added. Of those with which no sum is more than 1 % above that of the best
-    (:data:`WORTHWHILE`), it is the one nearest to 1/2. Shares with a sum above ``most`` are left out, unless all are.
+    (:data:`WORTHWHILE`), it is the one nearest to 1/2. Shares with a sum above ``max_errors`` are left out, unless all are.
     """
     total = errors.sum(axis=0)
     able = np.ones(total.shape, dtype=bool)
-    if most is not None:
-        within = np.all(errors <= most, axis=0)
+    if max_errors is not None:
+        within = np.all(errors <= max_errors, axis=0)
         able = within | ~np.any(within, axis=0)
     best = np.expand_dims(np.where(able, total, np.inf).argmin(axis=0), (0, 1))
     good = able & np.all(WORTHWHILE * errors <= np.take_along_axis(errors, best, axis=1), axis=0)

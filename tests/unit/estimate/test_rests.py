@@ -115,10 +115,10 @@ def test_zero_keeps_its_weight_where_grids_are_made_anew() -> None:
 @pytest.mark.parametrize(("epsilon", "queries"), [(4.0, 120), (1.0, 25)])
 @pytest.mark.parametrize(("empty", "share"), [(0.43, 0.018), (0.0, 0.135)])
 def test_rests_are_held_whether_empty_or_not(epsilon: float, queries: int, empty: float, share: float) -> None:
-    """Sparse rests, as real logs have them, and large ones. With Jeffreys' prior no empty rest is held, and the sum of
+    """Sparse rests, as real logs have them, and large ones. With Jeffreys' prior no empty rest is inside_positive, and the sum of
     sparse rests is far too large.
     """
-    held, held_zero, error, plain_error, total = [], [], [], [], []
+    inside_positive, inside_zero, error, plain_error, total = [], [], [], [], []
     for run in range(24):
         generator = np.random.default_rng([run, queries])
         behind = 60 * generator.random(queries) ** -0.8
@@ -129,14 +129,14 @@ def test_rests_are_held_whether_empty_or_not(epsilon: float, queries: int, empty
         cells = counts.head_list.rest_cells
         low, high = (ends[cells] * USERS for ends in posterior.interval(0.95))
         inside = (low <= rests) & (rests <= high)
-        held.append(inside[rests > 0])
-        held_zero.append(inside[rests == 0])
+        inside_positive.append(inside[rests > 0])
+        inside_zero.append(inside[rests == 0])
         error.append((posterior.mean[cells] * USERS - rests).sum())
         plain_error.append((plain.mean[cells] * USERS - rests).sum())
         total.append(rests.sum())
-    assert 0.925 < np.concatenate(held).mean() < 0.985
+    assert 0.925 < np.concatenate(inside_positive).mean() < 0.985
     if empty:
-        assert np.concatenate(held_zero).mean() > 0.97
+        assert np.concatenate(inside_zero).mean() > 0.97
         assert np.mean(plain_error) > 0.15 * np.mean(total)
     assert abs(np.mean(error)) < 0.12 * np.mean(total) + 3 * np.std(error) / math.sqrt(len(error))
 
@@ -146,9 +146,9 @@ def test_a_trimmed_record_is_part_of_the_rest() -> None:
     generator = np.random.default_rng(3)
     counts = released(np.array([90.0, 40.0]), np.array([0.0, 12.0]), 4.0, 5)
     two = HeadList.of_records([("q0000", "u"), ("q0000", "v"), ("q0001", "u")])
-    place = [two.cell_of(*label) for label in counts.head_list.labels]
+    cells = [two.cell_of(*label) for label in counts.head_list.labels]
     people, spread = np.zeros(two.cells), np.zeros(two.cells)
-    people[place], spread[place] = counts.people, counts.noise_variance
+    people[cells], spread[cells] = counts.people, counts.noise_variance
     other = two.cell_of("q0000", "v")
     people[other], spread[other] = 20 + generator.random(), spread[two.cell_of("q0000", "u")]
     whole = replace(counts, head_list=two, people=people, noise_variance=spread)

@@ -67,7 +67,7 @@ def like(name: str) -> HeadLaw:
     ],
 )
 def test_a_plan_is_what_simulation_gives(method: str, epsilon: float, opt_in: float) -> None:
-    """Within a tenth (L1, of rests whose prior is fitted to fewer of them than here, within 15 %), or what runs tell."""
+    """Within a tenth (L1 within 15 %: lists tell less of rests than the plan takes), or within what runs tell."""
     parameters = Parameters(method=method, epsilon=epsilon, opt_in_records=1, delta=1e-5)
     people, random = people_law(), SimulationRandom(3)
     runs = []

@@ -65,15 +65,15 @@ def _top_scores(lists: Lists, law: HeadLaw, cells: Array, size: int) -> tuple[fl
     records = np.flatnonzero(lists.kind == RECORD)
     draw, true, estimate = lists.draw[records], lists.true[records], cells[records]
     size = min(size, len(law.probability))
-    found = (lists.record[records] >= 0) & (lists.record[records] < size)
+    named = (lists.record[records] >= 0) & (lists.record[records] < size)
     mass = float(law.probability[:size].sum())
-    gained = float((true - np.abs(estimate - true))[found].sum()) / lists.draws
+    gained = float((true - np.abs(estimate - true))[named].sum()) / lists.draws
     order, rank = ranks_in_groups(estimate, draw)
     largest = order[rank < size]
     published = np.maximum(np.bincount(draw[largest], minlength=lists.draws), 1)
-    fine = found | (lists.bare[records] & (true >= law.probability[size - 1]))
+    fine = named | (lists.bare[records] & (true >= law.probability[size - 1]))
     right = np.bincount(draw[largest], weights=fine[largest], minlength=lists.draws)
-    recall = np.count_nonzero(found) / (size * lists.draws)
+    recall = np.count_nonzero(named) / (size * lists.draws)
     return 1 - gained / mass, float((right / published).mean()), recall
 
 

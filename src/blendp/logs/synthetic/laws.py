@@ -180,7 +180,7 @@ def _sparse(alone: int, *others: tuple[float, int]) -> tuple[tuple[float, ...], 
     """
     profiles: list[tuple[float, ...]] = [(1.0,)] * alone
     for share, urls in others:
-        weights = [0.5**place for place in range(urls)]
+        weights = [0.5**turn for turn in range(urls)]
         profiles.append((1 - share, *(share * weight / sum(weights) for weight in weights)))
     return tuple(profiles)
 

@@ -48,13 +48,13 @@ def _sweep(view: Overview) -> FigureTable:
             table.add_column(title, justify="right")
     for row in zip(*view.sweeps.values(), strict=True):
         first = row[0]
-        values = [value for made in row for value in _shown(made)]
+        values = [value for one in row for value in _shown(one)]
         style = "bold" if first.opt_in == view.first.opt_in else None
         table.add_row(share(first.opt_in), f"{first.groups.opt_in:,}", *values, style=style)
     return table
 
 
-def _shown(made: Plan) -> list[str]:
+def _shown(one: Plan) -> list[str]:
     """What one method gives at one opt-in share."""
-    scores = made.scores
-    return [f"{made.records:,.1f}", *(f"{value:.3f}" for value in (scores.top_error, scores.l1, scores.ndcg))]
+    scores = one.scores
+    return [f"{one.records:,.1f}", *(f"{value:.3f}" for value in (scores.top_error, scores.l1, scores.ndcg))]

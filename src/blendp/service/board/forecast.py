@@ -30,10 +30,10 @@ def planned(terms: Terms, people: int, clients: int, like: str = LIKE) -> Plan |
     parameters = parameters_of(terms)
     law = assumed_law(parameters, like, terms.levels)
     try:
-        made = plan(law, people + clients, people / (people + clients), parameters)
+        expected = plan(law, people + clients, people / (people + clients), parameters)
     except ParameterError:
         return None
-    return made if made.errors else None
+    return expected if expected.errors else None
 
 
 def planned_at_least(terms: Terms, like: str = LIKE) -> Plan | None:

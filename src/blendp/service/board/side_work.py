@@ -170,16 +170,16 @@ def _plan(request: bytes) -> bytes:
 
     data, people, planned_people, clients, like = msgspec.msgpack.decode(request)
     terms = Terms.from_bytes(data)
-    made = planned(terms, planned_people, clients, like)
-    errors = () if made is None else made.errors
+    expected = planned(terms, planned_people, clients, like)
+    errors = () if expected is None else expected.errors
     return CampaignPlan(
         people=planned_people,
         clients=clients,
         like=like,
         list_forecast=in_words(forecast_of(terms, people, like)),
         errors=[PlannedError(one.rank, one.probability, one.std_error) for one in errors[:MAX_RANKS]],
-        top_error=None if made is None else made.scores.top_error,
-        sentence=None if made is None else error_words(made),
+        top_error=None if expected is None else expected.scores.top_error,
+        sentence=None if expected is None else error_words(expected),
         statement=records_statement(terms),
     ).to_bytes()
 
