@@ -102,7 +102,15 @@ class Measured:
         errors = [shown(mean(self.errors(which))) for which in range(len(ERRORS))]
         ratios = [] if before is None else [shown(ratio(self.errors(w), before.errors(w))) for w in (0, 1)]
         own = self.setting
-        return [own.people, own.way, f"{own.epsilon:g}", *covered, " / ".join(counts), *errors, *ratios]
+        return [
+            f"{own.people}, {own.users:,} people",
+            own.way,
+            f"{own.epsilon:g}",
+            *covered,
+            " / ".join(counts),
+            *errors,
+            *ratios,
+        ]
 
 
 def one_run(drawn: OptInHoldings, setting: Setting, random: SimulationRandom) -> Run:
@@ -158,7 +166,7 @@ def markdown(measured: Sequence[Measured], stored: Sequence[Measured]) -> str:
     rows = [one.cells(before.get(one.setting)) for one in measured]
     lines = [heads, ["---"] * len(heads), *rows]
     title = (
-        f"{first.setting.users:,} people, {100 * first.setting.opt_in:g} % opt in, δ {first.setting.delta:g}, "
+        f"{100 * first.setting.opt_in:g} % opt in, δ {first.setting.delta:g}, "
         f"M {first.setting.size or 'all'}, {len(first.runs)} runs from seed {first.setting.seed}"
     )
     return f"{title}; intervals that hold, in percent:\n\n" + "\n".join(f"| {' | '.join(line)} |" for line in lines)

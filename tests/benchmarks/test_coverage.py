@@ -68,12 +68,12 @@ def test_it_runs_stores_and_pairs(rows: Path, tmp_path: Path, capsys: pytest.Cap
     small = ["--quick", "--pages", str(rows), "--like", "aol", "--users", "6000", "--opt-in", "0.4", "--epsilon", "4"]
     main([*small, "--store", stored])
     text = capsys.readouterr().out
-    assert "6,000 people, 40 % opt in, δ 1e-05, M all, 2 runs from seed 3200" in text
+    assert "40 % opt in, δ 1e-05, M all, 2 runs from seed 3200" in text
     assert [line.split(" | ")[:3] for line in text.splitlines()[5:]] == [
-        ["| people", "one", "4"],
-        ["| people", "many", "4"],
-        ["| aol, mean 12", "one", "4"],
-        ["| aol, mean 12", "many", "4"],
+        ["| people, 6,000 people", "one", "4"],
+        ["| people, 6,000 people", "many", "4"],
+        ["| aol, mean 12, 6,000 people", "one", "4"],
+        ["| aol, mean 12, 6,000 people", "many", "4"],
     ]
     main([*small, "--ways", "one", "--against", stored])
     assert all(line.count("1.000 |") >= 1 for line in capsys.readouterr().out.splitlines()[5:])
