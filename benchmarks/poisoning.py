@@ -39,7 +39,7 @@ from blendp.randomness import SimulationRandom
 from blendp.reports import ReportSums
 
 OPT_IN, CHOSEN = 0.05, "chosen"
-ANSWERING_RECORDS = (0.0, 0.03, 0.15, 0.35, 0.65, 0.85, 0.97, 1.0)
+ANSWERING_RECORDS = (0.0, 0.03, 0.13, 0.33, 0.67, 0.87, 0.97, 1.0)
 """Shares of the liars who answer about the record; not those that the statement compares."""
 
 _TARGETS = 4

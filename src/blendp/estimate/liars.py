@@ -29,8 +29,8 @@ from blendp.estimate.hybrid import InfluenceGuard, Parts, capped, renumbered
 from blendp.estimate.posterior import Posterior
 from blendp.estimate.split import Arm, Split
 
-ALLOCATIONS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 1.0)
-"""Shares of the liars who answer about the record, of which the worst is taken."""
+STEPS = 16
+"""Steps of the share of liars who answer about the record; within a step both ends are granted, so none does more."""
 
 _COMPUTED = 12
 """So many attacks on one query each are computed with the blend itself: the worst if densities were normal."""
@@ -170,14 +170,19 @@ class _Attack:
 
 def _attacks(split: Split, share: float) -> Iterator[_Attack]:
     """All that are compared: liars who come and who are there, and how they choose their question."""
-    arms = split.queries.users, split.cells.users
     for sign, liars in ((1, share / (1 - share)), (-1, share)):
-        number = math.ceil(liars * split.users)
-        for allocation in ALLOCATIONS:
-            of_record = round(allocation * number)
-            answers = number - of_record, of_record
-            if all(users > -sign * some if users else not some for users, some in zip(arms, answers, strict=True)):
-                yield _Attack.by(split, sign, of_record, number - of_record)
+        for of_record, of_query in _allocations(split, math.ceil(liars * split.users)):
+            if sign > 0 or (of_record < max(split.cells.users, 1) and of_query < max(split.queries.users, 1)):
+                yield _Attack.by(split, sign, of_record, of_query)
+
+
+def _allocations(split: Split, liars: int) -> list[tuple[int, int]]:
+    """How many answer about the record, and about the query, at most in every step; all, if there is one question."""
+    if not split.queries.users:
+        return [(liars, 0)]
+    if not split.cells.users:
+        return [(0, liars)]
+    return [(-(-liars * (i + 1) // STEPS), -(-liars * (STEPS - i) // STEPS)) for i in range(STEPS)]
 
 
 def _loud(arm: Arm, liars: int) -> bool:
