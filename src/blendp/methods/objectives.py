@@ -32,7 +32,7 @@ class Objective:
     where:
         filter_share, list_share  are the parts of the budget (of mu^2) for the two rounds of the list; counts have
                                   the rest,
-        sharpest                  says whose errors the clients' questions make smallest: queries, records or both,
+        sharpest                  says whose errors the clients' questions make smallest: queries, records or both.
     """
 
     filter_share: float
