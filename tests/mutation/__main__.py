@@ -103,7 +103,9 @@ def _try_all(chosen: list[Candidate], tests: list[str] | None, quick: bool, jobs
         print(f"{test} fails on the source as it is, and is left out")
     of_trial = {coverage.trial(one.module, one.changed, one.mutant.lines): one for one in chosen}
     outcomes: dict[str, Counter[str]] = {module: Counter() for module in modules}
-    for trial, dead in tried(of_trial, jobs):
+    for number, (trial, dead) in enumerate(tried(of_trial, jobs), start=1):
+        if sys.stderr.isatty():
+            print(f"\r{number} of {len(of_trial)} tried", end="", file=sys.stderr)
         outcome = "killed" if dead else "explained" if _why(trial) else "alive"
         outcomes[trial.module][outcome] += 1
         if not dead:

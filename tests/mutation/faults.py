@@ -210,6 +210,12 @@ SURVIVORS = (
     Survivor("curator/noisy_counts.py", "counts + drawn * terms", "counts - drawn * terms", _SYMMETRIC),
     Survivor("curator/mean_records.py", "draw(1, random)[0]", "draw(2, random)[0]", "The first of two is drawn alike."),
     Survivor(
+        "curator/opt_in_counts.py",
+        "rest_noise is not None and mechanism",
+        "rest_noise is not None or mechanism",
+        "Both are known, or neither.",
+    ),
+    Survivor(
         "curator/opt_in_counts.py", "min_people: float = 0.02", "min_people: float = 0.04", "Both are next to nobody."
     ),
     Survivor(

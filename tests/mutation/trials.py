@@ -32,7 +32,7 @@ PACKAGE = ROOT / "src" / "blendp"
 LIBRARIES = ("duckdb", "hypothesis.strategies", "numpy", "pyarrow", "scipy.optimize", "scipy.stats")
 """What the package and its tests load: it is loaded once."""
 
-_SPARE_SECONDS, _TIMES_AS_LONG = 10, 10
+_SPARE_SECONDS, _TIMES_AS_LONG = 20, 3
 _MAX_BYTES = 4 << 30
 _LOADING = ""  # stands for a test's name while modules are loaded
 _PROBE = "__ran__"

@@ -200,7 +200,7 @@ def test_frequencies_beyond_their_range_have_the_variance_of_its_end() -> None:
 def test_what_is_expected_of_the_others_leaves_the_rest(expected: list[float], rest: float) -> None:
     """Where the wildcard is apart the variance of a listed item depends on how many hold none."""
     randomiser = frequency_oracle("apart", 2.0, 3)
-    arm = Arm(randomiser, 200, np.array([60, 70, 70]))
+    arm = Arm(randomiser, 200, np.array([60, 75, 70]))
     values = np.array(expected)
     assert arm.rest_variance(values) == pytest.approx(float(randomiser.rest_variance(rest, 200)))
     _, variance = arm.observe(values)
