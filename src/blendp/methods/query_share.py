@@ -79,7 +79,8 @@ def sturdiest(errors: NDArray[np.float64], max_errors: NDArray[np.float64] | Non
     """Which of :data:`SHARES` to take; ``errors`` has a row of them for each sum that counts, and may have draws too.
 
     The least is best, where sums are added. Of those with which no sum is more than 1 % above that of the best
-    (:data:`WORTHWHILE`), it is the one nearest to 1/2. Shares with a sum above ``max_errors`` are left out, unless all are.
+    (:data:`WORTHWHILE`), it is the one nearest to 1/2. Shares with a sum above ``max_errors`` are left out,
+    unless all are.
     """
     total = errors.sum(axis=0)
     able = np.ones(total.shape, dtype=bool)
