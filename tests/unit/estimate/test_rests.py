@@ -115,9 +115,7 @@ def test_zero_keeps_its_weight_where_grids_are_made_anew() -> None:
 @pytest.mark.parametrize(("epsilon", "queries"), [(4.0, 120), (1.0, 25)])
 @pytest.mark.parametrize(("empty", "share"), [(0.43, 0.018), (0.0, 0.135)])
 def test_rests_are_held_whether_empty_or_not(epsilon: float, queries: int, empty: float, share: float) -> None:
-    """Sparse rests, as real logs have them, and large ones. With Jeffreys' prior no interval holds an empty rest, and the
-    sum of sparse rests is far too large.
-    """
+    """Sparse rests, as real logs have them, and large ones. Jeffreys prior makes sparse ones far too large in sum."""
     inside_positive, inside_zero, error, plain_error, total = [], [], [], [], []
     for run in range(24):
         generator = np.random.default_rng([run, queries])
