@@ -1,6 +1,6 @@
-"""How many records and queries one record a person lists, and the noise of their totals, on a synthetic AOL log.
+"""How many records and queries one record a person lists, and the noise of their totals, on a synthetic log.
 
-    python -m benchmarks.listed_queries [--users 519371] [--opt-in 0.05] [--runs 20] [--seed 1]
+    python -m benchmarks.listed_queries [--like aol] [--users 519371] [--opt-in 0.05] [--runs 20] [--seed 1]
 
 Opt-in people are drawn anew in each run; noise has a stream of its own, so another version of blendp sees the same
 people. Printed are means with their standard errors, the standard deviation of the noise of a record's total, and that
@@ -69,12 +69,13 @@ def measure(law: RecordLaw, users: int, opt_in: float, parameters: Parameters, r
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--like", choices=("aol", "aol-sparse"), default="aol")
     parser.add_argument("--users", type=int, default=519_371)
     parser.add_argument("--opt-in", type=float, default=0.05)
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args(arguments)
-    law = RecordLaw(log_of_table(population("aol", options.users, seed=options.seed).table()))
+    law = RecordLaw(log_of_table(population(options.like, options.users, seed=options.seed).table()))
     print(f"| {' | '.join(HEAD)} |\n|{' --- |' * len(HEAD)}")
     for delta in (1e-6, 1e-5):
         for epsilon in (1.0, 4.0):
