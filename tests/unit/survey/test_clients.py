@@ -57,6 +57,8 @@ def test_a_design_reveals_no_more_than_its_reports_and_names_several_of_many_val
     assert group.epsilons == pytest.approx((0.2, 0.2))
     assert weak.losses.record == pytest.approx(0.4, rel=1e-8)
     assert weak.losses.record <= 0.4
+    assert weak.losses.by_attribute == pytest.approx((0.4, 0.4), rel=1e-8)
+    assert weak.losses.kind == "exact"
     assert group.widths == (18, 18)  # 40/(e^0.2 + 1) = 18.007
 
 
