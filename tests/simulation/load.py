@@ -50,7 +50,7 @@ class Load:
             chance = self._random
             batch = []
             for _ in range(chance.choice((1, 1, 1, 5, 40))):
-                question = chance.randrange(2)
+                question = chance.choice(self._world.asked)
                 form = self._world.scheme.questions[QUESTIONS[question]]
                 data = chance.randrange(form.possible_reports).to_bytes(form.report_bytes, "big")
                 batch.append(UploadedReport(chance.randbytes(16), chance.randbytes(16), question, data))

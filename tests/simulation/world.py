@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
+from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
@@ -424,7 +425,8 @@ class World:
         self.installs += 1
         if kind == SAME_INSTALL:
             return kind, self._report(self._id(), before.pseudonym, pick)
-        return kind, self._report(before.report_id, before.pseudonym, 1 - before.question)
+        others = (self._report(before.report_id, before.pseudonym, salt) for salt in count(1 - before.question))
+        return kind, next(one for one in others if (one.question, one.data) != (before.question, before.data))
 
     def _id(self) -> bytes:
         identifier = hashlib.sha256(f"report {self.names} {self.installs}".encode()).digest()[:ID_BYTES]
@@ -437,8 +439,14 @@ class World:
     def install(self, install: int) -> bytes:
         return pseudonym(deletion_key(self._secret(install), self.model.name))
 
+    @property
+    def asked(self) -> list[int]:
+        """The questions that devices of the campaign are asked, by number."""
+        chance = None if self.scheme is None else self.scheme.chance
+        return [number for number, name in enumerate(QUESTIONS) if chance is None or chance(name)]
+
     def _report(self, report_id: bytes, install: bytes, salt: int) -> UploadedReport:
-        question = salt % 2
+        question = self.asked[salt % len(self.asked)]
         form = self.scheme.questions[QUESTIONS[question]] if self.scheme else None
         number = int.from_bytes(hashlib.sha256(f"data {salt}".encode()).digest(), "big")
         data = (number % form.possible_reports).to_bytes(form.report_bytes, "big") if form else b"\0"

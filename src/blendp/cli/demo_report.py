@@ -8,10 +8,10 @@ from pathlib import Path
 from blendp import evaluation
 from blendp.cli.console import results
 from blendp.cli.progress import steps
-from blendp.evaluation.metrics import top_named
 from blendp.logs import log_of_table
 from blendp.logs.synthetic import population
 from blendp.methods import Parameters
+from blendp.methods.objectives import top_named
 from blendp.outputs import refuse_existing, whole
 from blendp.render.release.page import KnownTruth, render_release
 from blendp.render.release.terminal import records_table, scores_table, summary

@@ -36,14 +36,7 @@ from numpy.typing import NDArray
 from blendp.arrays import Array, Bools, Ids, falling_order
 from blendp.engines.truth import Truth, comparable
 from blendp.headlist import HeadList
-
-TOP = 50
-"""How many items the first measure looks at where the list keeps all."""
-
-
-def top_named(size: int | None) -> str:
-    """What the first measure is called, for a list that keeps so many items, or all."""
-    return f"error on the true top {TOP if size is None else size}"
+from blendp.methods.objectives import TOP
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from blendp.engines import Truth
 from blendp.errors import require_count
-from blendp.evaluation.metrics import Scores, TrueHead, score, top_named, true_head
+from blendp.evaluation.metrics import Scores, TrueHead, score, true_head
 from blendp.headlist import HeadList
 from blendp.methods import Parameters, Simulation, simulate
 from blendp.methods.log import Log, OptIn
+from blendp.methods.objectives import top_named
 from blendp.methods.progress import Progress
 from blendp.randomness import SimulationRandom
 from blendp.shown import Shown

@@ -54,7 +54,8 @@ _MANY_FROM: Mapping[str, tuple[tuple[float, float], ...]] = MappingProxyType(
 """t by the r that it holds from."""
 
 _PEOPLE_BY_EPSILON = 18
-_TOP = 50
+TOP = 50
+"""M where a list keeps all: how many items the first measure looks at."""
 
 USUAL_PEOPLE = 20_000
 """n where it is not known."""
@@ -63,6 +64,11 @@ _DIFFERENT = 0.7
 """Of so large a share of a person's records it is said that they are different, and not beyond the twentieth."""
 
 OBJECTIVES = tuple(_AIMS)
+
+
+def top_named(size: int | None) -> str:
+    """What the first measure is called, for a list that keeps so many items, or all."""
+    return f"error on the true top {TOP if size is None else size}"
 
 
 def list_shares(objective: str) -> tuple[float, float]:
@@ -79,7 +85,7 @@ def sharpest(objective: str) -> str:
 def many_different_from(size: int | None, unit: str, epsilon: float, people: int | None = None) -> float:
     """From how many different records of a person on average, 20 of each at most, many serve better than one."""
     people = USUAL_PEOPLE if people is None else people
-    often = people * epsilon / (_PEOPLE_BY_EPSILON * (_TOP if size is None else size))
+    often = people * epsilon / (_PEOPLE_BY_EPSILON * (TOP if size is None else size))
     return next(least for reached, least in _MANY_FROM[unit] if often >= reached)
 
 

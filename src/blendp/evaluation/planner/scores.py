@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blendp.arrays import Array, Ids, ranks_in_groups
-from blendp.evaluation.metrics import TOP, Scores
+from blendp.evaluation.metrics import Scores
 from blendp.evaluation.planner.law import HeadLaw
 from blendp.evaluation.planner.lists import RECORD, Lists
+from blendp.methods.objectives import TOP
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from blendp.arrays import Array
+from blendp.arrays import Array, distinct
 
 _STEPS = 1000
 _MIN_RISING = {False: Fraction(18, 100), True: Fraction(12, 100)}
@@ -60,7 +60,7 @@ def best_shares(epsilon: float, delta: float, rest_share: Fraction, falling: Fra
     epsilon, rests = max(epsilon, _FINEST), rest_share > 0
     if falling is None:
         most = math.floor(_STEPS * (1 - rest_share - _MIN_RISING[rests]))
-        coarse = np.unique(np.linspace(1, most, min(most, _FEW_STEPS)).astype(np.int64))
+        coarse = distinct(np.linspace(1, most, min(most, _FEW_STEPS)).astype(np.int64))
         around = _best(epsilon, delta, float(rest_share), coarse / _STEPS)
         near = np.arange(max(1, round(around[0] * _STEPS) - 20), min(most, round(around[0] * _STEPS) + 20) + 1)
         best = _best(epsilon, delta, float(rest_share), near / _STEPS)
@@ -90,8 +90,8 @@ def _best(epsilon: float, delta: float, rest_share: float, shares: Array) -> tup
 
 def _counts(length: int) -> tuple[Array, Array]:
     """Counts from 1 to at least this length, the larger ones a few per cent apart, and how many records have them."""
-    ends = np.unique(np.rint(np.geomspace(1, length + 1, 40 * math.ceil(math.log(length + 1)))))
-    edges = np.union1d(np.arange(1, _SINGLY + 1), ends[ends > _SINGLY]) - 0.5
+    ends = distinct(np.rint(np.geomspace(1, length + 1, 40 * math.ceil(math.log(length + 1)))))
+    edges = np.concatenate((np.arange(1, _SINGLY + 1), ends[ends > _SINGLY])) - 0.5
     weight = -np.diff(edges ** (1 - _POPULARITY)) / (_POPULARITY - 1)
     return np.floor(np.sqrt(edges[:-1] * edges[1:]) + 0.5), weight
 

@@ -7,10 +7,10 @@ from functools import singledispatch
 from hashlib import sha256
 
 from blendp.evaluation import Evaluation
-from blendp.evaluation.metrics import top_named
 from blendp.evaluation.planner import Overview
 from blendp.evaluation.surveys import SurveyPlan, SurveyTrial
 from blendp.methods import Outcome, Simulation
+from blendp.methods.objectives import top_named
 from blendp.render import text
 from blendp.render.notebook.figures import plot_of
 from blendp.render.plan import text as plan_text

@@ -17,10 +17,10 @@ from matplotlib.text import Text
 from matplotlib.ticker import MaxNLocator
 
 from blendp.evaluation import Evaluation
-from blendp.evaluation.metrics import top_named
 from blendp.evaluation.planner import Overview
 from blendp.evaluation.surveys import PlannedMethod, SurveyPlan, SurveyTrial
 from blendp.methods import Outcome
+from blendp.methods.objectives import top_named
 from blendp.render.drawing import COLOURS, DrawnBar, DrawnLine, DrawnMark, SvgDrawing
 from blendp.render.plan.plots import LOOKS, plan_drawing
 from blendp.render.plots import LABEL, WIDTH, Mark, dot_drawing

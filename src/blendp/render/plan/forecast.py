@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from blendp.evaluation.metrics import top_named
+from blendp.methods.objectives import top_named
 from blendp.wire.forecast import UNLIKELY, ListForecast
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
-from blendp.evaluation.metrics import top_named
 from blendp.evaluation.planner import Overview, Plan
+from blendp.methods.objectives import top_named
 from blendp.render.plan.text import share
 from blendp.render.svg import COLOURS, DrawingTexts, DrawnFigure, HouseFigure, house_style, inline_svg
 

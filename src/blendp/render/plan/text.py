@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from blendp.evaluation.metrics import top_named
 from blendp.evaluation.planner import Overview, Plan, Reach, SearchResult
 from blendp.methods.filtered import rows_that_count
+from blendp.methods.objectives import top_named
 from blendp.privacy.delta import delta_beside_people
 from blendp.render.text import decimals, with_error
 from blendp.spelling import counted

@@ -211,7 +211,7 @@ def _group(value: Mapping[str, Any]) -> GroupEstimate:
 
 def _check(value: Mapping[str, Any]) -> CrossCheck:
     z = np.array(value["z"], dtype=np.float64)
-    return CrossCheck(z, value["statistic"], value["p_value"], value["kappa"], value["kappa_max"])
+    return CrossCheck(z, value["statistic"], value["p_value"], value["kappa"], value.get("kappa_max"))
 
 
 def _known(value: Any) -> Any:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from blendp.evaluation.metrics import top_named
 from blendp.headlist import HeadList
 from blendp.methods import Outcome, Simulation
+from blendp.methods.objectives import top_named
 from blendp.render.about import About
 from blendp.render.release.advice import CHANGE, EXPECTED, AdviceText
 from blendp.render.release.cautions import all_cautions
