@@ -49,6 +49,7 @@ PEOPLE_OF: dict[Record, int] = {
 RARE: dict[Record, int] = {("opening hours", f"https://branch-{i}.example/hours"): 1 for i in range(24)}
 """A query that many have, each with another URL: it is listed without any."""
 
+LIBRARY_PEOPLE = PEOPLE_OF | RARE
 OPT_IN = sum(PEOPLE_OF.values())
 TITLE = "Popular searches of the city library"
 
@@ -107,7 +108,7 @@ def take_part(
 def publish(collector: CollectorService, name: str, **more: Any) -> None:
     """A campaign whose list is public."""
     collector.lifecycle.create(library_terms(name, **more))
-    take_part(collector, name, PEOPLE_OF | RARE)
+    take_part(collector, name, LIBRARY_PEOPLE)
     collector.lifecycle.publish(name)
 
 
@@ -128,7 +129,7 @@ def report(collector: CollectorService, name: str, people: Mapping[Record, int],
 
 def release(collector: CollectorService, name: str, times: int = 4) -> None:
     """Clients report, so many for each opt-in person, and the result is made of that."""
-    report(collector, name, PEOPLE_OF | RARE, times)
+    report(collector, name, LIBRARY_PEOPLE, times)
     collector.lifecycle.release(name)
 
 

@@ -23,6 +23,10 @@ _INVERTED = (
 _OPT_IN = f"{_ESTIMATE}/test_opt_in.py::test_the_stated_formulas_with_several_records_and_folded_cells"
 _AS_THEY_STAND = f"{_ESTIMATE}/test_opt_in.py::test_counts_as_they_stand_are_estimates_with_their_dispersion"
 _BLEND = f"{_ESTIMATE}/test_blending.py::test_the_blend_is_the_stated_formula"
+_RESTS = f"{_ESTIMATE}/test_rests.py::test_the_prior_of_rests_against_quadrature"
+_FROM_ZERO = f"{_ESTIMATE}/test_rests.py::test_an_interval_begins_at_zero_where_zero_is_likely"
+_ONE_FAR_OFF = f"{_ESTIMATE}/test_agreement.py::test_one_record_however_far_off_hardly_moves_kappa"
+_NO_JUMP = f"{_ESTIMATE}/test_agreement.py::test_kappa_has_no_jump"
 _FIT = f"{_CURATOR}/test_by_weight.py::test_the_prediction_solves_its_equations"
 _FOLDED = f"{_CURATOR}/test_opt_in_counts.py::test_trimming_folds_people_and_their_noise"
 
@@ -53,22 +57,23 @@ FAULTS = (
         "_sums(cells.variance, rows), guard.cap)",
         _CAP,
     ),
-    Fault(
-        "estimate/hybrid.py",
-        "narrower = np.sqrt(variance / cells.variance)",
-        "narrower = np.ones_like(variance)",
-        _LOPSIDED,
-    ),
+    Fault("estimate/hybrid.py", "y[rows] - others[0], parts.v_y[rows]", "cells.mean, np.inf", _LOPSIDED),
+    Fault("estimate/hybrid.py", "y[rows] - others[0]", "y[rows]", _NORMAL),
     Fault("estimate/hybrid.py", "(1 - share_opt_in) * between))", "between))", _NORMAL),
-    Fault("estimate/hybrid.py", "v + share_opt_in * between, y", "v, y", _NORMAL),
-    Fault("estimate/hybrid.py", "v_y + share_opt_in * _sums(between, rows)", "v_y", _NORMAL),
-    Fault("estimate/hybrid.py", "tail = (1 - CONFIDENCE) / 2", "tail = 1 - CONFIDENCE", _NORMAL),
+    Fault("estimate/hybrid.py", "return x, v + between, y", "return x, v, y", _NORMAL),
+    Fault("estimate/hybrid.py", "v_y + _sums(between, rows)", "v_y", _NORMAL),
+    Fault("estimate/posterior.py", "tail = (1 - confidence) / 2", "tail = 1 - confidence", _NORMAL),
+    Fault("estimate/posterior.py", "zero + (1 - zero) * confidence", "zero + confidence", _FROM_ZERO),
+    Fault("estimate/rests.py", "(each * (1 - EMPTY)).sum(axis=2)", "each.sum(axis=2)", _RESTS),
+    Fault("estimate/rests.py", "known / known.sum()", "known * 0 + 1 / known.size", _RESTS),
+    Fault("estimate/agreement.py", "_FARTHEST**2", "np.inf", _ONE_FAR_OFF),
+    Fault("estimate/agreement.py", "prior[0] += _ALIKE", "pass", _NO_JUMP),
     Fault("estimate/hybrid.py", "weight = np.minimum(own * variance", "weight = np.minimum(variance", _NORMAL),
     Fault("estimate/posterior.py", "grid + slope * (p - grid), grid)", "grid, grid)", _PREDICTED),
     Fault("estimate/posterior.py", "sampling - slope * c * grid", "sampling", _PREDICTED),
-    Fault("estimate/posterior.py", "np.log(grid / p) + t * t / 2)", "np.log(grid / p))", _PREDICTED),
+    Fault("estimate/posterior.py", "np.log(grid / p) + u * u / 2)", "np.log(grid / p))", _PREDICTED),
     Fault("estimate/posterior.py", "(precision[:, None] / 2)", "precision[:, None]", _CONJUGATE),
-    Fault("estimate/posterior.py", "np.cumsum(self._weight, axis=1) - self._weight / 2", "self._weight", _QUANTILES),
+    Fault("estimate/posterior.py", "np.cumsum(weight, axis=1) - weight / 2", "weight", _QUANTILES),
     Fault("estimate/split.py", "spread / (spread + v_y))", "v_y / (spread + v_y))", _SQUARES),
     Fault("estimate/split.py", "v * (1 - share * gain[..., rows])", "v * (1 - gain[..., rows])", _SQUARES),
     Fault("estimate/split.py", "inside = np.clip(p, 0.0, 1.0)", "inside = p", _ENDS),
@@ -104,7 +109,7 @@ FAULTS = (
     Fault("curator/by_weight.py", "** 2 + _ADDED / weights", "** 2", _FIT),
     Fault("curator/by_weight.py", "gap**2 - variance - of_weight + unsure", "gap**2 - variance - of_weight", _FIT),
     Fault("curator/by_weight.py", "gap**2 - variance - of_weight + unsure", "gap**2 - variance + unsure", _FIT),
-    Fault("curator/by_weight.py", "_CAUTION * square * alike", "_CAUTION * square", _FIT),
+    Fault("curator/by_weight.py", "times * square * alike", "times * square", _FIT),
     Fault("curator/opt_in_counts.py", "noise[-1] = noise[:-1].sum()", "pass", _FOLDED),
     Fault(
         "curator/opt_in_counts.py",
@@ -167,12 +172,6 @@ SURVIVORS = (
     ),
     Survivor(
         "estimate/hybrid.py",
-        "posterior.users + split.users, 1)",
-        "posterior.users + split.users, 2)",
-        "Among one person in all nothing is learnt.",
-    ),
-    Survivor(
-        "estimate/hybrid.py",
         "own * variance / cells.variance, 1.0",
         "own * variance / cells.variance, 2.0",
         "Neither factor exceeds 1, but for rounding.",
@@ -204,9 +203,7 @@ SURVIVORS = (
     Survivor(
         "curator/by_weight.py", "weights, 1e-3)", "weights, 0.002)", "Weights below a person's noise predict nothing."
     ),
-    Survivor("curator/by_weight.py", "Prediction(np.zeros(0), ", "Prediction(np.ones(0), ", _NO_ELEMENTS),
-    Survivor("curator/by_weight.py", "n(np.zeros(0), np.zeros(0), ", "n(np.zeros(0), np.ones(0), ", _NO_ELEMENTS),
-    Survivor("curator/by_weight.py", ", np.zeros(0))", ", np.ones(0))", _NO_ELEMENTS),
+    Survivor("curator/by_weight.py", "(np.zeros(0) for _", "(np.ones(0) for _", _NO_ELEMENTS),
     Survivor("curator/noisy_counts.py", "counts + drawn * terms", "counts - drawn * terms", _SYMMETRIC),
     Survivor("curator/mean_records.py", "draw(1, random)[0]", "draw(2, random)[0]", "The first of two is drawn alike."),
     Survivor(

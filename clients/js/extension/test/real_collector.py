@@ -12,7 +12,7 @@ from pathlib import Path
 
 from blendp.service.collector import CollectorService
 from blendp.service.settings import Settings
-from tests.browser.collectors import OPT_IN, publish, release
+from tests.browser.collectors import LIBRARY_PEOPLE, publish, release
 from tests.service.real_server import RealServer
 
 CAMPAIGN = "library"
@@ -39,7 +39,7 @@ def main() -> None:
                     collector = CollectorService.open(settings)
                     release(collector, CAMPAIGN, REPORTS_PER_PERSON)
                     collector.close()
-                    say(others=REPORTS_PER_PERSON * OPT_IN)
+                    say(others=REPORTS_PER_PERSON * sum(LIBRARY_PEOPLE.values()))
                 else:
                     server.stop()
                     say(stopped=True)
