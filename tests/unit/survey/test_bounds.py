@@ -11,11 +11,11 @@ from blendp.arrays import Array
 from blendp.survey import NoisyTables, Tree, learn_pairs
 from blendp.survey.models.tree import Box, Edge
 
-PEOPLE, SIGMA, CONFIDENCE = 2_000, 4.0, 0.99
+PEOPLE, SIGMA, CONFIDENCE = 2_000, 5.0, 0.99
 
 
 def tables(table: NDArray[np.int64]) -> NoisyTables:
-    return NoisyTables((2, 3), PEOPLE, "pairs", ((0, 1),), (table,), (Fraction(4),))
+    return NoisyTables((2, 3), PEOPLE, "pairs", ((0, 1),), (table,), (Fraction(5),))
 
 
 def interval(number: float, rest: float, columns: int) -> tuple[float, float]:
@@ -46,13 +46,27 @@ def test_boxes_are_those_of_clopper_and_pearson_with_noise(transposed: bool) -> 
 
 def test_frequencies_have_the_variance_of_their_noise_and_of_who_opts_in() -> None:
     counts = (np.array([500, 1_520]), np.array([-6, 906, 1_100]))
-    single = NoisyTables((2, 3), PEOPLE, "single", ((0,), (1,)), counts, (Fraction(4), Fraction(4)))
+    single = NoisyTables((2, 3), PEOPLE, "single", ((0,), (1,)), counts, (Fraction(5), Fraction(5)))
     level = single.level()
     p = np.concatenate(counts) / PEOPLE
     inside, noise = np.clip(p, 0, 1), SIGMA**2 / PEOPLE**2
     assert level.probability == pytest.approx(p)
     assert level.floor == pytest.approx(np.full(5, noise), rel=0.01)  # rounding adds a little
     assert level.variance - level.floor == pytest.approx(inside * (1 - inside) / PEOPLE)
+
+
+def test_margins_are_means_of_all_tables_by_their_precision() -> None:
+    """A sum of k noisy cells has k times the variance, and is off by k/2 at most through rounding."""
+    pair, other = np.array([[400, 5, 195], [900, 470, 30]]), np.array([[610, 9], [1_380, 1]])
+    both = NoisyTables((2, 3, 2), PEOPLE, "pairs", ((0, 1), (0, 2)), (pair, other), (Fraction(4), Fraction(6)))
+    first, *_ = both.margins
+    v = np.array([16.0, 36.0])  # rounding to integers adds a 12th at most
+    precision = 1 / (np.array([3, 2]) * v)
+    weights = precision / precision.sum()
+    sums = np.array([[600, 1_400], [619, 1_381]])
+    assert first.counts == pytest.approx(weights @ sums, abs=0.05)
+    assert first.deviation == pytest.approx(precision.sum() ** -0.5, rel=0.005)
+    assert first.rounding == pytest.approx(weights @ np.array([1.5, 1.0]), rel=0.005)
 
 
 def box(generator: np.random.Generator, shape: tuple[int, int], spare: float) -> Box:

@@ -381,6 +381,14 @@ def test_groups_that_differ_and_trees_that_do_not_fit_are_told() -> None:
     assert any("The two groups disagree about q" in caution for caution in unlike.cautions)
     assert unlike.disagreement is not None
     assert unlike.disagreement[0] > 5
+    values = np.where(marked, np.arange(4_000) % 2, 2)  # one value that clients alone have, two that they never have
+    answers = answers_of(np.stack([np.zeros_like(values), values], axis=1), (2, 3))
+    more = simulate_survey(answers, SAMPLE, opt_in=marked, random=SimulationRandom(1))
+    z = more.client.probability - more.opt_in.probability
+    z = z / np.sqrt(more.opt_in.variance + np.maximum(more.client.variance, more.client.floor))
+    assert more.disagreement is not None
+    assert more.disagreement[0] == pytest.approx(np.abs(z).max())
+    assert more.disagreement[1] == np.abs(z).argmax()
     loop = drawn(brute_force.equicorrelated(3, 0.25), 100_000, np.random.default_rng(10))
     parameters = SurveyParameters(learn="tree", epsilon=2.0)
     outcome = simulate_survey(loop, parameters, opt_in=0.5, random=SimulationRandom(1))
