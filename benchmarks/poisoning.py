@@ -142,7 +142,8 @@ def attack(law: RecordLaw, parameters: Parameters, liars: float, seed: int) -> R
 
 def _published(listed: Listed, split: Split, guard: InfluenceGuard) -> Array:
     """The probabilities of cells and queries as they would be published, <*,*> left out."""
-    cells = project_on_simplex(hybrid_blend(listed.posterior, split, guard)[0].probability)
+    listed_cells = hybrid_blend(listed.posterior, split, guard)[0].probability[:-1]
+    cells = project_on_simplex(np.append(listed_cells, 1 - listed_cells.sum()))
     return np.append(cells[:-1], np.bincount(split.query_of_cell, weights=cells)[:-1])
 
 

@@ -11,8 +11,8 @@ where:
 
 The liars are added to the reports at hand, and taken away from them, as far as so many name the target: they may be
 among them already. All other reports stay as they are, so what chance has done to these is part of the result. The
-difference between the groups (kappa) is taken as found; if it is not 0, and so many liars could be why, the release
-without them is tried with 0 as well.
+difference between the groups (kappa) is taken as found; if it is not 0, liars may be why, and the release without them
+is tried with 0 as well.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def influence(posterior: Posterior, split: Split, guard: InfluenceGuard, share: 
     heard = [(attack, attack.heard(parts)) for attack in attacks]
     if guard.kappa > 0:
         alike = Parts.of(posterior, split, InfluenceGuard(guard.cap))
-        heard += [(attack, attack.heard(alike)) for attack in attacks if attack.sign < 0 and attack.loud]
+        heard += [(attack, attack.heard(alike)) for attack in attacks if attack.sign < 0]
     return Influence(share, clients, *(_rise_of_blend(parts, heard, cap) for cap in (None, guard.cap)))
 
 
@@ -123,15 +123,13 @@ class _Attack:
         splits    are the clients' reports then: each cell as if it were the target, as if another of its query were,
                   and with all cells of its query named in turn,
         can_name  says, by cell, whether so many reports name it and its query that liars can be taken away,
-        can_turn  whether so many name the cells of its query, and
-        loud      whether so many liars can move half of all items by a standard error: then the groups seem to differ.
+        can_turn  whether so many name the cells of its query.
     """
 
     sign: int
     splits: tuple[Split, ...]
     can_name: Bools
     can_turn: Bools
-    loud: bool
 
     @classmethod
     def by(cls, split: Split, sign: int, of_record: int, of_query: int) -> Self:
@@ -148,7 +146,6 @@ class _Attack:
             tuple(Split(queries, each, split.query_of_cell) for each in answers),
             left[0][rows] & left[1],
             left[0][rows] & (missing == 0)[rows],
-            _loud(split.cells, of_record) or _loud(split.queries, of_query),
         )
 
     def of(self, cells: Bools) -> _Attack:
@@ -183,11 +180,6 @@ def _allocations(split: Split, liars: int) -> list[tuple[int, int]]:
     if not split.cells.users:
         return [(0, liars)]
     return [(-(-liars * (i + 1) // STEPS), -(-liars * (STEPS - i) // STEPS)) for i in range(STEPS)]
-
-
-def _loud(arm: Arm, liars: int) -> bool:
-    """Whether liars who name half of the items in turn move these by a standard error: m w/k >= sqrt(n w/k)."""
-    return liars**2 * arm.randomiser.size >= arm.users * arm.randomiser.items > 0
 
 
 def _with_liars(arm: Arm, liars: int, named: Array) -> Arm:

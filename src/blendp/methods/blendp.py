@@ -88,7 +88,7 @@ def _conclude_split(kind: type[Kind], listed: Listed, split: Split, query_share:
     parameters, posterior = listed.parameters, listed.posterior
     check = cross_check(posterior, split, np.random.Generator(np.random.PCG64(random.key())))
     guard = InfluenceGuard(parameters.influence_cap, check.kappa)
-    cells, queries = hybrid_blend(posterior, split, guard, float(listed.opt_in.queries.variance[-1]))
+    cells, queries = hybrid_blend(posterior, split, guard, _variance_of_sum(listed))
     return kind(
         parameters=parameters,
         groups=listed.sizes(split.users),
@@ -108,6 +108,15 @@ def _conclude_split(kind: type[Kind], listed: Listed, split: Split, query_share:
         mean_records=listed.mean_records,
         dispersion=listed.dispersion,
     )
+
+
+def _variance_of_sum(listed: Listed) -> float:
+    """That of the sum of all cells in the opt-in group: the released sum's, and (moved/2)^2, where ``moved`` is by how
+    much the prior lowers the sum. The prior is right about each cell within its error; the sum of all shows how right.
+    """
+    released = listed.opt_in.queries
+    moved = 1 - float(released.probability[-1]) - float(listed.posterior.mean.sum())
+    return float(released.variance[-1]) + (moved / 2) ** 2
 
 
 def _conclude_two_stage(kind: type[Kind], listed: Listed, tally: Tally) -> Kind:
