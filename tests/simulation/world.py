@@ -15,7 +15,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
-from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +57,7 @@ _STATUS = {"accepted": 201, "duplicate": 200}
 _TOO_MANY_WRONG_TOKENS = 8
 _INSTALLS_TO_COME = 4
 _CHECKS = 100
+_SALTS = 50
 OF_RELEASE = {"release", "index", "index-descriptor"}
 _BAR = b"barred "
 
@@ -425,8 +425,11 @@ class World:
         self.installs += 1
         if kind == SAME_INSTALL:
             return kind, self._report(self._id(), before.pseudonym, pick)
-        others = (self._report(before.report_id, before.pseudonym, salt) for salt in count(1 - before.question))
-        return kind, next(one for one in others if (one.question, one.data) != (before.question, before.data))
+        for salt in range(1 - before.question, _SALTS):
+            other = self._report(before.report_id, before.pseudonym, salt)
+            if (other.question, other.data) != (before.question, before.data):
+                return kind, other
+        return REPLAY, before  # of an empty list there is one report only
 
     def _id(self) -> bytes:
         identifier = hashlib.sha256(f"report {self.names} {self.installs}".encode()).digest()[:ID_BYTES]
