@@ -114,9 +114,11 @@ def test_a_release_with_liars_in_it_says_what_they_have_done(epsilon: float, sha
     assert (np.median(ratios, axis=0) < 2).all()
 
 
-@pytest.mark.parametrize(("liars", "may_be_why"), [(0.001, False), (0.05, True)])
-def test_where_liars_may_be_why_the_groups_differ_that_counts_as_their_doing(liars: float, may_be_why: bool) -> None:
-    """Clients who say 20 % more of all records, believed with kappa, and held back without."""
+@pytest.mark.parametrize("liars", [0.001, 0.05])
+def test_that_the_groups_seem_to_differ_counts_as_the_liars_doing(liars: float) -> None:
+    """Clients who say 20 % more of all records, believed with kappa, and held back without. A few in a thousand can be
+    why: one precise record can decide whether groups seem to differ.
+    """
     posterior, theirs = posterior_of(P[:-1] * 20_000, 20_000), P * 1.2
     theirs[-1] = 1 - theirs[:-1].sum()
     split = exact(theirs, 400_000, 0.5)
@@ -126,7 +128,7 @@ def test_where_liars_may_be_why_the_groups_differ_that_counts_as_their_doing(lia
     said = influence(posterior, split, InfluenceGuard(3.0, 0.5), liars)
     difference = float((believed - held_back).max())
     assert difference > 0.004
-    assert (said.capped > difference) is may_be_why
+    assert said.capped > difference
 
 
 def test_who_joins_few_is_many() -> None:

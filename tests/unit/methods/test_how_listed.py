@@ -15,6 +15,7 @@ from blendp.errors import ParameterError
 from blendp.evaluation.holding_people import SyntheticPeople
 from blendp.logs.synthetic import Population
 from blendp.methods import GroupSizes, Listed, Parameters, Simulation, make_list, simulate_people
+from blendp.methods.blendp import _variance_of_sum
 from blendp.methods.listed import _digest
 from blendp.randomness import SimulationRandom
 from blendp.render.release.document import release_card, release_document, release_of_document
@@ -53,9 +54,16 @@ def test_what_is_listed_nowhere_is_what_both_groups_say_of_it(records: int | str
     """Its variance is that of both groups' own answers, put together: not that of cells as if they were independent."""
     outcome = simulated(8.0, opt_in_records=records)
     own, both = outcome.opt_in.queries.variance[-1], outcome.queries.variance[-1]
-    clients = 1 / (1 / both - 1 / own)
-    assert clients == pytest.approx(outcome.client.queries.variance[-1], rel=0.25)
+    clients = outcome.client.queries.variance[-1]
+    assert 0.95 / (1 / own + 1 / clients) < both < 1.05 * clients
     assert outcome.cells.variance[-1] == both
+
+
+def test_half_of_what_the_prior_moves_the_sum_by_is_in_its_error() -> None:
+    listed = make_list(small_log(), Parameters(), opt_in=0.3, random=KnownKey(1))
+    moved = 1 - listed.opt_in.queries.probability[-1] - listed.posterior.mean.sum()
+    assert moved != 0
+    assert _variance_of_sum(listed) == pytest.approx(listed.opt_in.queries.variance[-1] + moved**2 / 4)
 
 
 @pytest.mark.parametrize(
