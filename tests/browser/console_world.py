@@ -111,7 +111,7 @@ def make_world(folder: Path) -> dict[str, str]:
     world.publish(PUBLISHED, -149)
     world.report(PUBLISHED, queries, 2, range(-149, -140))
     world.release(PUBLISHED, -129)
-    world.create(EMPTY, "What only one person searches", -90, -80, 12, len(STRANGERS))
+    world.create(EMPTY, "What only one person searches", -90, -80, 12, len(STRANGERS), delta=1e-12)
     world.opt_in(EMPTY, STRANGERS, range(-90, -85))
     world.publish(EMPTY, -79)
     world.create(AUTUMN, "Popular searches of the city library, autumn", -70, -58, -34, people)
