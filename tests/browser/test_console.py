@@ -562,6 +562,7 @@ def test_keys_are_explained_and_can_be_switched_off(windows: Windows, served: Li
         expect(dialog).to_contain_text("Plots as tables, and back")
         require_looks(page)
         dialog.get_by_label("Single keys act").uncheck()
+        page.wait_for_function("location.hash.includes('keys=off')")
         page.keyboard.press("Escape")
         expect(dialog).to_have_count(0)
         page.keyboard.press("t")
